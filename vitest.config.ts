@@ -22,6 +22,7 @@ const pure = [
   'packages/published/test/**/!(import-upstream).test.ts',
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page.slow,server-scenario.slow,services-under-caps.slow,settle-place,tasks,tuned-forms}.test.ts',
+  'packages/govern/test/{energy,law,metrics,readme}.test.ts',
   'packages/hetero-training/test/{by-hand.slow,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,simulated-loop,strange-clusters,within-power}.test.ts',
   'packages/mig-segments/test/{cheapest-cover,cli,commands-say,cool-down,fleet,fleet-ends,fleet-limits,fleet-sharing,geometry,inputs,migration,outputs,plan.slow,power,published,readme,replan-fleet.slow,replan-one-board,report,same-plans,schedule,stated-traffic.slow,tail.slow,tail-plans.slow,until-kept}.test.ts',
   'packages/model-zoo/test/{decoder,exported-graphs,graph-from-onnx,network-facts,network-work,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work,write-onnx}.test.ts',
@@ -45,6 +46,7 @@ const pure = [
  */
 const alone = [
   'packages/backend/test/service.test.ts',
+  'packages/govern/test/processes.test.ts',
   'packages/{mps-control,node-service}/test/!(peer-credentials|readme).test.ts',
   'packages/nvml-control/test/!(message-lines|no-secrets|readme|run-child|served-lease).test.ts',
   'packages/cli/test/doctor.test.ts',

@@ -75,6 +75,16 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('@pctodl/nvml-control/commands')).gpu,
   },
   {
+    name: 'govern',
+    summary: 'clocks for Triton and vLLM servers that already run, within their objectives',
+    load: async () => (await import('@pctodl/govern/commands')).govern,
+  },
+  {
+    name: 'energy',
+    summary: 'energy of each service and request, from the log of govern',
+    load: async () => (await import('@pctodl/govern/commands')).energy,
+  },
+  {
     name: 'mps',
     summary: 'start, watch and stop the CUDA MPS daemon',
     load: async () => (await import('@pctodl/mps-control/commands')).mps,

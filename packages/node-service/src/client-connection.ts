@@ -34,6 +34,13 @@ const FAREWELL_MS = 1000
 const MOST_QUEUED = 64
 const MOST_UNREAD_BYTES = 1024 * 1024
 
+interface Leased {
+  readonly keeper: BoardKeeper
+  readonly holder: Holder
+  /** Ends the lease of a holder that says nothing, where it has asked for that. */
+  readonly silence: NodeJS.Timeout | undefined
+}
+
 /** One client. Its leases live as long as its connection. */
 export class ClientConnection {
   readonly peer: Peer
@@ -41,7 +48,7 @@ export class ClientConnection {
   readonly ended: Promise<void>
   readonly #socket: Socket
   readonly #host: ConnectionHost
-  readonly #leased = new Map<string, { readonly keeper: BoardKeeper; readonly holder: Holder }>()
+  readonly #leased = new Map<string, Leased>()
   readonly #impatience: NodeJS.Timeout
   #program = 'unknown'
   #greeted = false
@@ -58,6 +65,7 @@ export class ClientConnection {
     this.ended = new Promise((resolve) => {
       socket.once('close', () => {
         clearTimeout(this.#impatience)
+        for (const { silence } of this.#leased.values()) clearTimeout(silence)
         // A lease that is being acquired at this moment is ours only after that.
         const leave = async () => {
           await this.#queue
@@ -87,6 +95,7 @@ export class ClientConnection {
 
   #onLine(line: string): void {
     if (this.#isCut) return
+    for (const { silence } of this.#leased.values()) silence?.refresh()
     let request: ServiceRequest
     try {
       request = parseServiceRequest(line)
@@ -132,7 +141,7 @@ export class ClientConnection {
       case 'end-leases':
         return this.#endLeases(body.uid, body.boards)
       case 'acquire':
-        return this.#acquire(body.board)
+        return this.#acquire(body.board, body.silenceMs)
       case 'change': {
         const { keeper, holder } = this.#lease(body.board)
         keeper.assertWhole(body.board, body.change)
@@ -147,7 +156,7 @@ export class ClientConnection {
       }
       case 'release': {
         const { keeper, holder } = this.#lease(body.board)
-        this.#leased.delete(body.board)
+        this.#forget(body.board)
         await keeper.end(body.board, holder, null)
         return null
       }
@@ -200,22 +209,29 @@ export class ClientConnection {
     return { version, service: 'pctodld', boards: this.#host.boards().map(({ uuid }) => uuid) }
   }
 
-  async #acquire(board: string): Promise<ServiceResults['acquire']> {
+  async #acquire(board: string, silenceMs?: number): Promise<ServiceResults['acquire']> {
     const keeper = this.#keeperOf(board)
     this.#host.policy().assertMayLease(this.peer, keeper.uuid, board)
     const holder: Holder = {
       peer: this.peer,
       program: this.#program,
       onEnded: (uuid, reason) => {
-        this.#leased.delete(uuid)
+        this.#forget(uuid)
         this.#send({ event: 'lease-ended', board: uuid, reason })
       },
     }
     const found = await keeper.acquire(board, holder)
-    this.#leased.set(board, { keeper, holder })
+    const end = () => void keeper.end(board, holder, `its holder has said nothing for ${silenceMs} ms`).catch(() => {})
+    const silence = silenceMs === undefined ? undefined : setTimeout(end, silenceMs)
+    this.#leased.set(board, { keeper, holder, silence })
     // A lease that ended while it was being given out has told nobody of it.
-    if (!keeper.holds(board, holder)) this.#leased.delete(board)
+    if (!keeper.holds(board, holder)) this.#forget(board)
     return { found }
+  }
+
+  #forget(board: string): void {
+    clearTimeout(this.#leased.get(board)?.silence)
+    this.#leased.delete(board)
   }
 
   /** @throws PctodlError `NOT_ALLOWED` for everybody but root */
@@ -246,7 +262,7 @@ export class ClientConnection {
     return keeper
   }
 
-  #lease(board: string): { readonly keeper: BoardKeeper; readonly holder: Holder } {
+  #lease(board: string): Leased {
     const lease = this.#leased.get(board)
     if (!lease) throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${board}; acquire one`)
     return lease

@@ -19,6 +19,8 @@ export { ServicesPolicy, type ServicesPolicyOptions } from './services/services-
 export type { PlannedLoad, ServicesPlan, ServicesPlanner } from './services/services-planner.js'
 export { planWithModel } from './services/plan-with-model.js'
 export { ServingClocks } from './services/serving-clocks.js'
+export { ArrivalRate } from './services/arrival-rate.js'
+export { CapLaw } from './services/cap-law.js'
 export { type ClockPlan, planClocks } from './plan-clocks.js'
 export { type PlanOptions, planPartition, type ServedNetworks } from './plan-partition.js'
 export { commonLoad, commonLoadPredictor, type LoadMix } from './common-load.js'

@@ -10,21 +10,39 @@ export interface AcquiredLease {
   readonly found: FoundState
 }
 
+export interface ServedLeaseOptions extends ServiceClientOptions {
+  /** The lease ends when its holder has said nothing for so long, ms: `verify` says something. Default: it lives as long as the connection. */
+  readonly silenceMs?: number
+}
+
 /**
  * @param uuid of a board, or of a MIG instance
  * @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ...; `SERVICE_PROTOCOL` where it
  *   knows no instances yet
  */
-export async function acquireServed(uuid: string, options: ServiceClientOptions): Promise<AcquiredLease> {
+export async function acquireServed(
+  uuid: string,
+  { silenceMs, ...options }: ServedLeaseOptions,
+): Promise<AcquiredLease> {
   const client = await ServiceClient.open(options)
   try {
+    if (silenceMs !== undefined && client.version < 3) {
+      throw new ServiceError(
+        'SERVICE_PROTOCOL',
+        'the node service is of a release that ends no lease of a hung holder; update it',
+      )
+    }
     if (uuid.startsWith('MIG-') && client.version < 2) {
       throw new ServiceError(
         'SERVICE_PROTOCOL',
         'the node service is of a release that leases whole boards only; update it',
       )
     }
-    const { found } = await client.request({ type: 'acquire', board: uuid })
+    const { found } = await client.request({
+      type: 'acquire',
+      board: uuid,
+      ...(silenceMs === undefined ? {} : { silenceMs }),
+    })
     return { client, found }
   } catch (error) {
     client.close()

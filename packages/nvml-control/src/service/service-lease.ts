@@ -3,8 +3,7 @@ import type { BoardChange, ChangeKind, ClockRange } from '../control/board-chang
 import { memClockChange, memClockInForce, resetChange, smClockChange } from '../lease/asked-change.js'
 import type { BoardLease } from '../lease/board-lease.js'
 import type { ComputeMode } from '../nvml/compute-mode.js'
-import { type AcquiredLease, acquireServed, ServedLease } from './served-lease.js'
-import type { ServiceClientOptions } from './service-client.js'
+import { type AcquiredLease, acquireServed, ServedLease, type ServedLeaseOptions } from './served-lease.js'
 
 export interface ServedBoard {
   readonly uuid: string
@@ -28,7 +27,7 @@ export class ServiceLease extends ServedLease implements BoardLease {
   }
 
   /** @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ... */
-  static async acquire(board: ServedBoard, options: ServiceClientOptions = {}): Promise<ServiceLease> {
+  static async acquire(board: ServedBoard, options: ServedLeaseOptions = {}): Promise<ServiceLease> {
     return new ServiceLease(board, await acquireServed(board.uuid, options))
   }
 

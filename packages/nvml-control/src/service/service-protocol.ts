@@ -4,8 +4,8 @@ import { computeModeSchema, type FoundState, foundSchema, rangeSchema } from '..
 
 /** What the node service and its clients say to each other: one JSON value a line, requests answered in their order. */
 
-/** Versions of the protocol that this release speaks, newest first. The first one knew no MIG instances. */
-export const serviceProtocolVersions: readonly number[] = [2, 1]
+/** Versions of the protocol that this release speaks, newest first. The first one knew no MIG instances, the second no silence. */
+export const serviceProtocolVersions: readonly number[] = [3, 2, 1]
 
 /** Bytes of a line; a peer that sends a longer one is cut off. */
 export const MOST_REQUEST_BYTES: number = 16 * 1024
@@ -23,7 +23,9 @@ export interface LeaseReport {
 export type ServiceRequestBody =
   /** The first request of a connection. The service takes the newest version that both speak. */
   | { readonly type: 'hello'; readonly versions: readonly number[]; readonly program: string }
-  | { readonly type: 'acquire' | 'verify' | 'release'; readonly board: string }
+  /** `silenceMs`: the lease ends when its connection has said nothing for so long. Since version 3. */
+  | { readonly type: 'acquire'; readonly board: string; readonly silenceMs?: number | undefined }
+  | { readonly type: 'verify' | 'release'; readonly board: string }
   | { readonly type: 'change'; readonly board: string; readonly change: BoardChange }
   /** An MPS daemon for the board of a lease; it ends with the lease. */
   | { readonly type: 'mps-start'; readonly board: string; readonly defaultPercent?: number | undefined }
@@ -107,7 +109,7 @@ const rate = z.number().min(0).max(1e9)
 
 const bodies = [
   z.strictObject({ type: z.literal('hello'), versions: z.array(z.int().min(1)).min(1).max(16), program: label }),
-  z.strictObject({ type: z.literal('acquire'), board: boardUuid }),
+  z.strictObject({ type: z.literal('acquire'), board: boardUuid, silenceMs: z.int().min(500).max(600_000).optional() }),
   z.strictObject({ type: z.literal('change'), board: boardUuid, change: boardChange }),
   z.strictObject({ type: z.literal('verify'), board: boardUuid }),
   z.strictObject({ type: z.literal('release'), board: boardUuid }),

@@ -1,0 +1,2 @@
+export { energy } from './commands/energy-command.js'
+export { govern } from './commands/govern-command.js'

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs'
+import { type CommandFunction, newCommand, parseCommand } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
+import { z } from 'zod'
+import { version } from '../../package.json'
+
+const step = z.object({
+  services: z.array(z.object({ name: z.string(), requests: z.number(), joules: z.number() })),
+})
+
+export interface ServiceEnergy {
+  readonly service: string
+  readonly requests: number
+  readonly joules: number
+  /** Null where no request was answered. */
+  readonly joulesPerRequest: number | null
+}
+
+/** Energy of each service over the runs of a log. @throws PctodlError `LOG` naming the line */
+export function energyOf(log: string, file: string): ServiceEnergy[] {
+  const sums = new Map<string, { requests: number; joules: number }>()
+  const last = new Map<string, { requests: number; joules: number }>()
+  const lines = log.split('\n')
+  lines.forEach((line, i) => {
+    if (line === '') return
+    let services: z.infer<typeof step>['services']
+    try {
+      services = step.parse(JSON.parse(line)).services
+    } catch {
+      // A killed program may have left half a line at the end.
+      if (i === lines.length - 1) return
+      throw new PctodlError('LOG', `${file}, line ${i + 1}: no line of pctodl govern --log`)
+    }
+    for (const { name, requests, joules } of services) {
+      const before = last.get(name) ?? { requests: 0, joules: 0 }
+      const sum = sums.get(name) ?? { requests: 0, joules: 0 }
+      // Counters that fell are those of another run.
+      sum.requests += requests >= before.requests ? requests - before.requests : requests
+      sum.joules += joules >= before.joules ? joules - before.joules : joules
+      sums.set(name, sum)
+      last.set(name, { requests, joules })
+    }
+  })
+  return [...sums].map(([service, { requests, joules }]) => ({
+    service,
+    requests,
+    joules,
+    joulesPerRequest: requests === 0 ? null : joules / requests,
+  }))
+}
+
+/** `pctodl energy` */
+export const energy: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'pctodl energy',
+      version,
+      description: 'Energy of each service and request, from the log of pctodl govern.',
+      example: 'pctodl energy govern.jsonl --json',
+    },
+    terminal,
+  )
+  command.argument('<log>', 'as written by pctodl govern --log').option('--json', 'print JSON instead of CSV')
+  await parseCommand(command, argv)
+  const [file = ''] = command.args
+  const services = energyOf(readFileSync(file, 'utf8'), file)
+  if (command.opts<{ json?: boolean }>().json) terminal.stdout.write(`${JSON.stringify(services, null, 2)}\n`)
+  else {
+    terminal.stdout.write('service,requests,joules,joules_per_request\n')
+    for (const { service, requests, joules, joulesPerRequest } of services) {
+      terminal.stdout.write(`${service},${requests},${joules.toFixed(1)},${joulesPerRequest?.toFixed(4) ?? ''}\n`)
+    }
+  }
+  return 0
+}

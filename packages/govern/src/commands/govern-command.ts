@@ -1,0 +1,115 @@
+import { appendFileSync } from 'node:fs'
+import { type CommandFunction, newCommand, parseCommand, type TextOutput, UsageError } from '@pctodl/command-line'
+import { openGpu } from '@pctodl/nvml-control'
+import { version } from '../../package.json'
+import { readConfig } from '../config.js'
+import { type GovernStep, runGovernor } from '../governor.js'
+import { startMetricsServer } from '../metrics-server.js'
+
+interface GovernOptions {
+  readonly config: string
+  readonly dryRun?: boolean
+  readonly log?: string
+  readonly http?: string
+  readonly library?: string
+}
+
+/** `pctodl govern` */
+export const govern: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'pctodl govern',
+      version,
+      description: 'Choose the clocks of a board for Triton and vLLM servers that run on it, within their objectives.',
+      example: 'pctodl govern --config govern.yaml --dry-run',
+    },
+    terminal,
+  )
+  command
+    .requiredOption('--config <file>', 'board, servers and objectives (YAML)')
+    .option('--dry-run', 'change nothing; say what would be held, and what that is expected to save')
+    .option('--log <file>', 'append one JSON line for each interval; pctodl energy reads it')
+    .option('--http <address>', '/metrics for Prometheus, e.g. 127.0.0.1:9403')
+    .option('--library <path>', "NVML's library (default: where drivers put it)")
+  await parseCommand(command, argv)
+  const options = command.opts<GovernOptions>()
+  const config = readConfig(options.config)
+  const address = options.http === undefined ? null : /^(.+):(\d{1,5})$/.exec(options.http)
+  if (options.http !== undefined && address === null)
+    throw new UsageError(`--http: '${options.http}' is no address (127.0.0.1:9403)`)
+  const gpu = await openGpu(config.gpu, {
+    ...(options.library === undefined ? {} : { libraryPath: options.library }),
+    // Without one, only looking is possible: no root is needed, and none wanted.
+    access: options.dryRun ? 'direct' : 'service',
+  })
+  const server = address === null ? null : await startMetricsServer(address[1]!, Number(address[2]))
+  const view = new View(terminal.stdout, options.dryRun === true)
+  try {
+    await runGovernor(
+      {
+        config,
+        gpu,
+        dryRun: options.dryRun === true,
+        onMessage: (message) => terminal.stderr.write(`pctodl govern: ${message}\n`),
+        onStep(step) {
+          view.show(step)
+          server?.show(step)
+          if (options.log !== undefined) appendFileSync(options.log, `${JSON.stringify(step)}\n`)
+        },
+      },
+      terminal.signal,
+    )
+    return 0
+  } finally {
+    server?.close()
+    view.end()
+  }
+}
+
+/** One line: drawn over itself on a terminal; elsewhere printed when the clock or its reason changes. */
+class View {
+  readonly #stdout: TextOutput
+  readonly #isDryRun: boolean
+  #last = ''
+  #savedJ = 0
+  #drawnJ = 0
+  #atMs = 0
+
+  constructor(stdout: TextOutput, isDryRun: boolean) {
+    this.#stdout = stdout
+    this.#isDryRun = isDryRun
+  }
+
+  show(step: GovernStep): void {
+    const { smClockMhz, reason, powerW, predictedW } = step
+    const key = `${smClockMhz} ${reason}`
+    const atMs = Date.parse(step.at)
+    const seconds = this.#atMs === 0 ? 0 : (atMs - this.#atMs) / 1000
+    this.#atMs = atMs
+    if (powerW !== null) {
+      this.#drawnJ += powerW * seconds
+      this.#savedJ += (powerW - (predictedW ?? powerW)) * seconds
+    }
+    const services = step.services.map(({ name, state, ratePerS, lateShare }) =>
+      state === 'serving'
+        ? `${name} ${ratePerS.toFixed(0)}/s ${(100 * lateShare).toFixed(1)} % late`
+        : `${name} ${state}`,
+    )
+    const clock = smClockMhz === null ? "operator's clocks" : `${this.#isDryRun ? 'would hold ' : ''}${smClockMhz} MHz`
+    const line = `${clock} (${reason})  ${powerW?.toFixed(0) ?? '?'} W  ${services.join('  ')}${this.#saving()}`
+    if (this.#stdout.isTTY) this.#stdout.write(`\r${line.slice(0, (this.#stdout.columns ?? 80) - 1)}\u001b[K`)
+    else if (key !== this.#last) this.#stdout.write(`${line}\n`)
+    this.#last = key
+  }
+
+  end(): void {
+    if (this.#stdout.isTTY) this.#stdout.write('\n')
+    if (this.#isDryRun && this.#drawnJ > 0)
+      this.#stdout.write(`${this.#saving().trim()}; an estimate: no other clock was tried\n`)
+  }
+
+  #saving(): string {
+    if (!this.#isDryRun || this.#drawnJ === 0) return ''
+    return `  expected to save ${((100 * this.#savedJ) / this.#drawnJ).toFixed(0)} %`
+  }
+}

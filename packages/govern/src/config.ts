@@ -1,0 +1,119 @@
+import { readFileSync } from 'node:fs'
+import { PctodlError } from '@pctodl/platform'
+import { parse, YAMLError } from 'yaml'
+import { z } from 'zod'
+import type { MetricNames } from './metrics/mapped.js'
+import type { LatencyKind } from './metrics/vllm.js'
+
+export interface LatencyObjective {
+  readonly ms: number
+  /** Share of the requests within it. */
+  readonly attainment: number
+}
+
+interface Common {
+  readonly name: string
+  readonly objective: LatencyObjective
+}
+
+export interface TritonService extends Common {
+  readonly triton: string
+  /** Default: port 8002 of the same host. */
+  readonly metrics?: string | undefined
+  readonly model: string
+}
+
+export interface VllmService extends Common {
+  readonly vllm: string
+  readonly model: string
+  readonly objective: LatencyObjective & { readonly of: LatencyKind }
+}
+
+export interface MappedService extends Common {
+  readonly prometheus: string
+  readonly series: MetricNames
+}
+
+export type ServiceConfig = TritonService | VllmService | MappedService
+
+export interface GovernConfig {
+  /** Index, UUID or PCI bus id. */
+  readonly gpu: number | string
+  readonly powerCapW?: number | undefined
+  readonly intervalMs: number
+  readonly services: readonly ServiceConfig[]
+}
+
+const url = z.url({ protocol: /^https?$/, error: 'an http(s) URL, such as http://127.0.0.1:8000' })
+const common = {
+  name: z.string().regex(/^[\w.:/+-]{1,64}$/, 'at most 64 letters, digits and ._:/+-'),
+  objective: z.strictObject({
+    ms: z.number('the latency that is promised, ms').positive('milliseconds above 0'),
+    attainment: z.number().gt(0.5, 'a share above 0.5').lt(1, 'a share below 1, such as 0.99').default(0.99),
+  }),
+}
+const triton = z.strictObject({
+  ...common,
+  triton: url,
+  metrics: url.optional(),
+  model: z.string('the name of the model in the server'),
+})
+const vllm = z.strictObject({
+  ...common,
+  vllm: url,
+  model: z.string('the name of the model in the server'),
+  objective: common.objective.extend({ of: z.enum(['e2e', 'ttft', 'tpot']).default('e2e') }),
+})
+const prometheus = z.strictObject({
+  ...common,
+  prometheus: url,
+  series: z.strictObject({
+    completed: z.string('the counter of answered requests'),
+    p99Ms: z.string('the gauge of the 99th percentile, ms'),
+    queued: z.string().optional(),
+    labels: z.record(z.string(), z.string()).optional(),
+  }),
+})
+
+const schema: z.ZodType<GovernConfig> = z.strictObject({
+  gpu: z.union([z.int().min(0), z.string()]).default(0),
+  powerCapW: z.number().positive('watts above 0').optional(),
+  intervalMs: z.int().min(100, 'at least 100').max(2000, 'at most 2000').default(250),
+  services: z
+    .array(z.union([triton, vllm, prometheus]))
+    .min(1, 'at least one service')
+    .refine((services) => new Set(services.map(({ name }) => name)).size === services.length, 'names differ'),
+})
+
+/** @throws PctodlError `CONFIG` naming file, field, value and what is expected */
+export function parseConfig(text: string, file: string): GovernConfig {
+  let value: unknown
+  try {
+    value = parse(text)
+  } catch (error) {
+    if (!(error instanceof YAMLError)) throw error
+    throw new PctodlError('CONFIG', `${file}: ${error.message.split('\n')[0]}; write YAML as in the README`)
+  }
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const { path, message } = deepest(result.error.issues[0]!, value)
+  const found = path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], value)
+  const shown = found === undefined ? 'nothing' : JSON.stringify(found)
+  throw new PctodlError('CONFIG', `${file}: ${path.join('.') || 'the whole'}: got ${shown}, expected ${message}`)
+}
+
+/** Of the kinds of service, the one that is meant: it has the key that names its server. */
+function deepest(issue: z.core.$ZodIssue, value: unknown): { readonly path: PropertyKey[]; readonly message: string } {
+  if (issue.code !== 'invalid_union') return issue
+  const service = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], value)
+  const kinds = ['triton', 'vllm', 'prometheus']
+  const kind = kinds.findIndex((key) => typeof service === 'object' && service !== null && key in service)
+  const first = issue.errors[kind]?.[0]
+  if (first === undefined) return { path: issue.path, message: `one of the keys ${kinds.join(', ')}` }
+  return { path: [...issue.path, ...first.path], message: first.message }
+}
+
+/** @throws PctodlError `CONFIG`; what the file system throws */
+export function readConfig(file: string): GovernConfig {
+  return parseConfig(readFileSync(file, 'utf8'), file)
+}

@@ -1,0 +1,129 @@
+import { PctodlError } from '@pctodl/platform'
+import { ZodError } from 'zod'
+import type { ServiceConfig } from './config.js'
+import { readMapped } from './metrics/mapped.js'
+import type { BatchLimits, ServiceSample } from './metrics/service-sample.js'
+import { readTriton, readTritonLimits } from './metrics/triton.js'
+import { readVllm } from './metrics/vllm.js'
+
+/** A server that has not answered within this time, ms, or answers with more, bytes, has not answered. */
+const TIMEOUT_MS = 1000
+const MAX_BYTES = 4 * 1024 * 1024
+/** Readiness is asked for this often, ms. */
+const PROBE_MS = 1000
+
+export interface Scrape {
+  /** Null where the server did not answer, or not of this model. */
+  readonly sample: ServiceSample | null
+  /** What its readiness probe says. */
+  readonly ready: boolean
+  /** Why there is no sample. */
+  readonly failure: string | null
+}
+
+/** Reads the counters of one service from its server. */
+export class Endpoint {
+  readonly config: ServiceConfig
+  /** What the objective became: a bucket bound of the server, ms. */
+  objectiveMs: number
+  #ready = true
+  /** When its readiness is asked for again. */
+  #probeMs = 0
+
+  constructor(config: ServiceConfig) {
+    this.config = config
+    this.objectiveMs = config.objective.ms
+  }
+
+  /** What is not as the configuration might suggest. */
+  get notice(): string | null {
+    const { config, objectiveMs } = this
+    if ('prometheus' in config) return `${config.name}: latency feedback only; nothing tells how long its batches take`
+    if (objectiveMs === config.objective.ms) return null
+    return `${config.name}: the objective of ${config.objective.ms} ms is no bucket of the server's; ${objectiveMs} ms is judged`
+  }
+
+  /** How the server batches; null where it does not tell. @throws PctodlError `ENDPOINT` */
+  async limits(): Promise<BatchLimits | null> {
+    const { config } = this
+    if ('prometheus' in config) return null
+    try {
+      if ('triton' in config) return readTritonLimits(JSON.parse(await this.#get(tritonModel(config, 'config'))))
+      const sample = readVllm(
+        config.model,
+        await this.#get(`${config.vllm}/metrics`),
+        config.objective.ms,
+        config.objective.of,
+      )
+      if (sample) this.objectiveMs = sample.objectiveMs
+      return null
+    } catch (error) {
+      throw new PctodlError('ENDPOINT', `${config.name}: ${messageOf(error)}; is the server up, and the model loaded?`)
+    }
+  }
+
+  async scrape(): Promise<Scrape> {
+    try {
+      const sample = await this.#sample()
+      const failure =
+        sample === null ? `no series of ${'model' in this.config ? this.config.model : 'that name'}` : null
+      return { sample, ready: await this.#isReady(), failure }
+    } catch (error) {
+      return { sample: null, ready: false, failure: messageOf(error) }
+    }
+  }
+
+  async #sample(): Promise<ServiceSample | null> {
+    const { config } = this
+    if ('triton' in config) {
+      const [metrics, stats] = await Promise.all([
+        this.#get(config.metrics ?? defaultMetrics(config.triton)),
+        this.#get(tritonModel(config, 'stats')),
+      ])
+      return readTriton(config.model, metrics, JSON.parse(stats))
+    }
+    if ('vllm' in config) {
+      return readVllm(config.model, await this.#get(`${config.vllm}/metrics`), config.objective.ms, config.objective.of)
+    }
+    return readMapped(await this.#get(config.prometheus), config.series)
+  }
+
+  /** Triton answers metrics while it drains, and is not ready then. */
+  async #isReady(): Promise<boolean> {
+    if (!('triton' in this.config)) return true
+    if (performance.now() < this.#probeMs) return this.#ready
+    const { ok } = await fetch(`${this.config.triton}/v2/health/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    this.#ready = ok
+    this.#probeMs = performance.now() + PROBE_MS
+    return ok
+  }
+
+  async #get(address: string): Promise<string> {
+    const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    if (!response.ok) throw new Error(`${address} answers ${response.status}`)
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length
+      if (bytes > MAX_BYTES) throw new Error(`${address} answers with more than ${MAX_BYTES} bytes`)
+      chunks.push(chunk)
+    }
+    return Buffer.concat(chunks).toString('utf8')
+  }
+}
+
+function tritonModel({ triton, model }: { readonly triton: string; readonly model: string }, what: string): string {
+  return `${triton}/v2/models/${encodeURIComponent(model)}/${what}`
+}
+
+function defaultMetrics(server: string): string {
+  const address = new URL('/metrics', server)
+  address.port = '8002'
+  return address.href
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof ZodError) return `statistics that are none: ${error.issues[0]!.message}`
+  if (!(error instanceof Error)) return String(error)
+  return error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message
+}

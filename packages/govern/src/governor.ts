@@ -1,0 +1,248 @@
+import { type NvmlGpu, ServiceLease } from '@pctodl/nvml-control'
+import { type Clock, PctodlError, systemClock } from '@pctodl/platform'
+import type { GovernConfig } from './config.js'
+import { Endpoint, type Scrape } from './endpoint.js'
+import { GovernLaw } from './law/govern-law.js'
+import { type EndpointState, endpointState, type ServiceSample } from './metrics/service-sample.js'
+
+export interface GovernorOptions {
+  readonly config: GovernConfig
+  readonly gpu: NvmlGpu
+  /** Look and predict only: no lease, no changes. */
+  readonly dryRun?: boolean
+  /** Default: `$PCTODL_SERVICE_SOCKET`, or its usual place. */
+  readonly serviceSocket?: string
+  readonly clock?: Clock
+  readonly onStep: (step: GovernStep) => void
+  readonly onMessage: (message: string) => void
+}
+
+/** What one interval showed and decided. */
+export interface GovernStep {
+  readonly at: string
+  /** That is locked; null: the operator's clocks. In a dry run, what would be. */
+  readonly smClockMhz: number | null
+  readonly reason: string
+  readonly powerW: number | null
+  /** Of the present load at that clock, by the fit, W. */
+  readonly predictedW: number | null
+  readonly busyShare: number
+  readonly services: readonly ServiceStep[]
+}
+
+export interface ServiceStep {
+  readonly name: string
+  readonly state: EndpointState
+  readonly ratePerS: number
+  /** Of the interval: counted by the server, or estimated from its sums. */
+  readonly lateShare: number
+  readonly queued: number
+  readonly requests: number
+  /** Since the start, settled once a minute, J. */
+  readonly joules: number
+}
+
+/** A lease whose holder says nothing ends after this time, ms: clocks are back within 5 s. */
+const SILENCE_MS = 4000
+/** It says something this often, ms. */
+const HEARTBEAT_MS = 1000
+/** Without a fresh sample of every service for so long, ms, the operator's clocks return. */
+const STALE_MS = 2500
+/** After a server came back, so many samples are waited for. */
+const RECOVERY_SAMPLES = 2
+/** A lease that was lost is asked for again this often, ms. */
+const RETRY_MS = 5000
+const BUSY_MS = 100
+
+interface Watched {
+  readonly endpoint: Endpoint
+  sample: ServiceSample | null
+  sampleMs: number
+  state: EndpointState
+  /** Samples since it was last gone or reset. */
+  good: number
+  requests: number
+}
+
+/** Governs until the signal aborts; the board is back as it was when this returns. */
+export async function runGovernor(options: GovernorOptions, signal: AbortSignal): Promise<void> {
+  const { config, gpu, clock = systemClock, onMessage } = options
+  const endpoints = config.services.map((service) => new Endpoint(service))
+  const limits = await Promise.all(endpoints.map((endpoint) => endpoint.limits()))
+  for (const { notice } of endpoints) if (notice !== null) onMessage(notice)
+  const law = new GovernLaw({
+    spec: gpu.spec,
+    services: endpoints.map(({ config: { name, objective }, objectiveMs }, i) => {
+      return { name, objectiveMs, attainment: objective.attainment, limits: limits[i]! }
+    }),
+    powerCapW: config.powerCapW,
+  })
+  const board = new HeldClock(options)
+  const watched = endpoints.map(
+    (endpoint): Watched => ({ endpoint, sample: null, sampleMs: clock.now(), state: 'gone', good: 0, requests: 0 }),
+  )
+  const busy = new BusyShare(gpu)
+  // Where all servers count their batches, nothing depends on it.
+  const lookMs = limits.includes(null) ? BUSY_MS : config.intervalMs
+  try {
+    while (!signal.aborted) {
+      const startMs = clock.now()
+      const scrapes = await Promise.all(endpoints.map((endpoint) => endpoint.scrape()))
+      const telemetry = await gpu.sample()
+      const timeMs = clock.now()
+      for (const [i, each] of watched.entries()) take(each, scrapes[i]!, timeMs, onMessage)
+      const busyShare = busy.take(telemetry.smUtilPercent)
+      const samples = watched.map(({ sample, sampleMs }) => (sampleMs === timeMs ? sample : null))
+      const decision = law.step({ timeMs, samples, busyShare, telemetry })
+      const away = watched.find((each) => isAway(each, timeMs))
+      const late = watched.some(({ sampleMs }) => sampleMs !== timeMs)
+      if (away !== undefined) law.release()
+      const smClockMhz = away !== undefined ? null : late ? board.smClockMhz : decision.smClockMhz
+      await board.set(smClockMhz, timeMs)
+      const work = law.services.map((service) => service.work)
+      options.onStep({
+        at: new Date().toISOString(),
+        smClockMhz: board.smClockMhz,
+        reason:
+          away !== undefined ? `${away.endpoint.config.name} is ${away.state}` : late ? 'late sample' : decision.reason,
+        powerW: telemetry.powerAverageW,
+        predictedW: smClockMhz === null ? null : law.power.predict(smClockMhz, work),
+        busyShare,
+        services: watched.map(({ endpoint, state, sample, requests }, i) => ({
+          name: endpoint.config.name,
+          state,
+          ratePerS: law.services[i]!.rates[1],
+          lateShare: law.services[i]!.lateShare,
+          queued: sample?.queued ?? 0,
+          requests,
+          joules: law.energy.joules[i]!,
+        })),
+      })
+      const restMs = Math.max(0, config.intervalMs - (clock.now() - startMs))
+      for (let waitedMs = 0; waitedMs < restMs && !signal.aborted; waitedMs += lookMs) {
+        await clock.sleep(Math.min(lookMs, restMs - waitedMs), signal).catch(() => {})
+        if (lookMs < restMs) await busy.look()
+      }
+    }
+  } finally {
+    await board.release()
+  }
+}
+
+function isAway({ state, good, sampleMs }: Watched, timeMs: number): boolean {
+  return state === 'draining' || good < RECOVERY_SAMPLES || timeMs - sampleMs > STALE_MS
+}
+
+/** What a server answered, into what is known of it. */
+function take(
+  watched: Watched,
+  { sample, ready, failure }: Scrape,
+  timeMs: number,
+  onMessage: (text: string) => void,
+): void {
+  const { name } = watched.endpoint.config
+  const state = endpointState(watched.sample, sample, ready)
+  if (state !== watched.state && (state === 'gone' || state === 'reset' || state === 'draining')) {
+    onMessage(`${name}: ${state}${failure === null ? '' : ` (${failure})`}`)
+  }
+  watched.state = state
+  if (sample === null) {
+    if (timeMs - watched.sampleMs > STALE_MS) watched.good = 0
+    return
+  }
+  watched.good = state === 'reset' ? 0 : watched.good + 1
+  if (watched.sample !== null && state !== 'reset') watched.requests += sample.completed - watched.sample.completed
+  watched.sample = sample
+  watched.sampleMs = timeMs
+}
+
+/** The clock that is held through the node service. */
+class HeldClock {
+  /** In a dry run, what would be held. */
+  smClockMhz: number | null = null
+  readonly #options: GovernorOptions
+  #lease: ServiceLease | null = null
+  #saidMs = Number.NEGATIVE_INFINITY
+  #triedMs = Number.NEGATIVE_INFINITY
+
+  constructor(options: GovernorOptions) {
+    this.#options = options
+  }
+
+  /** @param smClockMhz null: the operator's */
+  async set(smClockMhz: number | null, timeMs: number): Promise<void> {
+    if (this.#options.dryRun) {
+      this.smClockMhz = smClockMhz
+      return
+    }
+    try {
+      if (this.#lease?.isHeld !== true) await this.#acquire(timeMs)
+      const lease = this.#lease
+      if (lease?.isHeld !== true) return
+      if (smClockMhz !== this.smClockMhz) {
+        if (smClockMhz === null) await lease.resetSmClock()
+        else await lease.lockSmClock(smClockMhz)
+        this.smClockMhz = smClockMhz
+        this.#saidMs = timeMs
+      } else if (timeMs - this.#saidMs >= HEARTBEAT_MS) {
+        await lease.verify()
+        this.#saidMs = timeMs
+      }
+    } catch (error) {
+      if (!(error instanceof PctodlError)) throw error
+      this.#options.onMessage(`the board cannot be governed now: ${error.message}`)
+      await this.release()
+    }
+  }
+
+  async #acquire(timeMs: number): Promise<void> {
+    this.smClockMhz = null
+    if (timeMs - this.#triedMs < RETRY_MS) return
+    this.#triedMs = timeMs
+    const { gpu, serviceSocket } = this.#options
+    const { uuid, subject } = gpu.device
+    const socket = serviceSocket === undefined ? {} : { socket: serviceSocket }
+    this.#lease = await ServiceLease.acquire(
+      { uuid, subject, spec: gpu.spec },
+      { ...socket, silenceMs: SILENCE_MS, timeoutMs: 2000 },
+    )
+    this.#saidMs = timeMs
+  }
+
+  async release(): Promise<void> {
+    const lease = this.#lease
+    this.#lease = null
+    this.smClockMhz = null
+    // What the service cannot put back now it goes on trying.
+    await lease?.release().catch(() => {})
+  }
+}
+
+/** Mean of NVML's busy share between two steps. */
+class BusyShare {
+  readonly #gpu: NvmlGpu
+  #sum = 0
+  #count = 0
+
+  constructor(gpu: NvmlGpu) {
+    this.#gpu = gpu
+  }
+
+  async look(): Promise<void> {
+    this.#add((await this.#gpu.sample()).smUtilPercent)
+  }
+
+  take(percent: number | null): number {
+    this.#add(percent)
+    const share = this.#count === 0 ? 0 : this.#sum / this.#count / 100
+    this.#sum = 0
+    this.#count = 0
+    return share
+  }
+
+  #add(percent: number | null): void {
+    if (percent === null) return
+    this.#sum += percent
+    this.#count++
+  }
+}

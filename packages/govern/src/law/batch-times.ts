@@ -1,0 +1,109 @@
+/** Before anything was measured: the share of a time that the clock bounds, and how a batch of twice the size compares. */
+const PRIOR_CLOCK_SHARE = 0.85
+const PRIOR_DOUBLE = 1.7
+/** Batches that this belief weighs, and the most that one size at one clock does. */
+const PRIOR_BATCHES = 0.5
+const MAX_WEIGHT = 300
+/** What is kept of old batches with each fit. */
+const KEPT = 0.99
+const TERMS = 4
+const SWEEPS = 200
+
+interface Cell {
+  readonly smClockMhz: number
+  readonly size: number
+  count: number
+  ms: number
+}
+
+/**
+ * Time of a batch by its size n and the clock f: (a + b n) + (c + d n) top / f, none of them below 0. What does not follow the clock
+ * is memory and host. Learnt from the times of alike batches at different clocks.
+ */
+export class BatchTimes {
+  readonly #topMhz: number
+  readonly #cells = new Map<string, Cell>()
+  #terms: readonly number[] = [0, 0, 0, 0]
+
+  constructor(topMhz: number) {
+    this.#topMhz = topMhz
+  }
+
+  get known(): boolean {
+    return this.#terms.some((term) => term > 0)
+  }
+
+  /** @param size where a server counts no batches: how many requests run together */
+  timeMs(size: number, smClockMhz: number): number {
+    const [a, b, c, d] = this.#terms as [number, number, number, number]
+    return a + b * size + (c + d * size) * (this.#topMhz / smClockMhz)
+  }
+
+  /** Time of the batches that were seen at one clock over that at the top. */
+  slowdown(smClockMhz: number): number {
+    let [there, top] = [0, 0]
+    for (const { size, count } of this.#cells.values()) {
+      there += count * this.timeMs(size, smClockMhz)
+      top += count * this.timeMs(size, this.#topMhz)
+    }
+    return top > 0 ? there / top : 1 - PRIOR_CLOCK_SHARE + (PRIOR_CLOCK_SHARE * this.#topMhz) / smClockMhz
+  }
+
+  /** @param ms of so many batches together */
+  observe(smClockMhz: number, size: number, count: number, ms: number): void {
+    if (!(count > 0 && ms > 0)) return
+    const key = `${smClockMhz} ${size}`
+    const cell = this.#cells.get(key)
+    if (cell) {
+      cell.count += count
+      cell.ms += ms
+    } else this.#cells.set(key, { smClockMhz, size, count, ms })
+  }
+
+  /** Least squares of relative errors. */
+  fit(): void {
+    const cells = [...this.#cells.values()]
+    if (cells.length === 0) return
+    const normal = new Float64Array(TERMS * TERMS)
+    const target = new Float64Array(TERMS)
+    const add = (weight: number, size: number, ratio: number, ms: number) => {
+      const row = [1, size, ratio, size * ratio]
+      for (let i = 0; i < TERMS; i++) {
+        for (let j = 0; j < TERMS; j++) normal[TERMS * i + j]! += (weight * row[i]! * row[j]!) / (ms * ms)
+        target[i]! += (weight * row[i]!) / ms
+      }
+    }
+    for (const { smClockMhz, size, count, ms } of cells) {
+      add(Math.min(MAX_WEIGHT, count), size, this.#topMhz / smClockMhz, ms / count)
+    }
+    const { size, smClockMhz, count, ms } = cells.reduce((a, b) => (b.count > a.count ? b : a))
+    const ratio = this.#topMhz / smClockMhz
+    const topMs = ms / count / (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * ratio)
+    for (const [factor, times] of [
+      [1, 1],
+      [2, PRIOR_DOUBLE],
+    ] as const) {
+      for (const x of [1, 2])
+        add(PRIOR_BATCHES, factor * size, x, topMs * times * (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * x))
+    }
+    this.#terms = nonNegative(normal, target, this.#terms)
+    for (const [key, cell] of this.#cells) {
+      cell.count *= KEPT
+      cell.ms *= KEPT
+      if (cell.count < 0.2) this.#cells.delete(key)
+    }
+  }
+}
+
+/** x >= 0 that minimises x'Ax / 2 - b'x: coordinate by coordinate, from the last solution on. */
+function nonNegative(normal: Float64Array, target: Float64Array, start: readonly number[]): number[] {
+  const x = [...start]
+  for (let sweep = 0; sweep < SWEEPS; sweep++) {
+    for (let i = 0; i < TERMS; i++) {
+      let rest = target[i]!
+      for (let j = 0; j < TERMS; j++) if (j !== i) rest -= normal[TERMS * i + j]! * x[j]!
+      x[i] = Math.max(0, rest / normal[TERMS * i + i]!)
+    }
+  }
+  return x
+}

@@ -1,0 +1,256 @@
+import { type GpuSpec, smClocksAt, type Telemetry } from '@pctodl/platform'
+import { CapLaw } from '@pctodl/scheduler'
+import type { ServiceSample } from '../metrics/service-sample.js'
+import { EnergyLedger } from './energy-ledger.js'
+import { PowerFit } from './power-fit.js'
+import { type GovernedService, ServiceForecast, type Work } from './service-forecast.js'
+
+export interface GovernLawOptions {
+  readonly spec: GpuSpec
+  readonly services: readonly GovernedService[]
+  /** Default: what the board's own limit allows. */
+  readonly powerCapW?: number | undefined
+}
+
+/** What was seen since the last step. */
+export interface GovernInput {
+  readonly timeMs: number
+  /** In the order of the services; null where its server is gone. */
+  readonly samples: readonly (ServiceSample | null)[]
+  /** Mean share of the time in which the board was busy, 0..1. */
+  readonly busyShare: number
+  readonly telemetry: Telemetry
+}
+
+export interface GovernDecision {
+  /** Null: the operator's clocks. */
+  readonly smClockMhz: number | null
+  readonly reason: string
+}
+
+/** Objectives are aimed at with so much of the late requests that they allow. */
+const AIM = 0.7
+/** Attainment that a lower clock may cost where no clock keeps the objective. */
+const GIVEN_UP = 0.002
+/** The clock falls to the most that was needed for so long, ms. */
+const HOLD_MS = 2000
+/** It falls only by more states than this, and by no more than this share at once: what lies below is not known yet. */
+const BAND_STATES = 2
+const LARGEST_FALL = 0.15
+/** Power is fitted to means of so many seconds. */
+const GATHERED_S = 0.99
+/** What is late after so long at the top clock is not for want of clock, ms. */
+const EXCUSED_MS = 2000
+/** After a change, intervals at the new clock are measured before the next fall, ms. */
+const SETTLE_MS = 1000
+
+/**
+ * The lowest clock at which every service keeps its objective and drains its queue, by its server's own counters; raised at once,
+ * lowered in stages. Where no clock suffices: the lowest at which next to nothing more is lost than at the top.
+ */
+export class GovernLaw {
+  readonly services: readonly ServiceForecast[]
+  readonly power: PowerFit
+  readonly energy: EnergyLedger
+  readonly #spec: GpuSpec
+  readonly #cap: CapLaw
+  readonly #powerCapW: number | undefined
+  readonly #needs: { readonly timeMs: number; readonly smClockMhz: number; readonly reason: string }[] = []
+  #clocks: readonly number[]
+  #goals: readonly (readonly [Goal, Goal])[] = []
+  #changedMs = 0
+  #belowTopMs = Number.NEGATIVE_INFINITY
+  #timeMs: number | null = null
+  #energyJ: number | null = null
+  #gathered: {
+    readonly clockMhz: number
+    seconds: number
+    joules: number
+    readonly work: number[][]
+  } | null = null
+  /** The clock that ran over the whole of the last interval. */
+  #ranMhz: number | null = null
+  #smClockMhz: number | null = null
+
+  constructor({ spec, services, powerCapW }: GovernLawOptions) {
+    this.#spec = spec
+    this.#powerCapW = powerCapW
+    this.#cap = new CapLaw(spec)
+    this.#clocks = this.#clocksAt(spec.performanceMemClocksMhz[0]!)!
+    const topMhz = this.#clocks.at(-1)!
+    this.services = services.map((service) => new ServiceForecast(service, topMhz))
+    this.power = new PowerFit(spec, services.length)
+    this.energy = new EnergyLedger(this.power, services.length)
+  }
+
+  step(input: GovernInput): GovernDecision {
+    const { timeMs, samples, telemetry } = input
+    const seconds = this.#timeMs === null ? 0 : (timeMs - this.#timeMs) / 1000
+    this.#timeMs = timeMs
+    const memClockMhz = telemetry.memClockMhz ?? this.#spec.performanceMemClocksMhz[0]!
+    this.#clocks = this.#clocksAt(memClockMhz) ?? this.#clocks
+    const clockMhz = telemetry.smClockMhz ?? this.#smClockMhz
+    const steady = clockMhz !== null && clockMhz === this.#ranMhz ? clockMhz : null
+    this.#ranMhz = clockMhz
+    const atTop = this.#smClockMhz === null || this.#smClockMhz === this.#clocks.at(-1)
+    if (!atTop) this.#belowTopMs = timeMs
+    const excused = timeMs - this.#belowTopMs > EXCUSED_MS
+    this.services.forEach((service, i) => {
+      const sample = samples[i]
+      const interval = { timeMs, seconds, smClockMhz: steady, busyShare: input.busyShare, excused }
+      if (sample && seconds > 0) service.update(sample, interval)
+      else service.rebase(sample ?? null)
+    })
+    this.#readPower(telemetry, seconds, clockMhz)
+    if (!this.services.every(({ known }) => known)) return { smClockMhz: null, reason: 'learning' }
+    return this.#choose(timeMs, memClockMhz)
+  }
+
+  /** Up to the boost clock: no firmware goes further by itself. */
+  #clocksAt(memClockMhz: number): readonly number[] | undefined {
+    return smClocksAt(this.#spec, memClockMhz)?.filter((clock) => clock <= this.#spec.boostClockMhz)
+  }
+
+  /** The operator's clocks are in force: what is chosen next begins from the top. */
+  release(): void {
+    this.#smClockMhz = null
+    this.#needs.length = 0
+  }
+
+  #readPower(telemetry: Telemetry, seconds: number, clockMhz: number | null): void {
+    const { energyJ, powerAverageW, timeMs } = telemetry
+    const work = this.services.map((service) => service.work)
+    if (clockMhz !== null && seconds > 0) {
+      const meteredW =
+        energyJ !== null && this.#energyJ !== null && energyJ >= this.#energyJ
+          ? (energyJ - this.#energyJ) / seconds
+          : powerAverageW
+      if (meteredW !== null) {
+        this.#gather(clockMhz, seconds, meteredW, work)
+        this.energy.add({ joules: meteredW * seconds, seconds, smClockMhz: clockMhz, work })
+      }
+    }
+    this.#energyJ = energyJ
+    this.#cap.read(timeMs, telemetry, clockMhz === null ? null : this.power.predict(clockMhz, work))
+  }
+
+  /** Readings of a second each: batches that straddle two of them count less. */
+  #gather(clockMhz: number, seconds: number, powerW: number, work: readonly Work[]): void {
+    const before = this.#gathered
+    const sums =
+      before?.clockMhz === clockMhz ? before : { clockMhz, seconds: 0, joules: 0, work: work.map(() => [0, 0]) }
+    sums.seconds += seconds
+    sums.joules += seconds * powerW
+    work.forEach(({ full, busy }, i) => {
+      sums.work[i]![0]! += seconds * full
+      sums.work[i]![1]! += seconds * busy
+    })
+    this.#gathered = sums
+    if (sums.seconds < GATHERED_S) return
+    this.#gathered = null
+    const means = sums.work.map(([full, busy]) => ({ full: full! / sums.seconds, busy: busy! / sums.seconds }))
+    this.power.observe(clockMhz, means, sums.joules / sums.seconds)
+  }
+
+  #choose(timeMs: number, memClockMhz: number): GovernDecision {
+    this.#goals = this.services.map((service) => this.#goalsOf(service))
+    const need = this.#need()
+    this.#needs.push({ timeMs, ...need })
+    while (timeMs - this.#needs[0]!.timeMs > HOLD_MS) this.#needs.shift()
+    const most = this.#needs.reduce((a, b) => (b.smClockMhz >= a.smClockMhz ? b : a))
+    const clocks = this.#clocks
+    const present = this.#smClockMhz ?? Math.min(clocks.at(-1)!, this.#ranMhz ?? clocks.at(-1)!)
+    let chosenMhz = most.smClockMhz
+    if (chosenMhz < present) {
+      const lowest = clocks.find((clock) => clock >= present * (1 - LARGEST_FALL))!
+      const isNear = clocks.indexOf(present) - clocks.indexOf(chosenMhz) <= BAND_STATES
+      const isSettled = timeMs - this.#changedMs >= SETTLE_MS
+      chosenMhz = isNear || !isSettled ? present : Math.max(lowest, chosenMhz)
+    }
+    let { reason } = most
+    if (this.#powerCapW !== undefined) {
+      const ceilingMhz = this.#cap.ceilingMhz(memClockMhz, this.#powerCapW, chosenMhz, (clock) => this.#powerAt(clock))
+      if (ceilingMhz < chosenMhz) reason = 'cap'
+      chosenMhz = Math.min(chosenMhz, ceilingMhz)
+    }
+    if (chosenMhz !== this.#smClockMhz) this.#changedMs = timeMs
+    this.#smClockMhz = chosenMhz
+    return { smClockMhz: chosenMhz, reason }
+  }
+
+  /** Predicted power at a clock for the present rates, W. */
+  #powerAt(smClockMhz: number): number {
+    return this.power.predict(
+      smClockMhz,
+      this.services.map((service) => service.workAt(smClockMhz, service.rates[1])),
+    )
+  }
+
+  /** Caution asks for no clock above the efficiency knee: only what is predicted for the present load does. */
+  #need(): Need {
+    const cautious = this.#lowest(true)
+    if (cautious.smClockMhz <= this.power.kneeMhz) return cautious
+    const now = this.#lowest(false)
+    const kneeMhz = this.#clocks.findLast((clock) => clock <= this.power.kneeMhz) ?? this.#clocks[0]!
+    return now.smClockMhz > kneeMhz ? now : { smClockMhz: kneeMhz, reason: 'knee' }
+  }
+
+  /** The lowest clock that suffices, and what the next lower one would not keep. */
+  #lowest(ready: boolean): Need {
+    const clocks = this.#clocks
+    let reason = 'lowest clock'
+    let high = clocks.length - 1
+    let low = -1
+    while (high - low > 1) {
+      const middle = (low + high) >> 1
+      const lacking = this.#lacking(clocks[middle]!, ready)
+      if (lacking === null) high = middle
+      else {
+        low = middle
+        reason = lacking
+      }
+    }
+    return { smClockMhz: clocks[high]!, reason }
+  }
+
+  /** What a clock does not keep that the top would; null where it suffices. @param ready for what caution expects, too */
+  #lacking(smClockMhz: number, ready: boolean): string | null {
+    for (const [i, service] of this.services.entries()) {
+      const { name } = service.service
+      const { ratePerS, cautious, wanted } = this.#goals[i]![ready ? 0 : 1]
+      if (service.attainmentAt(smClockMhz, ratePerS, cautious) < wanted) return `latency of ${name}`
+      if (!service.drainsAt(smClockMhz, ready ? 0.5 : 1)) return `backlog of ${name}`
+    }
+    return null
+  }
+
+  /** What to keep at which rate: for what caution expects, as far as the top clock could, and for now. */
+  #goalsOf(service: ServiceForecast): readonly [Goal, Goal] {
+    const topMhz = this.#clocks.at(-1)!
+    const [readyPerS, nowPerS] = service.rates
+    const target = 1 - AIM * (1 - service.service.attainment)
+    const atTop = service.attainmentAt(topMhz, nowPerS, false)
+    const now = { ratePerS: nowPerS, cautious: false, wanted: Math.min(target, atTop - GIVEN_UP) }
+    let [low, high] = [nowPerS, readyPerS]
+    if (service.attainmentAt(topMhz, nowPerS, true) < target) return [now, now]
+    if (service.attainmentAt(topMhz, readyPerS, true) >= target) low = readyPerS
+    while (high > 1.02 * low) {
+      const middle = (low + high) / 2
+      if (service.attainmentAt(topMhz, middle, true) >= target) low = middle
+      else high = middle
+    }
+    return [{ ratePerS: low, cautious: true, wanted: target }, now]
+  }
+}
+
+interface Goal {
+  readonly ratePerS: number
+  readonly cautious: boolean
+  /** Attainment. */
+  readonly wanted: number
+}
+
+interface Need {
+  readonly smClockMhz: number
+  readonly reason: string
+}

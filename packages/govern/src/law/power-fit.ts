@@ -1,0 +1,105 @@
+import { factorise, solveFactorised } from '@pctodl/numerics'
+import type { GpuSpec } from '@pctodl/platform'
+import type { Work } from './service-forecast.js'
+
+/** Shares of the boost clock below which the core voltage may no longer fall, and what it is there relative to the boost clock's. */
+const KNEES = [0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85]
+const FIRST_KNEE = 0.7
+const VOLTAGE_FLOOR = 0.72
+/** What is kept of old readings with each new one. */
+const KEPT = 0.9995
+/** What the belief before any reading weighs: of the board, and of a service. */
+const PRIOR = 0.5
+const SERVICE_PRIOR = 0.02
+/** By so many standard deviations of a reading must another knee be better. */
+const EVIDENCE = 9
+
+/**
+ * Board power as idle power, a part that follows the clock, and a part for each service's work:
+ * P = a + b x v^2 + sum of (c full + d busy x) v^2, x being the clock over its boost, v the voltage over its. Ridge regression for each
+ * of several curves of the voltage; the one that predicts best counts.
+ */
+export class PowerFit {
+  readonly #boostMhz: number
+  readonly #curves: readonly Curve[]
+  #best: Curve
+
+  constructor(spec: GpuSpec, services: number) {
+    this.#boostMhz = spec.boostClockMhz
+    this.#curves = KNEES.map((knee) => new Curve(knee, services, spec.powerLimitW.default))
+    this.#best = this.#curves[KNEES.indexOf(FIRST_KNEE)]!
+  }
+
+  /** Above this clock a unit of work takes more energy, MHz. */
+  get kneeMhz(): number {
+    return this.#best.knee * this.#boostMhz
+  }
+
+  observe(smClockMhz: number, work: readonly Work[], powerW: number): void {
+    for (const curve of this.#curves) curve.observe(smClockMhz / this.#boostMhz, work, powerW)
+    const lowest = this.#curves.reduce((a, b) => (b.loss < a.loss ? b : a))
+    const noise = Math.max(1, lowest.loss / lowest.weight)
+    if (this.#best.loss - lowest.loss > EVIDENCE * noise) this.#best = lowest
+  }
+
+  predict(smClockMhz: number, work: readonly Work[]): number {
+    return this.#best.parts(smClockMhz / this.#boostMhz, work).reduce((sum, part) => sum + part, 0)
+  }
+
+  /** Watts of each service's work. */
+  split(smClockMhz: number, work: readonly Work[]): number[] {
+    const parts = this.#best.parts(smClockMhz / this.#boostMhz, work)
+    return work.map((_, i) => parts[2 + 2 * i]! + parts[3 + 2 * i]!)
+  }
+}
+
+/** The regression under one curve of the voltage. */
+class Curve {
+  readonly knee: number
+  /** Sum of squared errors of predictions, and how many count. */
+  loss = 0
+  weight = 1
+  readonly #size: number
+  readonly #normal: Float64Array
+  readonly #target: Float64Array
+  #weights: Float64Array
+
+  constructor(knee: number, services: number, limitW: number) {
+    this.knee = knee
+    const size = 2 + 2 * services
+    this.#size = size
+    this.#weights = Float64Array.from({ length: size }, (_, i) => (i < 2 ? 0.12 : 0.25) * limitW)
+    this.#normal = new Float64Array(size * size)
+    const prior = (i: number) => (i < 2 ? PRIOR : SERVICE_PRIOR)
+    this.#target = this.#weights.map((weight, i) => prior(i) * weight)
+    for (let i = 0; i < size; i++) this.#normal[i * size + i] = prior(i)
+  }
+
+  /** Watts: idle, the clock's, each service's. */
+  parts(clock: number, work: readonly Work[]): number[] {
+    return this.#row(clock, work).map((value, i) => value * this.#weights[i]!)
+  }
+
+  observe(clock: number, work: readonly Work[], powerW: number): void {
+    const row = this.#row(clock, work)
+    const n = this.#size
+    const error = powerW - row.reduce((sum, value, i) => sum + value * this.#weights[i]!, 0)
+    this.loss = KEPT * this.loss + error * error
+    this.weight = KEPT * this.weight + 1
+    for (let i = 0; i < n; i++) {
+      for (let j = 0; j < n; j++) this.#normal[i * n + j] = KEPT * this.#normal[i * n + j]! + row[i]! * row[j]!
+      this.#target[i] = KEPT * this.#target[i]! + row[i]! * powerW
+    }
+    const factor = this.#normal.slice()
+    const weights = this.#target.slice()
+    factorise(factor, n, new Float64Array(n).fill(1e-9))
+    solveFactorised(factor, n, weights)
+    this.#weights = weights.map((weight) => Math.max(0, weight))
+  }
+
+  #row(clock: number, work: readonly Work[]): number[] {
+    const slope = (1 - VOLTAGE_FLOOR) / (1 - this.knee)
+    const squared = Math.max(VOLTAGE_FLOOR, 1 - slope * (1 - clock)) ** 2
+    return [1, clock * squared, ...work.flatMap(({ full, busy }) => [full * squared, busy * clock * squared])]
+  }
+}

@@ -1,0 +1,273 @@
+import { quantile } from '@pctodl/numerics'
+import { BatchQueue, batchSizesUpTo } from '@pctodl/perf-model/serving'
+import { ArrivalRate } from '@pctodl/scheduler'
+import type { BatchLimits, ServiceSample } from '../metrics/service-sample.js'
+import { BatchTimes } from './batch-times.js'
+
+export interface GovernedService {
+  readonly name: string
+  readonly objectiveMs: number
+  /** Share of the requests that shall be answered within it. */
+  readonly attainment: number
+  /** Null where the server does not tell how it batches. */
+  readonly limits: BatchLimits | null
+}
+
+/** What lies between two samples. */
+export interface Interval {
+  readonly timeMs: number
+  readonly seconds: number
+  /** That ran all the time; null where it changed. */
+  readonly smClockMhz: number | null
+  /** Mean share of the time in which the board was busy, by NVML, 0..1. */
+  readonly busyShare: number
+  /** A higher clock would not have helped. */
+  readonly excused: boolean
+}
+
+/**
+ * What a service does each second: its requests, as seconds of full batches at the top clock, which take energy for themselves, and
+ * the seconds in which its batches run, which take energy with the clock.
+ */
+export interface Work {
+  readonly full: number
+  readonly busy: number
+}
+
+const NO_WORK: Work = { full: 0, busy: 0 }
+/** Latencies are compared where so many requests were answered, by the mean of these quantiles. */
+const MIN_COMPARED = 5
+const MEAN_POINTS = [0.1, 0.3, 0.5, 0.7, 0.9]
+/** Intervals whose dispersion is remembered; the median of a squared normal deviate. */
+const DISPERSIONS = 120
+const CHI_SQUARED_MEDIAN = 0.455
+const BIAS_WEIGHT = 0.03
+const MAX_BIAS = 2
+/** A wait within one interval spreads evenly up to so many times its mean. */
+const WAIT_SPREAD = 2.2
+/** Attainment is that of so many seconds, which fade; before, of so many good ones. */
+const WINDOW_S = 300
+const PRIOR_S = 60
+/** Parts of the late requests that the objective allows: below the one there is no caution, above the other all of it. */
+const CALM = 0.1
+const FULL = 0.3
+/** A peak fades over so many seconds. */
+const PEAK_S = 600
+/** Full caution is ready for so much of the highest rate of the last minutes. */
+const PEAK_FACTOR = 1.1
+/** Where only a percentile is known, caution scales it by up to so much. */
+const TAIL_CAUTION = 0.4
+/** What is kept of an old percentile with each interval. */
+const TAIL_KEPT = 0.9
+
+/** One service as its server's counters show it, and what of its objective it would keep at another clock. */
+export class ServiceForecast {
+  readonly service: GovernedService
+  readonly times: BatchTimes
+  readonly #rate = new ArrivalRate(1)
+  readonly #queue: BatchQueue | null
+  readonly #batchMs: Float64Array
+  #before: ServiceSample | null = null
+  #queued = 0
+  /** The highest rate of the last minutes, requests/s; it fades. */
+  #peakPerS = 0
+  /** Requests of the attainment's window, and those of them that a higher clock would have answered in time; they fade. */
+  #decided = 0
+  #late = 0
+  #caution = 0
+  readonly #topMhz: number
+  #intervals = 0
+  #unitS: number | undefined
+  /** Percentile at the top clock where no batches are known, ms. */
+  #tailMs = 0
+  /** Work of the last interval. */
+  work: Work = NO_WORK
+  #burstiness = 1
+  /** Of the last intervals. */
+  readonly #arrived: number[] = []
+  readonly #dispersions: number[] = []
+  /** Measured mean latency over the predicted. */
+  #bias = 1
+  /** Requests that were answered in the last interval. */
+  answered = 0
+  lateShare = 0
+
+  constructor(service: GovernedService, topMhz: number) {
+    this.service = service
+    this.times = new BatchTimes(topMhz)
+    this.#topMhz = topMhz
+    const { limits } = service
+    this.#queue = limits ? new BatchQueue(batchSizesUpTo(limits.maxBatchSize)) : null
+    this.#batchMs = new Float64Array(this.#queue?.sizes.length ?? 0)
+  }
+
+  /** Requests/s to be ready for, and now. */
+  get rates(): readonly [number, number] {
+    const { perS } = this.#rate
+    return [perS + this.#caution * Math.max(0, PEAK_FACTOR * this.#peakPerS - perS), perS]
+  }
+
+  /** Whether times of batches are known. */
+  get known(): boolean {
+    return this.#queue !== null ? this.times.known : this.#tailMs > 0
+  }
+
+  /** The server has started again: its counters begin at 0, what was learnt stays. */
+  rebase(sample: ServiceSample | null): void {
+    this.#before = sample
+    this.answered = 0
+    this.work = NO_WORK
+  }
+
+  update(sample: ServiceSample, { timeMs, seconds, smClockMhz, busyShare, excused }: Interval): void {
+    const before = this.#before
+    this.#before = sample
+    if (before === null) return
+    const answered = sample.completed - before.completed
+    this.answered = answered
+    const late = this.#lateOf(before, sample, answered)
+    this.lateShare = answered > 0 ? late / answered : 0
+    const { queued } = sample
+    const arrived = sample.completed + sample.failed + queued
+    this.#queued = queued
+    this.#rate.update(timeMs, arrived)
+    this.#remember(seconds, excused ? 0 : late)
+    this.#disperse(arrived)
+    this.#learn(before, sample, seconds, smClockMhz)
+    // Without batches, what NVML calls busy is this server's.
+    if (this.#queue === null) this.work = { full: 0, busy: busyShare }
+  }
+
+  /** Requests that were late between two samples; an estimate where the server does not count them. */
+  #lateOf(before: ServiceSample, after: ServiceSample, answered: number): number {
+    if (answered <= 0) return 0
+    if (after.late !== null && before.late !== null) return after.late - before.late
+    const { objectiveMs, attainment } = this.service
+    let late = 0
+    if (after.waitMs !== null && before.waitMs !== null) {
+      const waitMs = (after.waitMs - before.waitMs) / answered
+      const runMs = (after.latencyMs - before.latencyMs) / answered - waitMs
+      late = answered * Math.min(1, Math.max(0, 1 - (objectiveMs - runMs) / (WAIT_SPREAD * waitMs)))
+    }
+    if (after.p99Ms !== null && after.p99Ms > objectiveMs)
+      late = Math.max(late, answered * (1 - attainment) * (after.p99Ms / objectiveMs))
+    return Number.isFinite(late) ? late : 0
+  }
+
+  #learn(before: ServiceSample, after: ServiceSample, seconds: number, smClockMhz: number | null): void {
+    const concurrency = 2 ** Math.round(Math.log2(after.running + 1))
+    let busyMs = 0
+    let requests = 0
+    for (const { size, count, ms } of after.batches) {
+      const earlier = before.batches.find((each) => each.size === size)
+      const ran = count - (earlier?.count ?? 0)
+      if (!(ran > 0)) continue
+      if (smClockMhz !== null) this.times.observe(smClockMhz, size * concurrency, ran, ms - (earlier?.ms ?? 0))
+      busyMs += ms - (earlier?.ms ?? 0)
+      requests += ran * size
+    }
+    this.work = this.#workOf(requests / seconds, busyMs / 1000 / seconds)
+    if (smClockMhz !== null && this.#queue !== null && this.times.known)
+      this.#compare(before, after, seconds, smClockMhz)
+    if (after.p99Ms !== null && smClockMhz !== null) {
+      const tailMs = after.p99Ms / this.times.slowdown(smClockMhz)
+      this.#tailMs = Math.max(tailMs, TAIL_KEPT * this.#tailMs + (1 - TAIL_KEPT) * tailMs)
+    }
+    if (this.#intervals++ % 4 === 3 || !this.known) this.times.fit()
+  }
+
+  /** Caution follows from the attainment over the window: none while few were late, all of it before too many are. */
+  #remember(seconds: number, late: number): void {
+    const { perS } = this.#rate
+    const kept = Math.exp(-seconds / WINDOW_S)
+    this.#peakPerS = Math.max(perS, perS + Math.exp(-seconds / PEAK_S) * (this.#peakPerS - perS))
+    this.#decided = kept * this.#decided + this.answered
+    this.#late = kept * this.#late + late
+    const share = this.#late / (this.#decided + PRIOR_S * Math.max(1, perS))
+    const spent = share / (1 - this.service.attainment)
+    this.#caution = Math.min(1, Math.max(0, (spent - CALM) / (FULL - CALM)))
+  }
+
+  /** Variance over mean of the arrivals in an interval, by the median: a change of the rate is no burst. */
+  #disperse(arrived: number): void {
+    this.#arrived.push(arrived)
+    if (this.#arrived.length > 3) this.#arrived.shift()
+    const [a, b, c] = this.#arrived
+    if (c === undefined || c <= a!) return
+    this.#dispersions.push((c - 2 * b! + a!) ** 2 / (c - a!))
+    if (this.#dispersions.length > DISPERSIONS) this.#dispersions.shift()
+    this.#burstiness = Math.max(1, quantile(this.#dispersions, 0.5) / CHI_SQUARED_MEDIAN)
+  }
+
+  /** Is the server slower or faster than the queue that it is taken for? */
+  #compare(before: ServiceSample, after: ServiceSample, seconds: number, smClockMhz: number): void {
+    const queue = this.#queue!
+    const { answered } = this
+    this.#solve(smClockMhz, answered / seconds)
+    if (queue.overloaded || answered < MIN_COMPARED) return
+    const predictedMs = MEAN_POINTS.reduce((sum, share) => sum + queue.quantileMs(share), 0) / MEAN_POINTS.length
+    const measuredMs = (after.latencyMs - before.latencyMs) / answered
+    const ratio = Math.min(MAX_BIAS, Math.max(1 / MAX_BIAS, measuredMs / predictedMs))
+    this.#bias += BIAS_WEIGHT * (ratio - this.#bias)
+  }
+
+  #workOf(requestsPerS: number, busy: number): Work {
+    if (!this.times.known) return NO_WORK
+    const largest = this.service.limits?.maxBatchSize ?? 1
+    // A unit that stays as it is, whatever is learnt of times later.
+    this.#unitS ??= this.times.timeMs(largest, this.#topMhz) / largest / 1000
+    return { full: requestsPerS * this.#unitS, busy }
+  }
+
+  /**
+   * Share of the requests that would be within the objective, 0..1; below 0 where the server could not keep up, by so much of the
+   * rate. Where only a percentile is known, 1 stands for what keeps the objective.
+   */
+  attainmentAt(smClockMhz: number, ratePerS: number, cautious: boolean): number {
+    const { limits, objectiveMs } = this.service
+    const queue = this.#queue
+    if (queue === null || limits === null) {
+      const tailMs = this.#tailMs * this.times.slowdown(smClockMhz) * (cautious ? 1 + TAIL_CAUTION * this.#caution : 1)
+      return Math.min(1, objectiveMs / tailMs)
+    }
+    this.#solve(smClockMhz, ratePerS)
+    if (queue.overloaded) return this.#capacityPerS(smClockMhz) / ratePerS - 1
+    return queue.within(objectiveMs / this.#bias)
+  }
+
+  /**
+   * Whether what waits is answered early enough at a clock; a batch for each instance is no backlog.
+   *
+   * @param share of the objective that it may take
+   */
+  drainsAt(smClockMhz: number, share: number): boolean {
+    const { limits, objectiveMs } = this.service
+    const queued = this.#queued
+    if (limits === null || queued <= limits.maxBatchSize * limits.instances) return true
+    return 1000 * queued <= share * objectiveMs * this.#capacityPerS(smClockMhz)
+  }
+
+  /** Work at a rate and a clock. */
+  workAt(smClockMhz: number, ratePerS: number): Work {
+    const queue = this.#queue
+    if (queue === null) return this.work
+    this.#solve(smClockMhz, ratePerS)
+    return this.#workOf(ratePerS, queue.utilisation * this.service.limits!.instances)
+  }
+
+  #solve(smClockMhz: number, ratePerS: number): void {
+    const queue = this.#queue!
+    const { instances, maxQueueDelayMs } = this.service.limits!
+    queue.sizes.forEach((size, i) => {
+      this.#batchMs[i] = this.times.timeMs(size, smClockMhz)
+    })
+    const burstiness = this.#burstiness
+    const ratePerMs = Math.max(0.01, ratePerS) / 1000
+    queue.solve({ ratePerMs, batchMs: this.#batchMs, servers: instances, delayMs: maxQueueDelayMs, burstiness })
+  }
+
+  #capacityPerS(smClockMhz: number): number {
+    const { maxBatchSize, instances } = this.service.limits!
+    return (1000 * instances * maxBatchSize) / this.times.timeMs(maxBatchSize, smClockMhz)
+  }
+}

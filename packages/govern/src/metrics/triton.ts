@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { parsePrometheus, type Series, sumOf } from './prometheus-text.js'
+import type { BatchLimits, ServiceSample } from './service-sample.js'
+
+const names = new Set(
+  ['request_success', 'request_failure', 'pending_request_count', 'request_duration_us', 'queue_duration_us']
+    .concat('request_summary_us')
+    .map((name) => `nv_inference_${name}`),
+)
+
+const duration = z.object({ count: z.number().default(0), ns: z.number().default(0) })
+const statistics = z.object({
+  model_stats: z.array(
+    z.object({
+      batch_stats: z.array(z.object({ batch_size: z.number(), compute_infer: duration })).default([]),
+    }),
+  ),
+})
+const configuration = z.object({
+  max_batch_size: z.number().default(0),
+  dynamic_batching: z.object({ max_queue_delay_microseconds: z.coerce.number().default(0) }).nullish(),
+  instance_group: z.array(z.object({ count: z.number().default(1) })).default([]),
+})
+
+/**
+ * One model of a Triton server. Sums of `/metrics` weight by request, so times of batches come from the statistics. `pending` leaves
+ * out what runs.
+ *
+ * @param metrics body of `/metrics`
+ * @param stats body of `/v2/models/<model>/stats`, parsed
+ * @returns null where the model has no series
+ * @throws ZodError for statistics that are none
+ */
+export function readTriton(model: string, metrics: string, stats: unknown): ServiceSample | null {
+  const series = parsePrometheus(metrics, names)
+  const of = (name: string) => sumOf(series.get(`nv_inference_${name}`), { model })
+  const completed = of('request_success')
+  if (completed === null) return null
+  const byKey = new Map<number, { count: number; ms: number }>()
+  for (const { batch_size: size, compute_infer: time } of statistics
+    .parse(stats)
+    .model_stats.flatMap(({ batch_stats }) => batch_stats)) {
+    const before = byKey.get(size) ?? { count: 0, ms: 0 }
+    byKey.set(size, { count: before.count + time.count, ms: before.ms + time.ns / 1e6 })
+  }
+  return {
+    completed,
+    failed: of('request_failure') ?? 0,
+    queued: of('pending_request_count') ?? 0,
+    running: 0,
+    latencyMs: (of('request_duration_us') ?? 0) / 1000,
+    waitMs: (of('queue_duration_us') ?? 0) / 1000,
+    late: null,
+    p99Ms: worstP99Ms(series.get('nv_inference_request_summary_us'), model),
+    batches: [...byKey].map(([size, { count, ms }]) => ({ size, count, ms })),
+  }
+}
+
+/** Of the model's versions; null where summaries are off. */
+function worstP99Ms(series: readonly Series[] | undefined, model: string): number | null {
+  const values = series?.filter(({ labels }) => labels['model'] === model && labels['quantile'] === '0.99') ?? []
+  return values.length === 0 ? null : Math.max(...values.map(({ value }) => value)) / 1000
+}
+
+/** @param config body of `/v2/models/<model>/config`, parsed. @throws ZodError */
+export function readTritonLimits(config: unknown): BatchLimits {
+  const { max_batch_size: largest, dynamic_batching: batching, instance_group: groups } = configuration.parse(config)
+  return {
+    maxBatchSize: Math.max(1, largest),
+    maxQueueDelayMs: (batching?.max_queue_delay_microseconds ?? 0) / 1000,
+    instances: Math.max(
+      1,
+      groups.reduce((sum, { count }) => sum + count, 0),
+    ),
+  }
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { energyOf } from '../src/index.js'
+import { type VirtualLoad, VirtualServer } from './virtual-server.js'
+import { drawTrial, lawOf, SCRAPE_MS, stepOf, type Trial } from './virtual-trials.js'
+
+const SECONDS = 240
+const CLOCKS_MHZ = [1305, 1005, 705, 495]
+
+/** The board with these of its services at work, through the same clocks. */
+async function run({ board, loads, seed }: Trial, working: readonly boolean[], judged: boolean) {
+  const silent = { nextMs: () => Number.POSITIVE_INFINITY }
+  const part = loads.map((load, i): VirtualLoad => (working[i] ? load : { ...load, arrivals: () => silent }))
+  const server = await VirtualServer.start(board, part, seed, judged)
+  const law = lawOf(server)
+  // The first reading of the counter.
+  if (judged) await stepOf(law, server)
+  else await server.advance(SCRAPE_MS)
+  const beginJ = server.gpu.truth().energyJ
+  const meteredJ = server.gpu.truth().meteredEnergyJ
+  for (let second = 0; second < SECONDS; second++) {
+    await server.lock(CLOCKS_MHZ[Math.floor(second / 15) % CLOCKS_MHZ.length]!)
+    if (judged) for (let i = 0; i < 4; i++) await stepOf(law, server)
+    else await server.advance(1000)
+  }
+  law.energy.settle()
+  const { energyJ, meteredEnergyJ } = server.gpu.truth()
+  return {
+    joules: energyJ - beginJ,
+    meteredJ: meteredEnergyJ - meteredJ,
+    split: law.energy.joules,
+    busy: server.batches.map(({ bySize }) => [...bySize.values()].reduce((sum, { ns }) => sum + ns, 0)),
+  }
+}
+
+describe('energy of each service', () => {
+  // Its truth is what a service adds to the board, averaged over whether it comes first or second, and half of what the board draws idle.
+  it.each([12, 13])(
+    'is within 5 % of the truth, three times nearer than by utilisation, and sums to the counter (seed %i)',
+    async (seed) => {
+      let trial = drawTrial('bursts', seed, SECONDS)
+      for (let i = 0; trial.loads.length < 2; i += 1000) trial = drawTrial('bursts', seed + i, SECONDS)
+      const both = await run(trial, [true, true], true)
+      const [first, second, none] = await Promise.all([
+        run(trial, [true, false], false),
+        run(trial, [false, true], false),
+        run(trial, [false, false], false),
+      ])
+      const own = [
+        (both.joules - second.joules + first.joules - none.joules) / 2,
+        (both.joules - first.joules + second.joules - none.joules) / 2,
+      ]
+      const truth = own.map((joules) => ((joules + none.joules / 2) * both.meteredJ) / both.joules)
+      const busy = both.busy[0]! + both.busy[1]!
+      const byBusy = both.busy.map((ns) => (ns / busy) * both.meteredJ)
+      const errorOf = (split: readonly number[]) =>
+        Math.max(...split.map((joules, i) => Math.abs(joules / truth[i]! - 1)))
+      const message = `${trial.board} ${trial.loads.map(({ service }) => service.name).join(' ')}: ${errorOf(both.split)}, by utilisation ${errorOf(byBusy)}`
+      expect(errorOf(both.split), message).toBeLessThan(0.05)
+      expect(3 * errorOf(both.split), message).toBeLessThan(errorOf(byBusy))
+      expect(Math.abs(both.split[0]! + both.split[1]! - both.meteredJ)).toBeLessThan(0.001 * both.meteredJ)
+    },
+  )
+
+  it('is read from a log of several runs', () => {
+    const line = (requests: number, joules: number) => JSON.stringify({ services: [{ name: 'a', requests, joules }] })
+    const log = [line(10, 5), line(20, 10), line(5, 2), '{"serv'].join('\n')
+    expect(energyOf(log, 'log')).toEqual([{ service: 'a', requests: 25, joules: 12, joulesPerRequest: 12 / 25 }])
+    expect(() => energyOf('nothing\n', 'log')).toThrow('log, line 1: no line of pctodl govern --log')
+  })
+})

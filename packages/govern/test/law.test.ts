@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest'
+import { VirtualServer } from './virtual-server.js'
+import { drawTrial, judgeTrial, lawOf, SCRAPE_MS, stepOf, type Trial } from './virtual-trials.js'
+
+/** A trial with two models on one board. */
+function coLocated(kind: Parameters<typeof drawTrial>[0], seed: number, seconds: number): Trial {
+  for (let i = seed; ; i += 1000) {
+    const trial = drawTrial(kind, i, seconds)
+    if (trial.loads.length === 2) return trial
+  }
+}
+
+describe('the law against the serving engine', () => {
+  // `pnpm evaluate-govern` does the same for many traces.
+  it.each(['steady', 'day'] as const)(
+    'keeps objectives with little more than the best fixed clock (%s)',
+    async (kind) => {
+      const { kept, ofBest, ofAlone } = await judgeTrial(coLocated(kind, 7, 120))
+      expect(kept).toBe(true)
+      expect(ofBest).toBeLessThanOrEqual(1.03)
+      expect(ofAlone).toBeLessThan(0.8)
+    },
+  )
+
+  it('knows after a minute how much longer two co-located models take at another clock', async () => {
+    const trial = coLocated('steady', 3, 60)
+    const server = await VirtualServer.start(trial.board, trial.loads, trial.seed)
+    const law = lawOf(server)
+    for (let ms = 0; ms < 60_000; ms += SCRAPE_MS) await server.lock((await stepOf(law, server)).smClockMhz)
+    const topMhz = 1410
+    const meanMs = async (smClockMhz: number) => {
+      const fixed = await VirtualServer.start(trial.board, trial.loads, trial.seed)
+      await fixed.lock(smClockMhz)
+      await fixed.advance(60_000)
+      return fixed.batches.map(
+        ({ bySize }) => new Map([...bySize].map(([size, { count, ns }]) => [size, { count, ms: ns / 1e6 / count }])),
+      )
+    }
+    const top = await meanMs(topMhz)
+    for (const smClockMhz of [510, 1005]) {
+      const there = await meanMs(smClockMhz)
+      law.services.forEach(({ service, times }, i) => {
+        let [sum, topSum, learnt, topLearnt] = [0, 0, 0, 0]
+        for (const [size, { count, ms }] of top[i]!) {
+          const other = there[i]!.get(size)
+          if (other === undefined || other.count < 20 || count < 20) continue
+          sum += count * other.ms
+          topSum += count * ms
+          learnt += count * times.timeMs(size, smClockMhz)
+          topLearnt += count * times.timeMs(size, topMhz)
+        }
+        const error = learnt / topLearnt / (sum / topSum) - 1
+        expect(Math.abs(error), `${service.name} at ${smClockMhz} MHz`).toBeLessThan(0.05)
+      })
+    }
+  })
+
+  it('asks for no clock beyond what helps where no clock keeps the objective', async () => {
+    const [load] = drawTrial('steady', 1, 30).loads
+    const hopeless = { ...load!, service: { ...load!.service, objective: { p99Ms: 0.5 } } }
+    const server = await VirtualServer.start('A100', [hopeless], 1)
+    const law = lawOf(server)
+    let clock: number | null = null
+    for (let ms = 0; ms < 30_000; ms += SCRAPE_MS) {
+      clock = (await stepOf(law, server)).smClockMhz
+      await server.lock(clock)
+    }
+    expect(clock).toBeLessThanOrEqual(law.power.kneeMhz)
+  })
+})

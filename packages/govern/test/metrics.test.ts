@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import {
+  endpointState,
+  parseConfig,
+  readMapped,
+  readTriton,
+  readTritonLimits,
+  readVllm,
+  type ServiceSample,
+} from '../src/index.js'
+
+const triton = `# HELP nv_inference_request_success Number of successful inference requests
+nv_inference_request_success{model="a",version="1"} 30
+nv_inference_request_success{model="a",version="2"} 12
+nv_inference_request_success{model="b",version="1"} 7
+nv_inference_request_failure{model="a",reason="OTHER",version="1"} 2
+nv_inference_pending_request_count{model="a",version="1"} 3
+nv_inference_request_duration_us{model="a",version="1"} 84000
+nv_inference_queue_duration_us{model="a",version="1"} 21000
+nv_inference_request_summary_us{model="a",version="1",quantile="0.99"} 5500
+nv_inference_request_summary_us{model="a",version="2",quantile="0.99"} NaN
+not a line
+`
+const stats = {
+  model_stats: [
+    { name: 'a', version: '1', batch_stats: [{ batch_size: 4, compute_infer: { count: 5, ns: 20_000_000 } }] },
+    { name: 'a', version: '2', batch_stats: [{ batch_size: 4, compute_infer: { count: 1, ns: 4_000_000 } }] },
+  ],
+}
+const vllm = (name: string) => `vllm:${name}_bucket{le="0.3",model_name="m"} 90
+vllm:${name}_bucket{le="0.5",model_name="m"} 97
+vllm:${name}_bucket{le="+Inf",model_name="m"} 100
+vllm:${name}_sum{model_name="m"} 25.5
+vllm:${name}_count{model_name="m"} 100
+`
+
+describe('metrics', () => {
+  it('are read from Triton, versions summed', () => {
+    expect(readTriton('a', triton, stats)).toEqual({
+      completed: 42,
+      failed: 2,
+      queued: 3,
+      running: 0,
+      latencyMs: 84,
+      waitMs: 21,
+      late: null,
+      p99Ms: 5.5,
+      batches: [{ size: 4, count: 6, ms: 24 }],
+    })
+    expect(readTriton('c', triton, stats)).toBeNull()
+    expect(() => readTriton('a', triton, { model_stats: [{ batch_stats: [{ batch_size: 'x' }] }] })).toThrow(
+      'batch_size',
+    )
+  })
+
+  it('tell how Triton batches', () => {
+    const config = {
+      max_batch_size: 8,
+      dynamic_batching: { max_queue_delay_microseconds: '2000' },
+      instance_group: [{ count: 2 }, { count: 1 }],
+    }
+    expect(readTritonLimits(config)).toEqual({ maxBatchSize: 8, maxQueueDelayMs: 2, instances: 3 })
+    expect(readTritonLimits({})).toEqual({ maxBatchSize: 1, maxQueueDelayMs: 0, instances: 1 })
+  })
+
+  it('are exact for vLLM at the bucket bound below the objective', () => {
+    const text = vllm('e2e_request_latency_seconds') + vllm('inter_token_latency_seconds')
+    const sample = readVllm('m', `${text}vllm:num_requests_waiting{model_name="m"} 4\n`, 480, 'e2e')
+    expect(sample).toMatchObject({
+      completed: 100,
+      late: 10,
+      queued: 4,
+      objectiveMs: 300,
+      batches: [{ count: 100, ms: 25_500 }],
+    })
+    expect(readVllm('m', text, 500, 'e2e')).toMatchObject({ late: 3, objectiveMs: 500 })
+    expect(readVllm('m', text, 100, 'e2e')).toBeNull()
+    expect(readVllm('m', text, 500, 'ttft')).toBeNull()
+  })
+
+  it('are taken by name from others', () => {
+    const names = { completed: 'done_total', p99Ms: 'p99', labels: { app: 'x\\y"z' } }
+    const text = 'done_total{app="x\\\\y\\"z"} 5 1700000000\np99{app="x\\\\y\\"z"} 12.5\np99{app="other"} 99\n'
+    expect(readMapped(text, names)).toMatchObject({ completed: 5, p99Ms: 12.5, batches: [] })
+    expect(readMapped('', names)).toBeNull()
+  })
+
+  it('tell the states of a server apart', () => {
+    const at = (completed: number, queued = 0): ServiceSample => {
+      return {
+        completed,
+        failed: 0,
+        queued,
+        running: 0,
+        latencyMs: completed,
+        waitMs: 0,
+        late: null,
+        p99Ms: null,
+        batches: [],
+      }
+    }
+    expect(endpointState(at(1), at(2), true)).toBe('serving')
+    expect(endpointState(at(2), at(2), true)).toBe('idle')
+    expect(endpointState(at(2), at(2, 1), true)).toBe('serving')
+    expect(endpointState(at(2), at(3), false)).toBe('draining')
+    expect(endpointState(at(2), null, true)).toBe('gone')
+    expect(endpointState(at(2), at(1), true)).toBe('reset')
+  })
+})
+
+describe('the configuration', () => {
+  const service = "{name: a, triton: 'http://h:8000', model: m, objective: {ms: 60}}"
+
+  it('has defaults', () => {
+    expect(parseConfig(`services: [${service}]`, 'f')).toEqual({
+      gpu: 0,
+      intervalMs: 250,
+      services: [{ name: 'a', triton: 'http://h:8000', model: 'm', objective: { ms: 60, attainment: 0.99 } }],
+    })
+  })
+
+  it.each([
+    ['services: []', 'f: services: got [], expected at least one service'],
+    [`services: [${service.replace('60', '-1')}]`, 'f: services.0.objective.ms: got -1, expected milliseconds above 0'],
+    [
+      `services: [${service.replace('http:', 'ftp:')}]`,
+      'f: services.0.triton: got "ftp://h:8000", expected an http(s) URL',
+    ],
+    [`services: [${service.replace('triton', 'server')}]`, 'expected one of the keys triton, vllm, prometheus'],
+    [`services: [${service}, ${service}]`, 'expected names differ'],
+    ['services: {', 'write YAML as in the README'],
+  ])('is refused by field, value and remedy: %s', (text, message) => {
+    expect(() => parseConfig(text, 'f')).toThrow(message)
+  })
+})

@@ -1,0 +1,160 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type NvmlGpu, openGpu } from '@pctodl/nvml-control'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { buildFromSources, programsFolder } from '../../../test/build-from-sources.js'
+import { eventually, everything, missingUsers, type Node, startNode } from '../../node-service/test/node-host.js'
+import type { GovernStep } from '../src/index.js'
+import { TritonStandIn } from './triton-stand-in.js'
+
+/** Where koffi is found. */
+const nodeService = fileURLToPath(new URL('../../node-service', import.meta.url))
+const here = fileURLToPath(new URL('.', import.meta.url))
+/** The promise is 5 s; a machine that is busy with other things gets more before that means anything. */
+const LIMIT_MS = process.env['PCTODL_GOVERN_STRICT'] ? 5000 : 15_000
+/** The board runs this and more where nobody holds it. */
+const ALONE_MHZ = 1200
+
+describe.skipIf(missingUsers)(
+  `the governor and what becomes of its clocks${missingUsers ? ` (${missingUsers})` : ''}`,
+  () => {
+    const triton = new TritonStandIn()
+    let node: Node
+    let gpu: NvmlGpu
+    let service: ChildProcess
+    let programs: ReturnType<typeof programsFolder>
+    let governor: ChildProcess
+    let log: string
+
+    const start = (program: string, ...words: string[]) =>
+      spawn(process.execPath, [path.join(programs.folder, `${program}.js`), ...words], {
+        env: { ...process.env, PCTODL_SERVICE_SOCKET: node.options.socket },
+        stdio: ['ignore', 'ignore', 'inherit'],
+      })
+    const steps = (): GovernStep[] =>
+      existsSync(log)
+        ? readFileSync(log, 'utf8')
+            .split('\n')
+            .slice(0, -1)
+            .map((line) => JSON.parse(line))
+        : []
+    const clockMhz = async () => (await gpu.sample()).smClockMhz ?? 0
+    const isHeld = async () => (steps().at(-1)?.smClockMhz ?? ALONE_MHZ) < ALONE_MHZ && (await clockMhz()) < ALONE_MHZ
+    const held = () => eventually(isHeld, () => `a low clock is held: ${JSON.stringify(steps().at(-1))}`)
+    /** @returns ms until the operator's clocks run */
+    const back = async (why: string) => {
+      const startMs = performance.now()
+      await eventually(async () => (await clockMhz()) >= ALONE_MHZ, `the operator's clocks are back: ${why}`)
+      return performance.now() - startMs
+    }
+    const govern = () => {
+      governor = start(
+        'govern',
+        '--config',
+        path.join(node.folder, 'govern.yaml'),
+        '--log',
+        log,
+        '--library',
+        node.libraryPath,
+      )
+    }
+    const ended = (child: ChildProcess) =>
+      child.exitCode !== null || child.signalCode !== null
+        ? Promise.resolve()
+        : new Promise((resolve) => child.once('exit', resolve))
+
+    beforeAll(async () => {
+      const tenants = [{ gpuIndex: 0, model: 'mobilenet_v2', mpsPercent: 100, batchSize: 1 }]
+      node = await startNode({ privilege: 'root', tenants })
+      node.allow(everything([process.getuid!()]))
+      log = path.join(node.folder, 'govern.jsonl')
+      programs = programsFolder(nodeService, 'govern-programs')
+      await buildFromSources(programs.folder, {
+        entries: {
+          pctodld: path.join(nodeService, 'src', 'pctodld.ts'),
+          govern: path.join(here, 'fixtures', 'govern.ts'),
+          'restore-journal': path.join(nodeService, '..', 'nvml-control', 'src', 'restore-journal.ts'),
+        },
+        format: 'esm',
+        extension: '.js',
+        external: ['koffi', 'prom-client'],
+        banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+      })
+      await triton.start()
+      writeFileSync(
+        path.join(node.folder, 'govern.yaml'),
+        `services: [{name: photos, triton: '${triton.url}', metrics: '${triton.url}/metrics', model: m, objective: {ms: 100}}]\n`,
+      )
+      gpu = await openGpu(0, { libraryPath: node.libraryPath, access: 'direct' })
+      const { socket, policyFile, stateFolder, mpsFolder } = node.options
+      const places = ['--socket', socket, '--policy', policyFile, '--state', stateFolder, '--mps', mpsFolder]
+      service = start('pctodld', 'serve', ...places, '--library', node.libraryPath, '--http', 'none')
+      await eventually(() => existsSync(socket), 'the service listens')
+      govern()
+    })
+    afterAll(async () => {
+      for (const child of [governor, service]) {
+        child?.kill('SIGCONT')
+        child?.kill('SIGTERM')
+        if (child) await ended(child)
+      }
+      await triton.stop()
+      programs?.remove()
+      await node?.stop()
+    })
+
+    it('holds a low clock for a light load', async () => {
+      await held()
+      expect(steps().at(-1)!.services[0]).toMatchObject({ name: 'photos', state: 'serving', lateShare: 0 })
+    })
+
+    it('gives it back when the server is gone, and governs again when it has restarted', async () => {
+      await held()
+      await triton.stop()
+      expect(await back('the server is gone')).toBeLessThan(LIMIT_MS)
+      await triton.start()
+      await held()
+    })
+
+    it('takes counters that begin again for a restart', async () => {
+      await held()
+      await triton.stop()
+      await triton.start()
+      const isReset = () => steps().some(({ services: [photos] }) => photos!.state === 'reset')
+      await eventually(isReset, 'a reset is seen')
+      expect(Math.min(...steps().map(({ services: [photos] }) => photos!.requests))).toBeGreaterThanOrEqual(0)
+      await held()
+    })
+
+    it('gives it back while a scrape takes 10 s', async () => {
+      await held()
+      triton.delayMs = 10_000
+      expect(await back('scrapes are late')).toBeLessThan(LIMIT_MS)
+      triton.delayMs = 0
+      await held()
+    })
+
+    it('gives it back while the server drains', async () => {
+      await held()
+      triton.ready = false
+      expect(await back('the server drains')).toBeLessThan(LIMIT_MS)
+      triton.ready = true
+      await held()
+    })
+
+    it('loses it when it hangs, and when it is killed', async () => {
+      await held()
+      governor.kill('SIGSTOP')
+      expect(await back('the governor hangs')).toBeLessThan(LIMIT_MS)
+      governor.kill('SIGCONT')
+      await held()
+      governor.kill('SIGKILL')
+      expect(await back('the governor is killed')).toBeLessThan(LIMIT_MS)
+      await ended(governor)
+      govern()
+      await held()
+    })
+  },
+)

@@ -1,0 +1,58 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+const RATE_PER_S = 100
+const BATCH_MS = 4
+
+/** Answers what Triton would of a model `m` with steady requests, one a batch. */
+export class TritonStandIn {
+  /** Before it answers, ms. */
+  delayMs = 0
+  ready = true
+  #server: Server | undefined
+  #port = 0
+  #startedMs = performance.now()
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#port}`
+  }
+
+  /** Its counters begin at 0. */
+  async start(): Promise<void> {
+    this.#startedMs = performance.now()
+    const server = createServer(async ({ url }, response) => {
+      if (this.delayMs > 0) await new Promise((resolve) => setTimeout(resolve, this.delayMs))
+      if (url === '/v2/health/ready') response.writeHead(this.ready ? 200 : 400)
+      response.end(this.#answer(url ?? ''))
+    })
+    this.#server = server
+    await new Promise<void>((resolve) => server.listen(this.#port, '127.0.0.1', resolve))
+    this.#port = (server.address() as AddressInfo).port
+  }
+
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (server === undefined) return
+    server.closeAllConnections()
+    await new Promise((resolve) => server.close(resolve))
+  }
+
+  #answer(url: string): string {
+    const count = Math.floor((RATE_PER_S * (performance.now() - this.#startedMs)) / 1000)
+    if (url === '/metrics') {
+      const line = (name: string, value: number) => `nv_inference_${name}{model="m",version="1"} ${value}\n`
+      return (
+        line('request_success', count) +
+        line('pending_request_count', 0) +
+        line('request_duration_us', 1000 * BATCH_MS * count) +
+        line('queue_duration_us', 0)
+      )
+    }
+    if (url.endsWith('/config'))
+      return '{"max_batch_size": 8, "dynamic_batching": {}, "instance_group": [{"count": 1}]}'
+    if (!url.endsWith('/stats')) return ''
+    const batch = { batch_size: 1, compute_infer: { count, ns: 1e6 * BATCH_MS * count } }
+    return JSON.stringify({ model_stats: [{ name: 'm', version: '1', batch_stats: [batch] }] })
+  }
+}
