@@ -29,6 +29,8 @@ export interface RealBackendOptions {
   readonly worker?: string
   /** Folder of images. Default: synthetic ones. */
   readonly dataset?: string
+  /** PyTorch computes on batches that stay on the board, instead of copying each. Default false. */
+  readonly residentInputs?: boolean
   /** Of the images. Default 1. */
   readonly seed?: number
   /** Lets requests come to services: `desk` is then there. Default: tenants run batch after batch. */
@@ -53,7 +55,7 @@ export async function openReal(options: RealBackendOptions): Promise<Backend> {
   const { worker: workerName = 'torch', dataset, seed = 1, trafficOf, mps = true, onMessage = () => {} } = options
   const gpu = await openGpu(boardId(options.gpu))
   const { index, uuid } = await gpu.info()
-  const worker = workerKind(workerName)
+  const worker = workerKind(workerName, options.residentInputs ?? false)
   const folder =
     options.cacheFolder ??
     path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'pctodl-tenants', 'images')
@@ -103,8 +105,8 @@ function way({ kind, reason }: NvmlGpu['access']): string {
   return kind === 'service' ? 'changed through the node service' : `changed by this program (${reason})`
 }
 
-function workerKind(name: string): WorkerKind {
-  if (name === 'torch') return torchWorker()
+function workerKind(name: string, residentInputs: boolean): WorkerKind {
+  if (name === 'torch') return torchWorker({ residentInputs })
   if (name === 'onnx') return onnxWorker()
   return commandWorker(workerWords(name))
 }
