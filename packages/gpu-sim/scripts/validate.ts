@@ -6,7 +6,7 @@
  *
  * `--page` writes one page that needs nothing else, with a plot and the worst rows of each comparison.
  *
- * Without a folder it reads the tables that `@pctodl/reference-data` holds. Tables that are not there are named.
+ * The folder may also be one that `pctodl prove` wrote: its rows are then compared. Without a folder it reads the tables that `@pctodl/reference-data` holds. Tables that are not there are named.
  */
 import { existsSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -20,6 +20,7 @@ import {
   limitUnits,
   mlperfPowerPairs,
 } from './validate/power-comparisons.js'
+import { proofComparisons } from './validate/proof-comparisons.js'
 import { type Row, readTable } from './validate/table.js'
 import {
   matrixProducts,
@@ -74,12 +75,14 @@ const notCompared: Readonly<Record<string, string>> = {
 }
 
 const missing: string[] = []
-const comparisons = Object.entries(checks).flatMap(([name, check]) => {
+const proof = proofComparisons(folder)
+const tables = proof === null ? Object.entries(checks) : []
+const comparisons = [...(proof ?? [])]
+for (const [name, check] of tables) {
   const rows = readTable(folder, name)
-  if (rows !== null) return check(rows).filter((comparison) => comparison.points.length > 0)
-  missing.push(name)
-  return []
-})
+  if (rows === null) missing.push(name)
+  else comparisons.push(...check(rows).filter((comparison) => comparison.points.length > 0))
+}
 if (missing.length === Object.keys(checks).length) {
   throw new Error(
     `${folder} holds none of the measured tables (${missing.join('.csv, ')}.csv): name the folder that does`,

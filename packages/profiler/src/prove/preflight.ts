@@ -43,7 +43,10 @@ export async function examine(
   options: { readonly mps: boolean; readonly allowSettings: boolean; readonly signal: AbortSignal },
   reopen: () => Promise<Backend>,
 ): Promise<{ readonly backend: Backend; readonly preflight: Preflight }> {
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(LIMIT_MS)])
   const settings = await trySettings(backend, options.allowSettings)
+  // A sensor has no reading of a board that was just opened.
+  await backend.clock.sleep(500, options.signal)
   const { powerAverageW, powerInstantW, energyJ } = await backend.gpu.sample()
   const fields = [powerAverageW === null ? '' : 'average', powerInstantW === null ? '' : 'instant'].filter(Boolean)
   const board = {
@@ -51,7 +54,6 @@ export async function examine(
     powerSensor: fields.length > 0 ? works(fields.join(' and ')) : missing('the driver gives no power'),
     energyCounter: energyJ === null ? missing('the driver gives no energy') : works('in joules'),
   }
-  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(LIMIT_MS)])
   let mps = missing('left out on request')
   if (options.mps) {
     try {

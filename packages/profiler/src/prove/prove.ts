@@ -33,6 +33,7 @@ export interface ProveOptions {
 export interface Proof {
   readonly version: 1
   readonly tool: string
+  readonly backend: Backend['kind']
   readonly board: Manifest['board']
   readonly description: string
   readonly preflight: Preflight
@@ -123,6 +124,7 @@ async function evaluated({ backend, preflight, manifest, info, sensorStep, files
   const proof: Proof = {
     version: 1,
     tool: manifest.tool,
+    backend: backend.kind,
     board: manifest.board,
     description: backend.description,
     preflight,
