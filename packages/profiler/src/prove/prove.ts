@@ -151,18 +151,15 @@ async function evaluated({ backend, preflight, manifest, info, sensorStep, files
   return proof
 }
 
-export function proofFiles(out: string) {
-  const at = (name: string) => path.join(out, name)
-  return {
-    trace: at('rows.csv'),
-    fit: at('fit.csv'),
-    test: at('test.csv'),
-    sensorStep: at('sensor-step.json'),
-    json: at('proof.json'),
-    page: at('proof.md'),
-    parameters: (board: string) => at(`${board}.json`),
-  }
-}
+const proofFiles = (out: string) => ({
+  trace: path.join(out, 'rows.csv'),
+  fit: path.join(out, 'fit.csv'),
+  test: path.join(out, 'test.csv'),
+  sensorStep: path.join(out, 'sensor-step.json'),
+  json: path.join(out, 'proof.json'),
+  page: path.join(out, 'proof.md'),
+  parameters: (board: string) => path.join(out, `${board}.json`),
+})
 
 /** Measured once; but a simulated board is new in each process, and has to go through it again. */
 async function sensorStepOf(
