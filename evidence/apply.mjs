@@ -18,7 +18,14 @@ if (proof.evaluation === null) throw new Error(`${folder} is not evaluated: ${pr
 const { key } = proof.board
 const kept = path.join(root, 'evidence', key)
 mkdirSync(kept, { recursive: true })
-for (const name of ['rows.csv', 'rows.static.csv', 'rows.manifest.json', 'sensor-step.json', 'proof.json', 'proof.md']) {
+for (const name of [
+  'rows.csv',
+  'rows.static.csv',
+  'rows.manifest.json',
+  'sensor-step.json',
+  'proof.json',
+  'proof.md',
+]) {
   if (existsSync(path.join(folder, name))) copyFileSync(path.join(folder, name), path.join(kept, name))
 }
 const parameters = path.join(root, 'packages/perf-model/params', `${key}.json`)

@@ -51,7 +51,7 @@ cpSync(path.join(here, 'prove.sh'), path.join(folder, 'prove.sh'))
 chmodSync(path.join(folder, 'prove.sh'), 0o755)
 if (!flags.includes('--without-node')) {
   cpSync(process.execPath, path.join(folder, 'node'))
-  const compressed = spawnSync('xz', ['-T0', path.join(folder, 'node')], { stdio: 'inherit' })
+  const compressed = spawnSync('xz', ['-T0', '-1', path.join(folder, 'node')], { stdio: 'inherit' })
   if (compressed.status !== 0) throw new Error('xz is needed to make Node.js small enough to carry')
 }
 console.log(`packed into ${folder}`)

@@ -131,12 +131,15 @@ for (const { comparison, worst: row } of worst.slice(0, 8 * Number(values.worst)
     `- ${comparison.table}, ${comparison.quantity}: ${row.label}: ${row.measured.toPrecision(3)} measured, ${row.simulated.toPrecision(3)} simulated (${one(row.error, 0)}${unit})`,
   )
 }
-const notes = proof !== null ? [] : [
-  ...(missing.length > 0 ? [`Not in the folder: ${missing.join(', ')}.`] : []),
-  `Not compared: ${Object.entries(notCompared)
-    .map(([name, why]) => `${name} (${why})`)
-    .join(', ')}.`,
-]
+const notes =
+  proof !== null
+    ? []
+    : [
+        ...(missing.length > 0 ? [`Not in the folder: ${missing.join(', ')}.`] : []),
+        `Not compared: ${Object.entries(notCompared)
+          .map(([name, why]) => `${name} (${why})`)
+          .join(', ')}.`,
+      ]
 for (const note of notes) console.log(`\n${note}`)
 if (values.page !== undefined) {
   const { validationPage } = await import('./validate/page.js')

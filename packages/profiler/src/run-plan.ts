@@ -59,7 +59,8 @@ export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: 
 function assertOfPlan({ rows }: ProfilePlan, measured: readonly ProfileRow[]): void {
   measured.forEach(({ row }, i) => {
     const isNext = row < rows.length && (i === 0 || row > measured[i - 1]!.row)
-    if (!isNext) throw new InvalidInputError(`measured[${i}].row`, row, `rows of the plan's ${rows.length}, in their order`)
+    if (!isNext)
+      throw new InvalidInputError(`measured[${i}].row`, row, `rows of the plan's ${rows.length}, in their order`)
   })
 }
 

@@ -2,7 +2,9 @@ import path from 'node:path'
 import { buildFromSources, programsFolder } from '../../../test/build-from-sources.js'
 
 /** A command line as a program, from the sources: a test must not depend on an earlier build. */
-export async function buildProgram(name: 'measure-piece' | 'prove-program' = 'measure-piece'): Promise<{ readonly program: string; remove(): void }> {
+export async function buildProgram(
+  name: 'measure-piece' | 'prove-program' = 'measure-piece',
+): Promise<{ readonly program: string; remove(): void }> {
   const packageFolder = path.resolve(import.meta.dirname, '..')
   // Where koffi is found, on which of these packages nvml-control alone depends.
   const { folder, remove } = programsFolder(path.resolve(packageFolder, '../nvml-control'), 'test-program')

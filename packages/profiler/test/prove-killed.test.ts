@@ -66,7 +66,8 @@ describe('a proof that is killed again and again', () => {
       const whole = path.join(folder, 'whole')
       expect(await ended(start(whole))).toBe(0)
       for (const each of finished) {
-        for (const [i, file] of filesOf(each).entries()) expect(readFileSync(file)).toEqual(readFileSync(filesOf(whole)[i]!))
+        for (const [i, file] of filesOf(each).entries())
+          expect(readFileSync(file)).toEqual(readFileSync(filesOf(whole)[i]!))
         const evaluationIn = (of: string) => JSON.parse(readFileSync(path.join(of, 'proof.json'), 'utf8')).evaluation
         expect(evaluationIn(each)).toEqual(evaluationIn(whole))
       }

@@ -17,11 +17,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const simulated = (gpu: string, board: { readonly mps?: 'off' } = {}) =>
   openSimulated({ gpu, board: { networks: probeGraphs, host: 'eager-pytorch', launch: 'graph', ...board } })
 
-function proofIn(
-  name: string,
-  open: (mps: boolean) => Backend,
-  options: Partial<ProveOptions> = {},
-): Promise<Proof> {
+function proofIn(name: string, open: (mps: boolean) => Backend, options: Partial<ProveOptions> = {}): Promise<Proof> {
   const quiet = { signal: new AbortController().signal, note: () => {} }
   const defaults = { seed: 1, minutes: 9, mps: true, allowSettings: false, ...quiet }
   return prove(async (mps) => open(mps), { out: path.join(folder, name), ...defaults, ...options })

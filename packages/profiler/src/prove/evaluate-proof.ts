@@ -1,5 +1,5 @@
-import type { PerfModel, PerfModelParameters } from '@pctodl/perf-model'
 import { quantile } from '@pctodl/numerics'
+import type { PerfModel, PerfModelParameters } from '@pctodl/perf-model'
 import { type GpuSpec, PctodlError } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
 
@@ -32,8 +32,7 @@ export interface ProofEvaluation {
   }[]
 }
 
-export const isToFit = ({ sweep }: ProfileRow): boolean =>
-  sweep === 'mixes' || sweep === 'pairs' || sweep === 'single'
+export const isToFit = ({ sweep }: ProfileRow): boolean => sweep === 'mixes' || sweep === 'pairs' || sweep === 'single'
 
 /**
  * Fit the predictor to the rows that are for it and predict the mixes that it has not seen, from what is known before they run: where

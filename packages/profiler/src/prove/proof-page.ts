@@ -33,7 +33,10 @@ export function proofPage(proof: Proof): string {
           (['average', 'instant'] as const).map((field) => {
             const step = sensorStep[field]
             if (step === null) return [field, 'none', '', '', '', '']
-            return [field, ...[step.fromW, step.toW, step.refreshMs, step.halfMs, step.ninetyMs].map((v) => fixed(v, 1))]
+            return [
+              field,
+              ...[step.fromW, step.toW, step.refreshMs, step.halfMs, step.ninetyMs].map((v) => fixed(v, 1)),
+            ]
           }),
         ),
     '## What co-runners cost',

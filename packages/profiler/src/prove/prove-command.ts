@@ -1,6 +1,13 @@
 import path from 'node:path'
 import { type BackendKind, backendKinds, openBackend } from '@pctodl/backend'
-import { type CommandFunction, integerFrom, newCommand, oneOf, parseCommand, positiveNumber } from '@pctodl/command-line'
+import {
+  type CommandFunction,
+  integerFrom,
+  newCommand,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+} from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { boardOf } from '../tenant-options.js'
 import { probeGraphs } from './probe-networks.js'
@@ -67,7 +74,9 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
     signal: terminal.signal,
     note,
   })
-  const skipped = proof.skipped.map(({ rows, because }) => `${rows} rows cannot be measured here: ${because}\n`).join('')
+  const skipped = proof.skipped
+    .map(({ rows, because }) => `${rows} rows cannot be measured here: ${because}\n`)
+    .join('')
   const state = proof.left > 0 ? `${proof.left} of ${proof.planned} rows are left: run the same command again\n` : ''
   terminal.stdout.write(
     options.json

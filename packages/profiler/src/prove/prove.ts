@@ -66,7 +66,8 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
     })
     current = backend
     note(backend.description)
-    for (const [name, { works, because }] of Object.entries(preflight)) note(`${works ? 'yes' : 'no '} ${name}: ${because}`)
+    for (const [name, { works, because }] of Object.entries(preflight))
+      note(`${works ? 'yes' : 'no '} ${name}: ${because}`)
     const info = await backend.gpu.info()
     const plan = provePlan(backend.gpu.spec, options)
     const files = proofFiles(out)
@@ -88,7 +89,9 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
         signal,
         onRow: (row) => {
           store.append(row)
-          note(`${++measured}/${plan.rows.length} ${row.sweep}: ${row.failed ? `${row.status}: ${row.message}` : row.status}`)
+          note(
+            `${++measured}/${plan.rows.length} ${row.sweep}: ${row.failed ? `${row.status}: ${row.message}` : row.status}`,
+          )
         },
       })
       return await evaluated({ backend, preflight, manifest, info, sensorStep, files })
