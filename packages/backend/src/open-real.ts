@@ -31,6 +31,11 @@ export interface RealBackendOptions {
   readonly dataset?: string
   /** PyTorch computes on batches that stay on the board, instead of copying each. Default false. */
   readonly residentInputs?: boolean
+  /**
+   * Refuse an MPS client that the driver does not list on the board. Without it `occupancy` tells, also where the driver hides the
+   * processes of a container. Default true.
+   */
+  readonly verifyBoard?: boolean
   /** Of the images. Default 1. */
   readonly seed?: number
   /** Lets requests come to services: `desk` is then there. Default: tenants run batch after batch. */
@@ -80,8 +85,9 @@ export async function openReal(options: RealBackendOptions): Promise<Backend> {
       },
     })
   }
+  const device = options.verifyBoard === false ? {} : { device: gpu.device }
   const tenants = new MpsTenants({
-    openMps: mps ? () => openMps(gpu, new MpsDaemon({ board: uuid, device: gpu.device }), onMessage) : null,
+    openMps: mps ? () => openMps(gpu, new MpsDaemon({ board: uuid, ...device }), onMessage) : null,
     makePool,
   })
   return {

@@ -154,6 +154,17 @@ describe('a proof of a board', () => {
     expect(await proofIn('mps', () => likeReal(simulated('A100')), { minutes: 1 })).toMatchObject({ skipped: [] })
   })
 
+  it('goes on where the first process starts slowly', async () => {
+    const backend = simulated('A100')
+    let calls = 0
+    const apply: TenantPool['apply'] = (tenants) =>
+      ++calls === 1 ? Promise.reject(new DOMException('', 'TimeoutError')) : backend.tenants.apply(tenants)
+    const open = () => likeReal(backend, { tenants: poolLike(backend.tenants, { apply }) })
+    const proof = await proofIn('slow', open, { minutes: 1 })
+    expect(proof.preflight.mps).toMatchObject({ works: true, because: expect.stringMatching(/the rows will tell/) })
+    expect(proof.rows.length).toBeGreaterThan(1)
+  })
+
   it('keeps rows where the driver hides processes, and marks them', async () => {
     const open = () =>
       likeReal(simulated('A100'), {

@@ -25,6 +25,7 @@ export interface Finding {
 }
 
 const works = (because: string): Finding => ({ works: true, because })
+const slow = works(`no process was ready within ${LIMIT_MS / 1000} s; the rows will tell`)
 const missing = (because: string): Finding => ({ works: false, because })
 
 /** What somebody who reads the table wants to be told of each. */
@@ -61,6 +62,8 @@ export async function examine(
       return { backend, preflight: { ...board, ...tried, mps: tried.tenants.works ? works('tried') : tried.tenants } }
     } catch (error) {
       options.signal.throwIfAborted()
+      // The daemon has started, or that would be another error; what is slow is the first start of a process.
+      if (isTimeout(error)) return { backend, preflight: { ...board, tenants: slow, pids: slow, mps: slow } }
       mps = missing(reasonOf(error))
       await backend.close()
     }
@@ -70,6 +73,7 @@ export async function examine(
     return { backend: without, preflight: { ...board, ...(await tryTenant(without, signal)), mps } }
   } catch (error) {
     options.signal.throwIfAborted()
+    if (isTimeout(error)) return { backend: without, preflight: { ...board, tenants: slow, pids: slow, mps } }
     const because = reasonOf(error)
     return { backend: without, preflight: { ...board, tenants: missing(because), pids: missing(because), mps } }
   }
@@ -125,8 +129,11 @@ async function trySettings({ gpu }: Backend, isAllowed: boolean): Promise<Findin
   }
 }
 
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError'
+}
+
 function reasonOf(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return `nothing within ${LIMIT_MS / 1000} s`
   if (error instanceof PctodlError) return error.message
   throw error
 }

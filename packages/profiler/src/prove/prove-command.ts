@@ -60,6 +60,7 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
       real: {
         ...(options.worker === undefined ? {} : { worker: options.worker }),
         residentInputs: true,
+        verifyBoard: false,
         mps,
         onMessage: note,
       },
