@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { SeededRandom } from '@pctodl/numerics'
+import { parsePerfModelParameters } from '@pctodl/perf-model'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
 import { buildProgram } from './built-program.js'
@@ -71,8 +72,30 @@ describe('a proof that is killed again and again', () => {
         const evaluationIn = (of: string) => JSON.parse(readFileSync(path.join(of, 'proof.json'), 'utf8')).evaluation
         expect(evaluationIn(each)).toEqual(evaluationIn(whole))
       }
+      becomesAChange(whole, path.join(folder, 'clone'))
       expect(new Set(rowsAtKills).size).toBeGreaterThan(KILLS / 4)
     },
     KILLS * 60_000,
   )
 })
+
+/** What `evidence/apply.mjs` makes of a proof, in a copy of the files that it changes. */
+function becomesAChange(proof: string, clone: string): void {
+  const root = path.resolve(import.meta.dirname, '../../..')
+  const list = 'packages/perf-model/src/shipped-parameters.ts'
+  mkdirSync(path.join(clone, path.dirname(list)), { recursive: true })
+  mkdirSync(path.join(clone, 'packages/perf-model/params'))
+  copyFileSync(path.join(root, list), path.join(clone, list))
+  const apply = () =>
+    spawnSync(process.execPath, [path.join(root, 'evidence/apply.mjs'), proof, clone], { encoding: 'utf8' })
+  expect(apply().stderr).toContain('is of a simulated board, which proves nothing')
+  const file = path.join(proof, 'proof.json')
+  writeFileSync(file, readFileSync(file, 'utf8').replace('"backend": "sim"', '"backend": "nvml"'))
+  expect(apply()).toMatchObject({ status: 0, stderr: '' })
+  expect(readFileSync(path.join(clone, 'evidence/A100/rows.csv'))).toEqual(readFileSync(path.join(proof, 'rows.csv')))
+  const parameters = JSON.parse(readFileSync(path.join(clone, 'packages/perf-model/params/A100.json'), 'utf8'))
+  expect(parsePerfModelParameters(parameters).board).toBe('A100')
+  expect(readFileSync(path.join(clone, list), 'utf8')).toMatch(
+    /import boardA100 from '..\/params\/A100.json'\nimport \{ parsePerf[^]*A100: a100, 'A100': boardA100 \}/,
+  )
+}

@@ -290,7 +290,8 @@ def main():
         if resident:
             if batch_size not in steps:
                 steps.clear()
-                steps[batch_size] = captured(torch, make_step(batch_size))
+                step = make_step(batch_size)
+                steps[batch_size] = captured(torch, step) if device == "cuda" else step
             steps[batch_size]()
             if device == "cuda":
                 torch.cuda.synchronize()
