@@ -9,7 +9,8 @@ import { parseProfileCsv } from '@pctodl/profiler'
 import { afterAll, describe, expect, it } from 'vitest'
 import { someOf } from '../../../test/long-tests.js'
 import { probeGraphs } from '../src/prove/probe-networks.js'
-import { type Proof, type ProveOptions, prove } from '../src/prove/prove.js'
+import type { Proof } from '../src/prove/proof.js'
+import { type ProveOptions, prove } from '../src/prove/prove.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-prove-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))

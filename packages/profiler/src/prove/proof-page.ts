@@ -1,7 +1,7 @@
 import type { ProfileRow } from '../measure/profile-row.js'
 import { type Preflight, preflightWords } from './preflight.js'
 import { probes } from './probe-networks.js'
-import type { Proof } from './prove.js'
+import type { Proof } from './proof.js'
 
 /** The proof as one page of Markdown. */
 export function proofPage(proof: Proof): string {

@@ -9,8 +9,9 @@ import { runPlan } from '../run-plan.js'
 import { describeBoard, type Manifest, planSha256 } from '../trace/manifest.js'
 import { formatProfileRow, profileHeader } from '../trace/profile-csv.js'
 import { readTrace, TraceStore } from '../trace/trace-store.js'
-import { evaluateProof, isToFit, type ProofEvaluation } from './evaluate-proof.js'
+import { evaluateProof, isToFit } from './evaluate-proof.js'
 import { examine, type Preflight, whyNot } from './preflight.js'
+import type { Proof } from './proof.js'
 import { proofPage } from './proof-page.js'
 import { provePlan } from './prove-plan.js'
 import { measureSensorStep, type SensorStep } from './sensor-step.js'
@@ -27,26 +28,6 @@ export interface ProveOptions {
   readonly allowSettings: boolean
   readonly signal: AbortSignal
   readonly note: (text: string) => void
-}
-
-/** Everything that is known, as `proof.json` holds it. */
-export interface Proof {
-  readonly version: 1
-  readonly tool: string
-  readonly backend: Backend['kind']
-  readonly board: Manifest['board']
-  readonly description: string
-  readonly preflight: Preflight
-  readonly planned: number
-  /** Rows that are still to be measured by the next call. */
-  readonly left: number
-  /** What cannot be measured here, and why. */
-  readonly skipped: readonly { readonly rows: number; readonly because: string }[]
-  readonly sensorStep: SensorStep | null
-  readonly evaluation: ProofEvaluation | null
-  /** Why there is no evaluation. */
-  readonly notEvaluated: string | null
-  readonly rows: readonly ProfileRow[]
 }
 
 /**
