@@ -10,7 +10,7 @@ export function proofPage(proof: Proof): string {
   const sections = [
     `# ${board.name}, measured`,
     `${proof.description}. UUID ${board.uuid}, driver ${board.driverVersion}, power limit ${board.powerLimitW} W, ${proof.tool}.`,
-    `${rows.length} of ${proof.planned} rows measured, ${failed.length} of them failed; ${leftWords(proof)}`,
+    `${rows.length} of ${proof.planned} rows measured; ${failedWords(failed.length)}${leftWords(proof)}`,
     ...proof.skipped.map(({ rows: count, because }) => `- ${count} rows cannot be measured here: ${because}`),
     '## Prediction of unseen mixes',
     evaluationText(proof),
@@ -51,6 +51,11 @@ export function proofPage(proof: Proof): string {
     'All rows: `rows.csv` and `rows.static.csv`; everything on this page and each row again: `proof.json`.',
   ]
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`
+}
+
+/** What the next call does about rows that failed; nothing where none did. */
+function failedWords(count: number): string {
+  return count === 0 ? '' : `${count} of them failed, which the next call tries again; `
 }
 
 function leftWords({ left }: Proof): string {

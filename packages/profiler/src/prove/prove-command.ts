@@ -78,11 +78,13 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
   const skipped = proof.skipped
     .map(({ rows, because }) => `${rows} rows cannot be measured here: ${because}\n`)
     .join('')
+  const failed = proof.rows.filter((row) => row.failed).length
+  const retries = failed > 0 ? `${failed} rows failed; the next call tries them again\n` : ''
   const state = proof.left > 0 ? `${proof.left} of ${proof.planned} rows are left: run the same command again\n` : ''
   terminal.stdout.write(
     options.json
       ? `${JSON.stringify(proof, null, 1)}\n`
-      : `${evaluationText(proof)}\n${skipped}${state}${path.join(out, 'proof.md')}\n`,
+      : `${evaluationText(proof)}\n${skipped}${retries}${state}${path.join(out, 'proof.md')}\n`,
   )
   return proof.rows.some((row) => !row.failed) ? 0 : 1
 }
