@@ -53,9 +53,8 @@ export function proofPage(proof: Proof): string {
   return `${sections.filter((text) => text !== '').join('\n\n')}\n`
 }
 
-/** What the next call does about rows that failed; nothing where none did. */
 function failedWords(count: number): string {
-  return count === 0 ? '' : `${count} of them failed, which the next call tries again; `
+  return count === 0 ? '' : `${count} of them failed, and the next call tries them again unless memory was too small; `
 }
 
 function leftWords({ left }: Proof): string {

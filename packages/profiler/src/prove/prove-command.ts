@@ -79,7 +79,8 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
     .map(({ rows, because }) => `${rows} rows cannot be measured here: ${because}\n`)
     .join('')
   const failed = proof.rows.filter((row) => row.failed).length
-  const retries = failed > 0 ? `${failed} rows failed; the next call tries them again\n` : ''
+  const retries =
+    failed > 0 ? `${failed} rows failed; the next call tries them again unless memory was too small\n` : ''
   const state = proof.left > 0 ? `${proof.left} of ${proof.planned} rows are left: run the same command again\n` : ''
   terminal.stdout.write(
     options.json
