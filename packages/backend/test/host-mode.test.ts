@@ -63,6 +63,10 @@ describe.skipIf(missingCompiler)(
       const daemon = path.join(scratch, 'mps', board!, 'pipe', 'nvidia-cuda-mps-control.pid')
       expect(existsSync(daemon)).toBe(true)
       const { stderr } = await run(path.join(carried, 'prove.sh'), words, environment)
+      // On a slow machine one call does not reach the networks: its time is the board's.
+      for (let calls = 0; calls < 5 && !proofIn(folder).rows.some(({ sweep }) => sweep === 'single'); calls++) {
+        await run(path.join(carried, 'prove.sh'), words, environment)
+      }
       expect(stderr).toMatch(/NVIDIA A100-PCIE-40GB \(board 0, GPU-.*\), MPS, .*host-worker\.cjs, real time/)
       const proof = proofIn(folder)
       expect(proof).toMatchObject({

@@ -72,6 +72,7 @@ async function measure(
     const progress = new ProfileProgress(stderr, plan, rows.length)
     await runPlan(backend, plan, {
       measured: [...rows],
+      retries: store.retries,
       leaveClocksAlone: options.leaveClocksAlone,
       signal,
       onBegin: (planned, row) => progress.begin(planned, row),

@@ -8,6 +8,8 @@ import type { PlannedRow, ProfilePlan } from './plan/profile-plan.js'
 export interface RunPlanOptions {
   /** Rows of the same plan that an earlier run has measured, in their order; they are not measured again. Default: none. */
   readonly measured?: readonly ProfileRow[]
+  /** Rows that an earlier run failed to measure, by their place in the plan: they come last. Default: none. */
+  readonly retries?: ReadonlySet<number>
   /** Whether a row is left out. Default: none is. */
   readonly skips?: (planned: PlannedRow) => boolean
   /** Asked before each row that would be measured: whether to stop here instead. Default: never. */
@@ -29,7 +31,7 @@ export interface RunPlanOptions {
  */
 export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: RunPlanOptions): Promise<void> {
   const { measured = [], skips = () => false, isOver = () => false, leaveClocksAlone = false } = options
-  const { signal, onBegin, onRow } = options
+  const { retries = new Set(), signal, onBegin, onRow } = options
   assertOfPlan(plan, measured)
   const done = new Set(measured.map(({ row }) => row))
   const isLeft = (planned: PlannedRow, i: number) => !done.has(i) && !skips(planned)
@@ -40,7 +42,8 @@ export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: 
     if (board.livesInProcess) {
       for (const row of measured) await replayRow(context, plan.rows[row.row]!, row)
     }
-    for (const [i, planned] of plan.rows.entries()) {
+    const order = [...plan.rows.entries()].sort(([a], [b]) => Number(retries.has(a)) - Number(retries.has(b)))
+    for (const [i, planned] of order) {
       if (!isLeft(planned, i)) continue
       signal?.throwIfAborted()
       if (isOver()) break

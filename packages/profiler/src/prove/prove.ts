@@ -61,6 +61,7 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
       let overMs = backend.livesInProcess && measured > 0 ? undefined : startedMs + 60_000 * options.minutes
       await runPlan(backend, plan, {
         measured: store.measured,
+        retries: store.retries,
         skips: (row) => whyNot(preflight, row) !== undefined,
         isOver: () => {
           overMs ??= backend.clock.now() + 60_000 * options.minutes

@@ -39,6 +39,8 @@ export class TraceStore {
   readonly files: TraceFiles
   /** Rows that were there and are not measured again, in the order of the plan. */
   readonly measured: readonly ProfileRow[]
+  /** Rows that were there and are measured again, by their place in the plan. */
+  readonly retries: ReadonlySet<number>
   readonly #trace: AppendOnlyFile | undefined
   readonly #static: AppendOnlyFile | undefined
 
@@ -53,8 +55,8 @@ export class TraceStore {
     if (present !== undefined && resume === false) {
       throw new PctodlError('EXISTS', `${present} exists; go on with it by --resume, or choose another --out`)
     }
-    const found = readManifest(this.files.manifest)
-    if (found) assertSameRun(found, manifest, this.files.manifest)
+    const before = readManifest(this.files.manifest)
+    if (before) assertSameRun(before, manifest, this.files.manifest)
     else if (present !== undefined) {
       throw new PctodlError(
         'EXISTS',
@@ -66,10 +68,13 @@ export class TraceStore {
     const anyLoaded = rows.some((row) => row.tenants.length > 0)
     this.#trace = anyLoaded ? new AppendOnlyFile(this.files.trace, profileHeader) : undefined
     this.#static = anyStatic ? new AppendOnlyFile(this.files.static, staticHeader) : undefined
-    this.measured = inOrder([
+    const found = inOrder([
       ...(this.#trace && this.#trace.before !== '' ? parseProfileCsv(this.#trace.before) : []),
       ...(this.#static && this.#static.before !== '' ? parseStaticCsv(this.#static.before) : []),
-    ]).filter((row) => resume !== 'retry' || !row.failed || row.status === 'out-of-memory')
+    ])
+    const isRetried = (row: ProfileRow) => resume === 'retry' && row.failed && row.status !== 'out-of-memory'
+    this.measured = found.filter((row) => !isRetried(row))
+    this.retries = new Set(found.filter(isRetried).map(({ row }) => row))
   }
 
   append(row: ProfileRow): void {
