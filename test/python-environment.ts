@@ -11,8 +11,13 @@ import path from 'node:path'
  *
  * @param packages exact requirements, e.g. `onnx==1.23.2`
  * @param modules what they are imported as
+ * @param interpreter that the environment is made with
  */
-export function pythonWith(packages: readonly string[], modules: readonly string[]): string | undefined {
+export function pythonWith(
+  packages: readonly string[],
+  modules: readonly string[],
+  interpreter = 'python3',
+): string | undefined {
   const importable = (python: string) => spawnSync(python, ['-c', `import ${modules.join(', ')}`]).status === 0
   const named = process.env['PCTODL_PYTHON']
   if (named !== undefined && importable(named)) return named
@@ -25,8 +30,8 @@ export function pythonWith(packages: readonly string[], modules: readonly string
   mkdirSync(path.dirname(folder), { recursive: true })
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--retries', '0', ...packages]
   const made =
-    spawnSync('python3', ['-m', 'venv', folder]).status === 0 &&
-    spawnSync(python, pip, { timeout: 120_000 }).status === 0 &&
+    spawnSync(interpreter, ['-m', 'venv', folder]).status === 0 &&
+    spawnSync(python, pip, { timeout: 300_000 }).status === 0 &&
     importable(python)
   if (made) return python
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import type { AttachReply, CountersReply } from '../../sim-host/src/control-service.js'
+import type { AttachReply, CountersReply } from '../../sim-host/src/control-protocol.js'
 import { controlSocket } from '../../sim-host/src/host-folder-layout.js'
 import { MessageClient } from '../../sim-host/src/message-socket.js'
 

@@ -1,3 +1,4 @@
+import type { LayerGraph } from '@pctodl/model-zoo'
 import type { GpuSpec, Tenant } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
 import { type Execution, elementBytes } from './execution.js'
@@ -12,8 +13,8 @@ export class GpuPartition {
   readonly spec: GpuSpec
   readonly processes: SimulatedProcess[] = []
   readonly #physics: BoardPhysics
-  readonly #execution: Execution
-  readonly #networks: Networks
+  #execution: Execution
+  #networks: Networks
   readonly #reservedBytes: number
   #solver: SteadyStateSolver
   #mps: 'running' | 'off'
@@ -62,6 +63,24 @@ export class GpuPartition {
   /** @throws UnknownNameError for a name that means no network here */
   network(model: string): NetworkWork {
     return networkWork(model, this.#networks)
+  }
+
+  /** Processes that are launched from now on may run it, too. */
+  addNetwork(graph: LayerGraph): void {
+    const networks = [...(this.#execution.networks ?? []), graph]
+    this.#networks = networksOf(networks)
+    this.#execution = { ...this.#execution, networks }
+    this.shareThrough(this.#mps)
+  }
+
+  /** Let a waiting process run one batch, of another size where one is given. */
+  begin(process: SimulatedProcess, atMs: number, batchSize?: number): void {
+    if (batchSize !== undefined) {
+      process.requestBatchSize(batchSize)
+      if (process.wantsBatchSize) process.adoptBatchSize(this.#availableTo(process))
+    }
+    process.begin(atMs)
+    this.refresh()
   }
 
   launch(id: number, tenant: Tenant, nowMs: number, loadFactor: number, stepwise = false): SimulatedProcess {

@@ -1,3 +1,4 @@
+import type { LayerGraph } from '@pctodl/model-zoo'
 import {
   findMigProfile,
   freePlacements,
@@ -25,7 +26,7 @@ export interface MigInstance {
 export class MigPartitions {
   readonly #spec: GpuSpec
   readonly #physics: BoardPhysics
-  readonly #execution: Execution
+  #execution: Execution
   readonly #byInstance = new Map<MigInstance, GpuPartition>()
   #partitions: readonly GpuPartition[] = []
   #nextId = 1
@@ -42,6 +43,11 @@ export class MigPartitions {
 
   get partitions(): readonly GpuPartition[] {
     return this.#partitions
+  }
+
+  addNetwork(graph: LayerGraph): void {
+    this.#execution = { ...this.#execution, networks: [...(this.#execution.networks ?? []), graph] }
+    for (const partition of this.#partitions) partition.addNetwork(graph)
   }
 
   /** @param wanted first memory slice; without it, the first placement that is free */

@@ -1,3 +1,4 @@
+import type { LayerGraph } from '@pctodl/model-zoo'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import {
   type Clock,
@@ -244,11 +245,20 @@ export class SimulatedGpu implements Gpu {
     return process
   }
 
-  /** Let a process that runs step by step run one batch, from a time on that is at most a tick ago. */
-  beginStep(process: SimulatedProcess, atMs: number): void {
+  /**
+   * Let a process that runs step by step run one batch, from a time on that is at most a tick ago.
+   *
+   * @param batchSize of this batch; default: what it was launched with, or what `setBatchSize` asked for
+   */
+  beginStep(process: SimulatedProcess, atMs: number, batchSize?: number): void {
     this.#advance()
-    process.begin(atMs)
-    this.#partitionOf(process).refresh()
+    this.#partitionOf(process).begin(process, atMs, batchSize)
+  }
+
+  /** Processes that are launched from now on may run this network, too. @throws InvalidInputError for a name that is taken */
+  addNetwork(graph: LayerGraph): void {
+    this.#whole.addNetwork(graph)
+    this.#mig.addNetwork(graph)
   }
 
   /** @throws UnknownNameError for a name that means no network on this board */

@@ -23,7 +23,7 @@ static nvmlComputeInstance_t compute_instance_handle(nvmlGpuInstance_t gpu_insta
 }
 
 static int is_gpu_handle(nvmlGpuInstance_t handle) {
-    return is_element(handle, gpu_handles, sizeof gpu_handles / sizeof **gpu_handles, sizeof **gpu_handles) && handle->board;
+    return is_element(handle, gpu_handles, sizeof gpu_handles / sizeof **gpu_handles, sizeof **gpu_handles);
 }
 static int is_compute_handle(nvmlComputeInstance_t handle) {
     return is_element(handle, compute_handles, sizeof compute_handles / sizeof ***compute_handles, sizeof ***compute_handles) &&

@@ -23,6 +23,11 @@ export const u32: Field<number> = {
   set: (view, offset, value) => view.setUint32(offset, value, LITTLE_ENDIAN),
 }
 
+/** Fields that are one word each. */
+export function words<Name extends string>(names: readonly Name[]): Record<Name, Field<number>> {
+  return Object.fromEntries(names.map((name) => [name, u32])) as Record<Name, Field<number>>
+}
+
 /** Carried as a number: byte counts, millijoules and nanoseconds stay far below 2^53. */
 export const u64: Field<number> = {
   cType: 'uint64_t',

@@ -1,4 +1,4 @@
-import { Layout, list, text, u32, u32s, u64 } from './binary-layout.js'
+import { Layout, list, text, u32, u32s, u64, words } from './binary-layout.js'
 
 /** First word of a board file. */
 export const BOARD_MAGIC = 0x4d495350
@@ -54,43 +54,35 @@ export const boardHeader: Layout<BoardHeader> = new Layout('board_header', {
   heartbeatNs: u64,
 })
 
+const migProfileFacts = [
+  /** The number by which instances are created, as `nvidia-smi mig -lgip` lists it. */
+  'id',
+  /** NVML_GPU_INSTANCE_PROFILE_*. */
+  'nvmlProfile',
+  'sliceCount',
+  'instanceCount',
+  'smCount',
+  /** SMs of a compute instance of one slice. */
+  'smPerSlice',
+  'copyEngines',
+  'decoders',
+  'jpegs',
+  'ofas',
+  'memorySlices',
+  'placementCount',
+] as const
+
 /** A GPU instance profile as the driver tells it. */
-export interface MigProfileFacts {
+export interface MigProfileFacts extends Record<(typeof migProfileFacts)[number], number> {
   name: string
   memoryMb: number
-  /** The number by which instances are created, as `nvidia-smi mig -lgip` lists it. */
-  id: number
-  /** NVML_GPU_INSTANCE_PROFILE_*. */
-  nvmlProfile: number
-  sliceCount: number
-  instanceCount: number
-  smCount: number
-  /** SMs of a compute instance of one slice. */
-  smPerSlice: number
-  copyEngines: number
-  decoders: number
-  jpegs: number
-  ofas: number
-  memorySlices: number
-  placementCount: number
   placements: readonly number[]
 }
 
 export const migProfile: Layout<MigProfileFacts> = new Layout('mig_profile', {
   name: text(32),
   memoryMb: u64,
-  id: u32,
-  nvmlProfile: u32,
-  sliceCount: u32,
-  instanceCount: u32,
-  smCount: u32,
-  smPerSlice: u32,
-  copyEngines: u32,
-  decoders: u32,
-  jpegs: u32,
-  ofas: u32,
-  memorySlices: u32,
-  placementCount: u32,
+  ...words(migProfileFacts),
   placements: u32s(MAX_MIG_INSTANCES),
 })
 
@@ -135,46 +127,51 @@ export const computeInstance: Layout<ComputeInstanceState> = new Layout('compute
   smCount: u32,
 })
 
+/** In words of 32 bits, in this order; what begins with `has` is 0 or 1. */
+const boardFacts = [
+  'cudaDriverVersion',
+  'pciDomain',
+  'pciBus',
+  'pciDevice',
+  'pciDeviceId',
+  'pciSubsystemId',
+  'brand',
+  'architecture',
+  'computeMajor',
+  'computeMinor',
+  'coreCount',
+  'memoryBusBits',
+  'pcieGenMax',
+  'pcieWidthMax',
+  'hasEcc',
+  'hasMig',
+  'hasMemoryTemperature',
+  'hasApplicationClocks',
+  'hasInstantPower',
+  'fanCount',
+] as const
+const boardLimits = [
+  'powerMinMw',
+  'powerDefaultMw',
+  'powerMaxMw',
+  'temperatureMaxC',
+  'temperatureSlowdownC',
+  'temperatureShutdownC',
+  'defaultSmClockMhz',
+  'memClockCount',
+] as const
+
 /** What does not change while the host runs. Clocks in MHz, descending, as the driver lists them. */
-export interface BoardIdentity {
+export interface BoardIdentity extends Record<(typeof boardFacts | typeof boardLimits)[number], number> {
   name: string
   uuid: string
   busId: string
   driverVersion: string
   nvmlVersion: string
   vbiosVersion: string
-  cudaDriverVersion: number
-  pciDomain: number
-  pciBus: number
-  pciDevice: number
-  pciDeviceId: number
-  pciSubsystemId: number
-  brand: number
-  architecture: number
-  computeMajor: number
-  computeMinor: number
-  coreCount: number
-  memoryBusBits: number
-  pcieGenMax: number
-  pcieWidthMax: number
-  /** Flags, 0 or 1. */
-  hasEcc: number
-  hasMig: number
-  hasMemoryTemperature: number
-  hasApplicationClocks: number
-  hasInstantPower: number
-  fanCount: number
   memoryTotalBytes: number
   memoryReservedBytes: number
   bar1TotalBytes: number
-  powerMinMw: number
-  powerDefaultMw: number
-  powerMaxMw: number
-  temperatureMaxC: number
-  temperatureSlowdownC: number
-  temperatureShutdownC: number
-  defaultSmClockMhz: number
-  memClockCount: number
   memClocksMhz: readonly number[]
   smClockCounts: readonly number[]
   /** `MAX_SM_CLOCKS` entries per memory clock. */
@@ -190,37 +187,11 @@ export const boardIdentity: Layout<BoardIdentity> = new Layout('board_identity',
   driverVersion: text(80),
   nvmlVersion: text(80),
   vbiosVersion: text(32),
-  cudaDriverVersion: u32,
-  pciDomain: u32,
-  pciBus: u32,
-  pciDevice: u32,
-  pciDeviceId: u32,
-  pciSubsystemId: u32,
-  brand: u32,
-  architecture: u32,
-  computeMajor: u32,
-  computeMinor: u32,
-  coreCount: u32,
-  memoryBusBits: u32,
-  pcieGenMax: u32,
-  pcieWidthMax: u32,
-  hasEcc: u32,
-  hasMig: u32,
-  hasMemoryTemperature: u32,
-  hasApplicationClocks: u32,
-  hasInstantPower: u32,
-  fanCount: u32,
+  ...words(boardFacts),
   memoryTotalBytes: u64,
   memoryReservedBytes: u64,
   bar1TotalBytes: u64,
-  powerMinMw: u32,
-  powerDefaultMw: u32,
-  powerMaxMw: u32,
-  temperatureMaxC: u32,
-  temperatureSlowdownC: u32,
-  temperatureShutdownC: u32,
-  defaultSmClockMhz: u32,
-  memClockCount: u32,
+  ...words(boardLimits),
   memClocksMhz: u32s(MAX_MEMORY_CLOCKS),
   smClockCounts: u32s(MAX_MEMORY_CLOCKS),
   smClocksMhz: u32s(MAX_MEMORY_CLOCKS * MAX_SM_CLOCKS),
@@ -252,36 +223,40 @@ export const boardProcess: Layout<BoardProcess> = new Layout('board_process', {
   name: text(96),
 })
 
+/** In words of 32 bits, in this order. Of a reading that there is not: `NOT_TOLD` or `NOT_READ`. */
+const boardReadings = [
+  'eventReasons',
+  'powerAverageMw',
+  'powerInstantMw',
+  'powerLimitMw',
+  'smClockMhz',
+  'memClockMhz',
+  'videoClockMhz',
+  'smUtilPercent',
+  'memUtilPercent',
+  'temperatureC',
+  'memoryTemperatureC',
+  'fanPercent',
+  'pstate',
+  'pcieGen',
+  'pcieRxKbps',
+  'pcieTxKbps',
+  'computeMode',
+  'persistenceMode',
+  'applicationSmClockMhz',
+  'applicationMemClockMhz',
+  'migCurrent',
+  'migPending',
+] as const
+
 /** What changes; guarded by the header's sequence. */
-export interface BoardState {
+export interface BoardState extends Record<(typeof boardReadings)[number], number> {
   /** Wall-clock time of the reading, us since 1970. */
   timestampUs: number
   energyMj: number
   memoryUsedBytes: number
   violationPowerNs: number
   violationThermalNs: number
-  eventReasons: number
-  powerAverageMw: number
-  powerInstantMw: number
-  powerLimitMw: number
-  smClockMhz: number
-  memClockMhz: number
-  videoClockMhz: number
-  smUtilPercent: number
-  memUtilPercent: number
-  temperatureC: number
-  memoryTemperatureC: number
-  fanPercent: number
-  pstate: number
-  pcieGen: number
-  pcieRxKbps: number
-  pcieTxKbps: number
-  computeMode: number
-  persistenceMode: number
-  applicationSmClockMhz: number
-  applicationMemClockMhz: number
-  migCurrent: number
-  migPending: number
   gpuInstanceCount: number
   gpuInstances: readonly GpuInstanceState[]
   computeInstanceCount: number
@@ -296,28 +271,7 @@ export const boardState: Layout<BoardState> = new Layout('board_state', {
   memoryUsedBytes: u64,
   violationPowerNs: u64,
   violationThermalNs: u64,
-  eventReasons: u32,
-  powerAverageMw: u32,
-  powerInstantMw: u32,
-  powerLimitMw: u32,
-  smClockMhz: u32,
-  memClockMhz: u32,
-  videoClockMhz: u32,
-  smUtilPercent: u32,
-  memUtilPercent: u32,
-  temperatureC: u32,
-  memoryTemperatureC: u32,
-  fanPercent: u32,
-  pstate: u32,
-  pcieGen: u32,
-  pcieRxKbps: u32,
-  pcieTxKbps: u32,
-  computeMode: u32,
-  persistenceMode: u32,
-  applicationSmClockMhz: u32,
-  applicationMemClockMhz: u32,
-  migCurrent: u32,
-  migPending: u32,
+  ...words(boardReadings),
   gpuInstanceCount: u32,
   gpuInstances: list(gpuInstance, MAX_MIG_INSTANCES),
   computeInstanceCount: u32,
@@ -330,29 +284,20 @@ export const boardState: Layout<BoardState> = new Layout('board_state', {
  * A setter's request. The caller claims a slot by swapping its pid into `owner`, writes the arguments, then a new
  * `sequence`; the simulator answers with `result`, where it has one a `value`, and then the same number in `ack`.
  */
-export interface BoardRequest {
-  owner: number
-  sequence: number
-  operation: number
-  first: number
-  second: number
-  third: number
-  result: number
-  value: number
-  ack: number
-}
+const boardRequestWords = [
+  'owner',
+  'sequence',
+  'operation',
+  'first',
+  'second',
+  'third',
+  'result',
+  'value',
+  'ack',
+] as const
+export interface BoardRequest extends Record<(typeof boardRequestWords)[number], number> {}
 
-export const boardRequest: Layout<BoardRequest> = new Layout('board_request', {
-  owner: u32,
-  sequence: u32,
-  operation: u32,
-  first: u32,
-  second: u32,
-  third: u32,
-  result: u32,
-  value: u32,
-  ack: u32,
-})
+export const boardRequest: Layout<BoardRequest> = new Layout('board_request', words(boardRequestWords))
 
 /** What may happen to a board, as NVML numbers it (`nvmlEventType*`). */
 export const boardEventTypes = { singleBitEcc: 0x1, doubleBitEcc: 0x2, pstate: 0x4, xid: 0x8, clock: 0x10 } as const

@@ -1,47 +1,30 @@
 import { chmodSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import type { FailureKind, SimulatedProcess } from '@pctodl/gpu-sim'
-import { assertTenants, networkName, type Tenant, type TenantCounters } from '@pctodl/platform'
+import { assertTenants, networkName, PctodlError, systemClock } from '@pctodl/platform'
 import type { Privilege } from './board-file-layout.js'
+import {
+  type AttachReply,
+  type AttachRequest,
+  type BoardsReply,
+  CONTROL_PROTOCOL,
+  type ControlRequest,
+  type CountersReply,
+  parseControlRequest,
+  type SetReply,
+  type StepReply,
+} from './control-protocol.js'
 import type { HostBoard } from './host-board.js'
-
 import type { HostMigDevice } from './host-mig.js'
 import type { HostTenant } from './host-tenants.js'
 import { onMessages, send } from './message-socket.js'
 import { type MpsClient, MpsConnectionError, MpsDaemon } from './mps-daemon.js'
 import { computeModes, nvmlReturn } from './nvml-return.js'
 
-/** What the host's programs ask of the simulator, and what they get. */
-export type ControlRequest =
-  | { kind: 'set'; gpuIndex: number; operation: number; first: number; second: number; third?: number; uid: number }
-  /** `visible` is the daemon's own `CUDA_VISIBLE_DEVICES`. */
-  | { kind: 'mps-daemon'; pipeDirectory: string; visible?: string }
-  | { kind: 'mps-command'; line: string }
-  | { kind: 'attach'; pid: number; uid: number; name: string; gpu: string; pipeDirectory: string; tenant: Tenant }
-  | { kind: 'counters' }
-  | { kind: 'batch-size'; batchSize: number }
+const MAX_CONNECTIONS = 256
+const MAX_UNANSWERED = 256
 
-export interface SetReply {
-  /** NVML return code. */
-  readonly code: number
-  /** The id of what was created, or the outcome of an activation. */
-  readonly value: number
-}
-
-export interface AttachReply {
-  /** 0, or the CUDA error that the process gets instead of a context. */
-  readonly cudaError: number
-  readonly message: string
-  readonly isMpsClient: boolean
-  readonly mpsPercent: number
-}
-
-export type CountersReply = TenantCounters & {
-  /** 0, or what the process's next CUDA call returns. */
-  readonly cudaError: number
-  readonly failureKind?: FailureKind
-}
-
+const CUDA_INVALID_VALUE = 1
 const CUDA_DEVICES_UNAVAILABLE = 46
 const CUDA_NO_DEVICE = 100
 const CUDA_INVALID_DEVICE = 101
@@ -65,27 +48,33 @@ export interface ControlServiceOptions {
 /** Answers `nvidia-smi`'s setters, the MPS daemon's commands, and processes that use a board. */
 export class ControlService {
   readonly #options: ControlServiceOptions
-  readonly #server: Server
+  readonly #servers: readonly Server[]
   readonly #daemons = new Map<string, { readonly state: MpsDaemon; readonly visible: string; crash(): void }>()
   readonly #sockets = new Set<Socket>()
 
   constructor(options: ControlServiceOptions) {
     this.#options = options
-    this.#server = createServer((socket) => this.#serve(socket))
+    this.#servers = [false, true].map((maySet) => createServer((socket) => this.#serve(socket, maySet)))
+    for (const server of this.#servers) server.maxConnections = MAX_CONNECTIONS
   }
 
-  async listen(path: string): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(path, resolve)
-    })
+  /** @param setters where boards are changed: a file that only those can open who may */
+  async listen(path: string, setters: string): Promise<void> {
+    for (const [i, each] of [path, setters].entries()) {
+      await new Promise<void>((resolve, reject) => {
+        this.#servers[i]!.once('error', reject)
+        this.#servers[i]!.listen(each, resolve)
+      })
+    }
+    if (process.geteuid?.() !== 0) return
     // As with the board files: the command of a privileged host may have dropped its privileges.
-    if (process.geteuid?.() === 0) chmodSync(path, 0o666)
+    chmodSync(path, 0o666)
+    chmodSync(setters, this.#options.privilege === 'everyone' ? 0o666 : 0o600)
   }
 
   close(): void {
     for (const socket of this.#sockets) socket.destroy()
-    this.#server.close()
+    for (const server of this.#servers) server.close()
   }
 
   /**
@@ -93,12 +82,12 @@ export class ControlService {
    *
    * @throws MpsConnectionError with the CUDA error that the process would see
    */
-  attach(request: Extract<ControlRequest, { kind: 'attach' }>, onTerminated: (cudaError: number) => void): Attachment {
+  attach(request: AttachRequest, onTerminated: (cudaError: number) => void): Attachment {
     const mps = this.#daemons.get(request.pipeDirectory)
     const daemon = mps?.state
     const { board, device } = this.#place(mps ? visibleThrough(mps.visible, request.gpu) : request.gpu)
     assertTenants([request.tenant])
-    networkName(request.tenant.model)
+    const model = request.work ? board.tenants.addWork(request.work) : networkName(request.tenant.model)
     const { computeMode } = board.setters
     const exclusive = computeMode === computeModes.EXCLUSIVE_PROCESS
     const present = board.tenants.on(device)
@@ -122,9 +111,10 @@ export class ControlService {
     const server = daemon?.connect(request.uid, client)
     // Without MPS processes take turns on the whole board; with it, the tighter of the two limits counts.
     const mpsPercent = server ? Math.min(request.tenant.mpsPercent, server.activeThreadPercentage) : 100
-    const work = { ...request.tenant, mpsPercent }
+    const work = { ...request.tenant, model, mpsPercent }
     const isMpsClient = server !== undefined
-    const launched = board.tenants.launch({ pid: request.pid, name: request.name, isMpsClient, work, device })
+    const { pid, name, stepwise } = request
+    const launched = board.tenants.launch({ pid, name, isMpsClient, work, device, stepwise })
     tenant = launched
     return {
       board,
@@ -148,7 +138,7 @@ export class ControlService {
     }
   }
 
-  #serve(socket: Socket): void {
+  #serve(socket: Socket, maySet: boolean): void {
     this.#sockets.add(socket)
     let daemon: { readonly pipeDirectory: string; readonly state: MpsDaemon } | undefined
     let attachment: Attachment | undefined
@@ -156,6 +146,7 @@ export class ControlService {
     const answer = async (request: ControlRequest): Promise<unknown> => {
       switch (request.kind) {
         case 'set':
+          if (!maySet) throw new PctodlError('NO_PERMISSION', 'boards are changed through the socket of those who may')
           return this.#set(request)
         case 'mps-daemon': {
           if (this.#daemons.has(request.pipeDirectory)) return { accepted: false }
@@ -168,17 +159,30 @@ export class ControlService {
         case 'mps-command':
           return daemon ? daemon.state.command(request.line) : { output: '', quit: true }
         case 'attach':
+          if (attachment) throw new PctodlError('IN_USE', 'this connection has its place; open another one')
           try {
             attachment = this.attach(request, (code) => {
               cudaError = code
             })
             const { mpsPercent, tenant } = attachment
-            return { cudaError: 0, message: '', isMpsClient: tenant.isMpsClient, mpsPercent } satisfies AttachReply
+            const { isMpsClient } = tenant
+            return {
+              protocol: CONTROL_PROTOCOL,
+              cudaError: 0,
+              message: '',
+              isMpsClient,
+              mpsPercent,
+            } satisfies AttachReply
           } catch (error) {
-            const code = error instanceof MpsConnectionError ? error.cudaError : 1
-            const message = error instanceof Error ? error.message : String(error)
-            return { cudaError: code, message, isMpsClient: false, mpsPercent: 0 } satisfies AttachReply
+            const refusal = { protocol: CONTROL_PROTOCOL, isMpsClient: false, mpsPercent: 0 }
+            return { ...refusal, ...cudaRefusal(error) } satisfies AttachReply
           }
+        case 'step':
+          return this.#step(attachment, request.batchSize, () => cudaError)
+        case 'boards': {
+          const boards = await Promise.all(this.#options.boards.map((board) => board.reading()))
+          return { protocol: CONTROL_PROTOCOL, timeMs: systemClock.now(), boards } satisfies BoardsReply
+        }
         case 'counters':
           return attachment ? countersReply(attachment.tenant.process, cudaError) : null
         case 'batch-size':
@@ -188,11 +192,17 @@ export class ControlService {
     }
     // A `quit` may wait for clients for long: other requests of the same connection queue behind it, as with the daemon.
     let queue = Promise.resolve()
+    let unanswered = 0
     onMessages(socket, (message) => {
-      // What is no request, or cannot be done, ends the connection of whoever asked, and not the host.
+      if (++unanswered > MAX_UNANSWERED) return void socket.destroy()
       queue = queue
-        .then(async () => send(socket, await answer(message as ControlRequest)))
-        .catch(() => void socket.destroy())
+        .then(async () => send(socket, await answer(parseControlRequest(message))))
+        // What is no request, or cannot be done, ends the connection of whoever asked, and not the host.
+        .catch((error: unknown) => {
+          if (error instanceof PctodlError) send(socket, { error: error.message })
+          socket.end()
+        })
+        .finally(() => unanswered--)
     })
     socket.on('error', () => {})
     socket.on('close', () => {
@@ -202,6 +212,17 @@ export class ControlService {
       this.#daemons.delete(daemon.pipeDirectory)
       daemon.state.abandon()
     })
+  }
+
+  async #step(attachment: Attachment | undefined, batchSize: number, terminated: () => number): Promise<StepReply> {
+    if (!attachment) throw new PctodlError('NOT_ATTACHED', 'attach before a step')
+    const { board, tenant } = attachment
+    try {
+      return { cudaError: 0, message: '', durationMs: await board.tenants.step(tenant, batchSize) }
+    } catch (error) {
+      const { cudaError, failure } = countersReply(tenant.process, terminated())
+      return { ...(cudaError ? { cudaError, message: failure ?? '' } : cudaRefusal(error)), durationMs: 0 }
+    }
   }
 
   async #set(request: Extract<ControlRequest, { kind: 'set' }>): Promise<SetReply> {
@@ -253,6 +274,11 @@ function visibleThrough(visible: string, wanted: string): string {
     throw new MpsConnectionError(CUDA_NO_DEVICE, `the MPS daemon does not show the device '${wanted}'`)
   }
   return found
+}
+
+function cudaRefusal(error: unknown): { readonly cudaError: number; readonly message: string } {
+  const cudaError = error instanceof MpsConnectionError ? error.cudaError : CUDA_INVALID_VALUE
+  return { cudaError, message: error instanceof Error ? error.message : String(error) }
 }
 
 function countersReply({ counters, failureKind }: SimulatedProcess, terminated: number): CountersReply {

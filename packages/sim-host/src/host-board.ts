@@ -13,6 +13,7 @@ import {
   type Privilege,
 } from './board-file-layout.js'
 import { BoardSetters } from './board-setters.js'
+import type { BoardReply } from './control-protocol.js'
 import { driverFacts } from './driver-facts.js'
 import { HostMig, type HostMigDevice } from './host-mig.js'
 import { HostTenants } from './host-tenants.js'
@@ -27,6 +28,9 @@ export interface HostBoardOptions {
   readonly privilege: Privilege
   readonly fileMode: number
 }
+
+/** Utilisation is the mean of so many states: of the last half second, as the driver averages over some tenths of a second. */
+const UTILISATION_STATES = 25
 
 /** The window over which the driver averages bus traffic, ms. */
 const BUS_WINDOW_MS = 1000
@@ -46,6 +50,7 @@ export class HostBoard {
   readonly tenants: HostTenants
   readonly mig: HostMig
   readonly #gpu: SimulatedGpu
+  readonly #index: number
   readonly #file: BoardFile
   #bus = { rxKbps: 0, txKbps: 0 }
   #busAtMs = Number.NEGATIVE_INFINITY
@@ -53,11 +58,14 @@ export class HostBoard {
   #violationPowerNs = 0
   #violationThermalNs = 0
   #faultsSeen = 0
+  readonly #smUtilisation = new RecentMean(UTILISATION_STATES)
+  readonly #memUtilisation = new RecentMean(UTILISATION_STATES)
   #absence: 'lost' | 'stopped' | null = null
   #clocks: Pick<BoardState, 'smClockMhz' | 'memClockMhz' | 'pstate'> | null = null
 
   private constructor(gpu: SimulatedGpu, setters: BoardSetters, options: HostBoardOptions) {
     this.#gpu = gpu
+    this.#index = options.gpuIndex
     this.setters = setters
     this.tenants = new HostTenants(gpu)
     this.identity = driverFacts(
@@ -92,11 +100,30 @@ export class HostBoard {
     if (absence === null) this.#file.show('present')
   }
 
+  /** For programs that ask the host itself. */
+  async reading(): Promise<BoardReply> {
+    const { uuid, name } = this.identity
+    const { powerW, energyJ } = this.#gpu.truth()
+    const known = { index: this.#index, uuid, name, truth: { powerW, energyJ } }
+    const answers = this.#absence === null && (await this.#gpu.info().catch(() => null))
+    if (!answers) {
+      const nothing = { smClockMhz: null, memClockMhz: null, powerW: null, powerLimitW: null, energyJ: null }
+      return { ...known, ...nothing, busyPercent: null }
+    }
+    const { smClockMhz, memClockMhz, powerAverageW, energyJ: countedJ } = await this.#gpu.sample()
+    const read = { smClockMhz, memClockMhz, powerW: powerAverageW, energyJ: countedJ }
+    return { ...known, ...read, powerLimitW: answers.powerLimitW, busyPercent: this.#smUtilisation.value }
+  }
+
   async publish(): Promise<void> {
     if (this.#absence !== null) return this.#file.show(this.#absence)
     try {
       const { powerLimitW } = await this.#gpu.info()
-      const state = this.#state(await this.#gpu.sample(), powerLimitW)
+      const now = await this.#gpu.sample()
+      this.#smUtilisation.add(now.smUtilPercent)
+      this.#memUtilisation.add(now.memUtilPercent)
+      const means = { smUtilPercent: this.#smUtilisation.value, memUtilPercent: this.#memUtilisation.value }
+      const state = this.#state({ ...now, ...means }, powerLimitW)
       this.#file.publish(state)
       this.#tellOfClocks(state)
     } catch (error) {
@@ -183,9 +210,6 @@ export class HostBoard {
 
   async #apply(operation: number, first: number, second: number, third: number): Promise<SetterAnswer> {
     const { mig, tenants } = this
-    if (!isMigOperation(operation)) {
-      return { result: await this.setters.apply(operation, first, second), value: 0 }
-    }
     try {
       await this.#gpu.info()
     } catch {
@@ -200,10 +224,12 @@ export class HostBoard {
         return mig.destroyGpuInstance(first)
       case operations.createComputeInstance:
         return mig.createComputeInstance(first, second, third)
-      default: {
+      case operations.destroyComputeInstance: {
         const inUse = tenants.on({ gpuInstanceId: first, computeInstanceId: second }).length > 0
         return mig.destroyComputeInstance(first, second, inUse)
       }
+      default:
+        return { result: await this.setters.apply(operation, first, second), value: 0 }
     }
   }
 
@@ -272,16 +298,24 @@ export class HostBoard {
   }
 }
 
-const migOperations: readonly number[] = [
-  operations.setMigMode,
-  operations.createGpuInstance,
-  operations.destroyGpuInstance,
-  operations.createComputeInstance,
-  operations.destroyComputeInstance,
-]
+/** Mean of the last values; null where the last one is not known. */
+class RecentMean {
+  readonly #length: number
+  #values: (number | null)[] = []
 
-function isMigOperation(operation: number): boolean {
-  return migOperations.includes(operation)
+  constructor(length: number) {
+    this.#length = length
+  }
+
+  add(value: number | null): void {
+    this.#values = [...this.#values.slice(1 - this.#length), value]
+  }
+
+  get value(): number | null {
+    if (this.#values.at(-1) == null) return null
+    const known = this.#values.filter((each) => each !== null)
+    return Math.round(known.reduce((sum, each) => sum + each, 0) / known.length)
+  }
 }
 
 function whole(value: number | null, factor = 1): number {

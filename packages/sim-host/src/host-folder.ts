@@ -13,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isAlive } from './board-file.js'
-import { controlSocket } from './host-folder-layout.js'
+import { controlSocket, settersSocket } from './host-folder-layout.js'
 import { NVML_LIBRARY } from './native-library.js'
 
 const PREFIX = 'pctodl-gpu-sim-'
@@ -84,6 +84,10 @@ export class HostFolder {
 
   get socket(): string {
     return controlSocket(this.path)
+  }
+
+  get setters(): string {
+    return settersSocket(this.path)
   }
 
   /** Idempotent. What still runs here may write a last line into its log while the folder goes: then once more. */

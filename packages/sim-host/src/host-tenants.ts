@@ -1,12 +1,19 @@
 import type { SimulatedGpu, SimulatedProcess } from '@pctodl/gpu-sim'
-import type { Tenant } from '@pctodl/platform'
+import { PctodlError, systemClock, type Tenant } from '@pctodl/platform'
 import { type BoardProcess, MAX_PROCESSES, NO_INSTANCE } from './board-file-layout.js'
+import { type GivenWork, givenNetwork } from './control-protocol.js'
 import type { HostMigDevice } from './host-mig.js'
 
 /** 224 x 224 RGB images as 32-bit floats are what crosses the bus per sample. */
 const INPUT_BYTES_PER_SAMPLE = 3 * 224 * 224 * 4
 /** 1000 class scores as 32-bit floats come back. */
 const OUTPUT_BYTES_PER_SAMPLE = 1000 * 4
+
+/** How often a step is looked after, ms; a board goes on in ticks of 5 ms. */
+const STEP_POLL_MS = 1
+const TICK_MS = 5
+/** Each is kept for as long as the host runs. */
+const MAX_GIVEN_WORKS = 64
 
 export interface HostTenant {
   readonly pid: number
@@ -17,6 +24,8 @@ export interface HostTenant {
   readonly device: HostMigDevice | undefined
   /** Share of all of the board's SMs that it may use, 0..1. */
   readonly boardShare: number
+  /** By how much the end of the last step was told too late, ms. */
+  lateMs: number
 }
 
 export interface HostLaunch {
@@ -25,12 +34,14 @@ export interface HostLaunch {
   readonly isMpsClient: boolean
   readonly work: Tenant
   readonly device: HostMigDevice | undefined
+  readonly stepwise: boolean
 }
 
 /** The processes on one board: real pids in front of simulated work. */
 export class HostTenants {
   readonly #gpu: SimulatedGpu
   readonly #tenants: HostTenant[] = []
+  readonly #givenWorks = new Set<string>()
   #samplesBefore = 0
   #samplesEnded = 0
   #measuredAtMs: number | undefined
@@ -61,12 +72,13 @@ export class HostTenants {
   }
 
   launch(launch: HostLaunch): HostTenant {
-    const { pid, name, isMpsClient, work, device } = launch
+    const { pid, name, isMpsClient, work, device, stepwise } = launch
     // A compute instance that is a part of its GPU instance gives its clients that part of the SMs.
     const mpsPercent = work.mpsPercent * (device?.smShare ?? 1)
-    const process = this.#gpu.launch({ ...work, mpsPercent }, device ? { instance: device.instance } : {})
+    const place = device ? { instance: device.instance, stepwise } : { stepwise }
+    const process = this.#gpu.launch({ ...work, mpsPercent }, place)
     const sms = (mpsPercent / 100) * (device?.instance ?? this.#gpu).spec.smCount
-    const tenant = { pid, name, isMpsClient, process, device, boardShare: sms / this.#gpu.spec.smCount }
+    const tenant = { pid, name, isMpsClient, process, device, boardShare: sms / this.#gpu.spec.smCount, lateMs: 0 }
     this.#tenants.push(tenant)
     return tenant
   }
@@ -78,6 +90,50 @@ export class HostTenants {
     this.#tenants.splice(index, 1)
     this.#samplesEnded += tenant.process.samples
     this.#gpu.terminate(tenant.process)
+  }
+
+  /** @returns the name by which it can be launched */
+  addWork(work: GivenWork): string {
+    const network = givenNetwork(work)
+    if (this.#givenWorks.has(network.name)) return network.name
+    if (this.#givenWorks.size === MAX_GIVEN_WORKS) {
+      throw new PctodlError('NO_ROOM', `a board keeps ${MAX_GIVEN_WORKS} different works; use one of these`)
+    }
+    this.#givenWorks.add(network.name)
+    this.#gpu.addNetwork(network)
+    return network.name
+  }
+
+  /**
+   * Have one batch executed: it resolves at its end, in real time.
+   *
+   * @returns how long it took on the board's clock, ms
+   * @throws PctodlError where the process has failed, has ended or runs on its own
+   */
+  async step(tenant: HostTenant, batchSize: number): Promise<number> {
+    const { process } = tenant
+    if (!process.stepwise) throw new PctodlError('NOT_STEPWISE', 'attach with stepwise: true to run step by step')
+    const requestedAtMs = this.#gpu.clock.now()
+    await this.#until(tenant, () => process.state === 'running')
+    const before = process.latencySumMs
+    const nowMs = this.#gpu.clock.now()
+    // Who heard of the end of the last batch too late asks for the next one too late by as much: the board lost no time.
+    const due = nowMs - requestedAtMs > TICK_MS ? nowMs : requestedAtMs - tenant.lateMs
+    this.#gpu.beginStep(process, Math.max(due, nowMs - TICK_MS), batchSize)
+    await this.#until(tenant, () => process.waiting)
+    tenant.lateMs = this.#gpu.clock.now() - process.lastCompletionMs
+    return process.latencySumMs - before
+  }
+
+  async #until(tenant: HostTenant, done: () => boolean): Promise<void> {
+    for (;;) {
+      this.#gpu.catchUp()
+      const { state, failure } = tenant.process
+      if (state === 'failed') throw new PctodlError('PROCESS_FAILED', failure ?? 'the process failed')
+      if (!this.#tenants.includes(tenant)) throw new PctodlError('PROCESS_ENDED', 'the process has ended')
+      if (done()) return
+      await systemClock.sleep(STEP_POLL_MS)
+    }
   }
 
   setBatchSize(tenant: HostTenant, batchSize: number): void {

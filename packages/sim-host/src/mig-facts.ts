@@ -13,30 +13,23 @@ const numbers: Readonly<Record<string, { readonly id: number; readonly nvmlProfi
   '7/8': { id: 0, nvmlProfile: 4 },
 }
 
-interface Engines {
-  readonly copy: number
-  readonly decode: number
-  readonly jpeg: number
-  readonly ofa: number
-}
-
-/** Engines of the profiles by chip, as `nvidia-smi mig -lgip` lists them. */
-const engines: Readonly<Record<string, Readonly<Record<string, Engines>>>> = {
+/** Copy, decoding, JPEG and optical-flow engines of the profiles by chip, as `nvidia-smi mig -lgip` lists them. */
+const engines: Readonly<Record<string, Readonly<Record<string, readonly [number, number, number, number]>>>> = {
   GA100: {
-    '1/1': { copy: 1, decode: 0, jpeg: 0, ofa: 0 },
-    '1/2': { copy: 1, decode: 1, jpeg: 0, ofa: 0 },
-    '2/2': { copy: 2, decode: 1, jpeg: 0, ofa: 0 },
-    '3/4': { copy: 3, decode: 2, jpeg: 0, ofa: 0 },
-    '4/4': { copy: 4, decode: 2, jpeg: 0, ofa: 0 },
-    '7/8': { copy: 7, decode: 5, jpeg: 1, ofa: 1 },
+    '1/1': [1, 0, 0, 0],
+    '1/2': [1, 1, 0, 0],
+    '2/2': [2, 1, 0, 0],
+    '3/4': [3, 2, 0, 0],
+    '4/4': [4, 2, 0, 0],
+    '7/8': [7, 5, 1, 1],
   },
   GH100: {
-    '1/1': { copy: 1, decode: 1, jpeg: 1, ofa: 0 },
-    '1/2': { copy: 1, decode: 1, jpeg: 1, ofa: 0 },
-    '2/2': { copy: 2, decode: 2, jpeg: 2, ofa: 0 },
-    '3/4': { copy: 3, decode: 3, jpeg: 3, ofa: 0 },
-    '4/4': { copy: 4, decode: 4, jpeg: 4, ofa: 0 },
-    '7/8': { copy: 8, decode: 7, jpeg: 7, ofa: 1 },
+    '1/1': [1, 1, 1, 0],
+    '1/2': [1, 1, 1, 0],
+    '2/2': [2, 2, 2, 0],
+    '3/4': [3, 3, 3, 0],
+    '4/4': [4, 4, 4, 0],
+    '7/8': [8, 7, 7, 1],
   },
 }
 
@@ -48,7 +41,7 @@ export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
   return migProfiles(spec).map((profile) => {
     const sliceCount = profile.computeSlices
     const shape = `${sliceCount}/${profile.memorySlices}`
-    const { copy, decode, jpeg, ofa } = engines[spec.chip]![shape]!
+    const [copyEngines, decoders, jpegs, ofas] = engines[spec.chip]![shape]!
     return {
       name: profile.name,
       memoryMb: Math.floor((spec.memoryBytes * profile.memorySlices) / MEMORY_SLICES / MIB),
@@ -57,10 +50,10 @@ export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
       instanceCount: profile.placements.length,
       smCount: profile.smCount,
       smPerSlice: smPerSlice[spec.chip]!,
-      copyEngines: copy,
-      decoders: decode,
-      jpegs: jpeg,
-      ofas: ofa,
+      copyEngines,
+      decoders,
+      jpegs,
+      ofas,
       memorySlices: profile.memorySlices,
       placementCount: profile.placements.length,
       placements: profile.placements,

@@ -13,10 +13,13 @@ import {
 import { assertFaultScenario, type FaultScenario, simulatedBoards } from '@pctodl/gpu-sim'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { version } from '../package.json'
+import { attachProcess, CudaError } from './attached-process.js'
+import { LlmEngine } from './llm-engine.js'
+import { serveLlm } from './llm-server.js'
 import { runInHost } from './run-in-host.js'
 import { addSimulateOptions, type SimulateOptions, simulate } from './simulate-command.js'
 import { type HostTenantLoad, SimulatedHost } from './simulated-host.js'
-import { CudaError, runTenant } from './tenant-command.js'
+import { runTenant } from './tenant-command.js'
 
 const startSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
@@ -37,6 +40,12 @@ interface TenantOptions {
   readonly batch: number
   readonly seconds?: number
   readonly control?: true
+}
+
+interface LlmOptions {
+  readonly parameters: number
+  readonly model: string
+  readonly port: number
 }
 
 /** The command line `pctodl sim` as a function. What a command on the host prints goes past it, to the streams that it inherits. */
@@ -79,6 +88,15 @@ export const sim: CommandFunction = async (argv, terminal) => {
     .option('--seconds <s>', 'how long (default: until it is ended)', numberBetween(0, Number.MAX_VALUE))
     .option('--control', 'obey lines on standard input: batch <size>')
     .action(subcommands.action((options: TenantOptions) => tenant(options, terminal)))
+  subcommands
+    .add(
+      'llm',
+      'inside a host: answer the OpenAI chat protocol as vLLM would, with made-up words in the times of the board',
+    )
+    .option('--parameters <count>', 'of the model, in half precision', numberBetween(1e6, 1e12), 1e9)
+    .option('--model <name>', 'what clients call it', 'simulated')
+    .option('--port <n>', 'on this machine alone; 0 for any', integerFrom(0), 8000)
+    .action(subcommands.action((options: LlmOptions) => llm(options, terminal)))
   addSimulateOptions(
     subcommands.add('simulate', 'what tenants settle to on a board once it is warm: samples/s, watts, clocks, memory'),
   ).action(subcommands.action(async (options: SimulateOptions) => simulate(options, terminal)))
@@ -137,6 +155,21 @@ export function parseLoad(text: string): HostTenantLoad[] {
     }
     return { model, mpsPercent: numbers[0]!, batchSize: numbers[1]!, gpuIndex: numbers[2]! }
   })
+}
+
+async function llm({ parameters, model, port }: LlmOptions, { stdout, signal }: Terminal): Promise<number> {
+  const engine = await LlmEngine.start(parameters, (given) =>
+    attachProcess(process.env, { name: `pctodl sim llm ${model}`, ...given, stepwise: true }),
+  )
+  const server = await serveLlm(engine, model, port)
+  stdout.write(`${JSON.stringify({ url: server.url })}\n`)
+  await Promise.race([
+    engine.ended,
+    new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true })),
+  ])
+  server.close()
+  engine.close()
+  return signal.aborted ? 130 : 1
 }
 
 async function tenant(

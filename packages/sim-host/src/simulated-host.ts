@@ -240,7 +240,7 @@ export class SimulatedHost {
       await systemClock.sleep(REQUEST_PERIOD_MS)
     }
     for (const board of this.#boards) await board.publish()
-    await this.#control.listen(this.#place.socket)
+    await this.#control.listen(this.#place.socket, this.#place.setters)
     this.#schedule(0)
     if (load.some((tenant) => tenant.mpsPercent < 100)) await this.#startMps()
     for (const tenant of load) this.#launch(tenant)
@@ -278,6 +278,7 @@ export class SimulatedHost {
         gpu: String(gpuIndex),
         pipeDirectory: this.#place.mpsPipes,
         tenant: { model, mpsPercent, batchSize },
+        stepwise: false,
       },
       () => standIn.stop(),
     )

@@ -1,9 +1,6 @@
-import { join } from 'node:path'
-import { PctodlError } from '@pctodl/platform'
-import type { AttachReply, CountersReply } from './control-service.js'
-import { BoardUnavailableError } from './host-errors.js'
-import { controlSocket } from './host-folder-layout.js'
-import { MessageClient } from './message-socket.js'
+import { attachProcess, CudaError } from './attached-process.js'
+import type { CountersReply } from './control-protocol.js'
+import type { MessageClient } from './message-socket.js'
 
 export interface TenantCommandOptions {
   readonly model: string
@@ -22,16 +19,6 @@ const mpsFailures: Readonly<Record<number, string>> = {
   810: 'the MPS server terminated this client',
 }
 
-/** The process could not get, or keep, its place on the board. */
-export class CudaError extends PctodlError {
-  readonly cudaError: number
-
-  constructor(cudaError: number, message: string) {
-    super('CUDA_ERROR', `CUDA error ${cudaError}: ${message}`)
-    this.cudaError = cudaError
-  }
-}
-
 /**
  * A process that uses the simulated board as an inference process uses a real one: it reads the MPS variables and
  * `CUDA_VISIBLE_DEVICES` once, at start, holds its place for as long as it lives, and prints its counters every second.
@@ -48,23 +35,9 @@ export async function runTenant({
   commands,
   print,
 }: TenantCommandOptions): Promise<void> {
-  const folder = environment['PCTODL_GPU_SIM_FOLDER']
-  if (!folder)
-    throw new BoardUnavailableError('no simulated host; start one with: pctodl sim host --gpu 3080Ti -- <command>')
-  const client = await MessageClient.open(controlSocket(folder)).catch((cause) => {
-    throw new BoardUnavailableError('the simulator has ended', { cause })
-  })
+  const wanted = { name: `pctodl sim tenant ${model}`, model, batchSize }
+  const { client, attached } = await attachProcess(environment, wanted)
   try {
-    const attached = await client.request<AttachReply>({
-      kind: 'attach',
-      pid: process.pid,
-      uid: process.getuid?.() ?? 0,
-      name: `pctodl sim tenant ${model}`,
-      gpu: (environment['CUDA_VISIBLE_DEVICES'] || '0').split(',')[0]!,
-      pipeDirectory: environment['CUDA_MPS_PIPE_DIRECTORY'] ?? join('/tmp', 'nvidia-mps'),
-      tenant: { model, batchSize, mpsPercent: Number(environment['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100) },
-    })
-    if (attached.cudaError) throw new CudaError(attached.cudaError, attached.message)
     print(JSON.stringify({ attached: true, mps: attached.isMpsClient, mpsPercent: attached.mpsPercent }))
     if (commands) void obey(commands, client, print)
     const endMs = performance.now() + (durationMs ?? Number.POSITIVE_INFINITY)

@@ -1,3 +1,4 @@
+import { execFile } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -14,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AttachReply } from '../src/control-service.js'
+import type { AttachReply } from '../src/control-protocol.js'
 import { controlSocket } from '../src/host-folder-layout.js'
 import { MessageClient } from '../src/message-socket.js'
 import { nativeLibrary } from '../src/native-library.js'
@@ -72,6 +73,24 @@ describe.skipIf(missing)(`a simulated host among people who mean it ill${missing
     })
     expect(reply.cudaError).toBe(0)
     client.close()
+  })
+
+  it('lets another user claim to be root, and change nothing', async () => {
+    const set = JSON.stringify({ kind: 'set', gpuIndex: 0, operation: 1, first: 200_000, second: 0, uid: 0 })
+    const script = `
+      const { connect } = require('node:net')
+      for (const name of ['control.sock', 'set.sock']) {
+        const socket = connect(${JSON.stringify(host.folder)} + '/' + name, () => socket.write(${JSON.stringify(`${set}
+`)}))
+        socket.on('error', ({ code }) => console.log(name, code))
+        socket.on('data', (text) => console.log(name, Object.keys(JSON.parse(text)).join()))
+      }`
+    const said = await new Promise<string>((resolve, reject) => {
+      const options = { uid: OTHER, gid: OTHER, cwd: '/' }
+      execFile(process.execPath, ['-e', script], options, (error, stdout) => (error ? reject(error) : resolve(stdout)))
+    })
+    expect(said.trim().split('\n').sort()).toEqual(['control.sock error', 'set.sock EACCES'])
+    expect((await host.gpus[0]!.info()).powerLimitW).toBe(350)
   })
 
   it('executes no library from a cache that others can write', () => {

@@ -161,6 +161,8 @@ static void divide(void) {
 #define DECLARE(name) nvmlReturn_t nvml##name();
 CALLS(DECLARE)
 const char *nvmlErrorString();
+int cudaGetDeviceCount(int *count);
+int cudaDeviceGetPCIBusId(char *to, int length, int index);
 
 static nvmlDevice_t handle(unsigned int index) {
     nvmlDevice_t device = NULL;
@@ -253,6 +255,30 @@ static void reading(void) {
     nvmlDevice_t mig;
     SAME(nvmlDeviceGetMigDeviceHandleByIndex(device, MAX_MIG_INSTANCES, &mig), 2);
     free(instances);
+    SAME(nvmlDeviceGetHandleByUUID("MIG-none", &mig), NVML_ERROR_NOT_FOUND);
+}
+
+static unsigned int lines_with(const char *file, const char *text) {
+    FILE *from = fopen(file, "r");
+    char line[4096];
+    unsigned int found = 0;
+    while (from && fgets(line, sizeof line, from)) found += strstr(line, text) != NULL;
+    if (from) fclose(from);
+    return found;
+}
+
+/* A program that opens and closes the library for ever keeps neither files nor mappings. */
+static void keeping_nothing(void) {
+    fresh(2);
+    char name[16];
+    int before = dup(0);
+    unsigned int mapped = lines_with("/proc/self/maps", "/gpu");
+    for (int i = 0; i < 5; i++) {
+        SAME(nvmlSystemGetProcessName(1, name, sizeof name), 0);
+        SAME(nvmlShutdown(), 0), SAME(lines_with("/proc/self/maps", "/gpu"), mapped - 2), SAME(nvmlInit(), 0);
+    }
+    int after = dup(0);
+    SAME(after, before + 1), close(before), close(after);
 }
 
 static unsigned int slots_taken(unsigned int board) {
@@ -542,6 +568,8 @@ static void parts(nvmlDevice_t board) {
     ASKS(nvmlComputeInstanceDestroy(compute), OPERATION_DESTROY_COMPUTE_INSTANCE, 2, 1), SAME(nvmlComputeInstanceDestroy(NULL), 2);
     made = NULL, answer_result = 23, SAME(nvmlDeviceCreateGpuInstance(board, 19, &made), 23), SAME(made == NULL, 1), part = NULL, SAME(nvmlGpuInstanceCreateComputeInstance(big, 1, &part), 23), SAME(part == NULL, 1), answer_result = 0;
     /* MIG devices are asked as boards are. */
+    /* Handles that nobody was given, between those that somebody was. */
+    SAME(nvmlComputeInstanceGetInfo((void *)((char *)compute + 96), &of), 2), SAME(nvmlComputeInstanceDestroy((void *)((char *)compute + 96)), 2), SAME(nvmlGpuInstanceGetInfo((void *)((char *)big + 16), &about), 2);
     nvmlDevice_t mig, back; char text[96]; nvmlMemory_t memory; nvmlDeviceAttributes_t attributes;
     SAME(nvmlDeviceGetMigDeviceHandleByIndex(board, 3, &mig), 6), SAME(nvmlDeviceGetMigDeviceHandleByIndex(board, 7, &mig), 2), SAME(nvmlDeviceGetMigDeviceHandleByIndex(board, 2, &mig), 0), SAME(nvmlDeviceIsMigDeviceHandle(mig, &n), 0), SAME(n, 1), SAME(nvmlDeviceIsMigDeviceHandle(mig, NULL), 2), SAME(nvmlDeviceGetHandleByUUID("MIG-c", &back), 0), SAME(back == mig, 1), SAME(nvmlDeviceGetDeviceHandleFromMigDeviceHandle(mig, &back), 0), SAME(back == board, 1), SAME(nvmlDeviceGetDeviceHandleFromMigDeviceHandle(board, &back), 3);
     SAME(nvmlDeviceGetName(mig, text, 96), 0), SAME_TEXT(text, "Board 0 MIG 2c.4g.40gb"), SAME(nvmlDeviceGetUUID(mig, text, 6), 0), SAME_TEXT(text, "MIG-c"), SAME(nvmlDeviceGetUUID(mig, text, 5), 7), SAME(nvmlDeviceGetIndex(mig, &n), 0), SAME(n, 2), n = 77, SAME(nvmlDeviceGetGpuInstanceId(mig, &n), 0), SAME(n, 2), SAME(nvmlDeviceGetComputeInstanceId(mig, &n), 0), SAME(n, 1), SAME(nvmlDeviceGetGpuInstanceId(board, &n), 3);
@@ -550,6 +578,24 @@ static void parts(nvmlDevice_t board) {
     nvmlProcessInfo_t running; n = 1, SAME(nvmlDeviceGetComputeRunningProcesses_v3(mig, &n, &running), 0), SAME(running.pid, 504), SAME(running.gpuInstanceId, 2), SAME(running.computeInstanceId, 1);
     boards[0].state->computeInstanceCount = 2, SAME(nvmlDeviceGetUUID(mig, text, 96), 6), SAME(nvmlComputeInstanceGetInfo(compute, &of), 6), boards[0].state->gpuInstanceCount = 1, SAME(nvmlGpuInstanceGetInfo(big, &about), 6);
     boards[0].identity->hasMig = 0, SAME(nvmlDeviceGetMigMode(board, &n, &m), 3), SAME(nvmlDeviceGetMaxMigDeviceCount(board, &n), 0), SAME(n, 0), SAME(nvmlDeviceGetMigDeviceHandleByIndex(board, 0, &mig), 3);
+}
+
+/* They open the library for themselves, whether the program has or not, and close it again. */
+static void cuda_shim(void) {
+    int count = 77;
+    char bus_id[16] = "?";
+    forget();
+    SAME(cudaGetDeviceCount(&count), 100), SAME(count, 0), SAME(cudaDeviceGetPCIBusId(bus_id, 16, 0), 100), SAME_TEXT(bus_id, "?");
+    SAME(cudaGetDeviceCount(NULL), 1);
+    fresh(3);
+    SAME(cudaGetDeviceCount(&count), 0), SAME(count, 3), SAME(cudaDeviceGetPCIBusId(bus_id, 13, 2), 0), SAME_TEXT(bus_id, "0000:03:00.0");
+    for (int length = -1; length < 13; length++) {
+        char *exactly = malloc(length > 0 ? (size_t)length : 1);
+        SAME(cudaDeviceGetPCIBusId(exactly, length, 0), 1), free(exactly);
+    }
+    SAME(cudaDeviceGetPCIBusId(NULL, 16, 0), 1), SAME(cudaDeviceGetPCIBusId(bus_id, 16, 3), 101), SAME(cudaDeviceGetPCIBusId(bus_id, 16, -1), 101);
+    SAME(nvmlShutdown(), 0), SAME(nvmlShutdown(), NVML_ERROR_UNINITIALIZED);
+    SAME(cudaGetDeviceCount(&count), 0), SAME(count, 3), SAME(cudaDeviceGetPCIBusId(bus_id, 16, 1), 0), SAME(nvmlShutdown(), NVML_ERROR_UNINITIALIZED);
 }
 
 /* Arguments drawn at random; a buffer is as long as the call is told, and lies where one byte beyond it is noticed. */
@@ -610,7 +656,7 @@ int main(int count, char **words) {
     random_state = 88172645463325252ull;
     if (count > 3 && !strcmp(words[1], "random")) random_state += strtoull(words[2], NULL, 10) * 2654435761u, random_calls((unsigned int)atoi(words[3]));
     else {
-        opening(), reading(), requests(), waiting();
+        opening(), reading(), keeping_nothing(), requests(), waiting(), cuda_shim();
         for (int round = 0; round < 3; round++) texts(fresh(2)), numbers(fresh(2)), fields(fresh(2)), processes(fresh(2)), events(fresh(2)), parts(fresh(2));
     }
     forget();

@@ -7,7 +7,7 @@ import { parseSections, textReport, xmlReport } from './full-report.js'
 import { migCommand } from './mig-command.js'
 import { migDevicesOf } from './mig-listing.js'
 import { overviewTable } from './overview-table.js'
-import type { SmiReading } from './reading.js'
+import { cudaVersion, type SmiReading } from './reading.js'
 import { applySetter, parseSetter, requestSet, type Setter } from './setters.js'
 import { SmiError } from './smi-error.js'
 
@@ -202,12 +202,11 @@ function select(boards: readonly BoardReading[], ids: string | undefined): reado
 /** What answers, as the real tool tells it of itself: numbers are those of the driver that the boards have. */
 function versions({ boards }: SmiReading): string {
   const { driverVersion, cudaDriverVersion } = boards[0]!.identity
-  const cuda = `${Math.floor(cudaDriverVersion / 1000)}.${Math.floor((cudaDriverVersion % 1000) / 10)}`
   return [
     `NVIDIA-SMI version  : ${driverVersion}`,
     `NVML version        : ${driverVersion.split('.').slice(0, 2).join('.')}`,
     `DRIVER version      : ${driverVersion}`,
-    `CUDA Version        : ${cuda}`,
+    `CUDA Version        : ${cudaVersion(cudaDriverVersion)}`,
     '',
   ].join('\n')
 }

@@ -1,5 +1,5 @@
 import type { BoardReading } from '../board-file-reader.js'
-import { gpuFields, type QueryField, timestamp } from './gpu-fields.js'
+import { field, gpuFields, type QueryField, timestamp } from './gpu-fields.js'
 import { mebibytes, megahertz, type SmiReading, type Value } from './reading.js'
 import { SmiError } from './smi-error.js'
 
@@ -20,38 +20,31 @@ interface ClocksRow {
 }
 
 const ofBoard = <Row extends { readonly board: BoardReading }>(): QueryField<Row>[] => [
-  { name: 'timestamp', aliases: [], value: (_, { date }) => timestamp(date) },
-  { name: 'gpu_name', aliases: [], value: ({ board }) => board.identity.name },
-  { name: 'gpu_bus_id', aliases: [], value: ({ board }) => board.identity.busId },
-  { name: 'gpu_serial', aliases: [], value: () => null },
-  { name: 'gpu_uuid', aliases: [], value: ({ board }) => board.identity.uuid },
+  field('timestamp', (_, { date }) => timestamp(date)),
+  field('gpu_name', ({ board }) => board.identity.name),
+  field('gpu_bus_id', ({ board }) => board.identity.busId),
+  field('gpu_serial', () => null),
+  field('gpu_uuid', ({ board }) => board.identity.uuid),
 ]
 
 const processFields: readonly QueryField<ProcessRow>[] = [
   ...ofBoard<ProcessRow>(),
-  { name: 'pid', aliases: [], value: ({ process }) => String(process.pid) },
-  { name: 'process_name', aliases: ['name'], value: ({ process }) => process.name },
-  {
-    name: 'used_gpu_memory',
-    aliases: ['used_memory'],
-    unit: 'MiB',
-    value: ({ process }) => mebibytes(process.usedBytes),
-  },
+  field('pid', ({ process }) => String(process.pid)),
+  field('process_name name', ({ process }) => process.name),
+  field('used_gpu_memory used_memory', ({ process }) => mebibytes(process.usedBytes), 'MiB'),
 ]
 
 const clocksFields: readonly QueryField<ClocksRow>[] = [
   ...ofBoard<ClocksRow>(),
-  { name: 'memory', aliases: ['mem'], unit: 'MHz', value: ({ memClockMhz }) => megahertz(memClockMhz) },
-  { name: 'graphics', aliases: ['gr'], unit: 'MHz', value: ({ smClockMhz }) => megahertz(smClockMhz) },
+  field('memory mem', ({ memClockMhz }) => megahertz(memClockMhz), 'MHz'),
+  field('graphics gr', ({ smClockMhz }) => megahertz(smClockMhz), 'MHz'),
 ]
 
 const accountedFields: readonly QueryField<ProcessRow>[] = [
   ...ofBoard<ProcessRow>(),
-  ...['pid', 'gpu_utilization', 'mem_utilization', 'max_memory_usage', 'time'].map((name) => ({
-    name,
-    aliases: [],
-    value: () => null,
-  })),
+  ...['pid', 'gpu_utilization', 'mem_utilization', 'max_memory_usage', 'time'].map((name) =>
+    field<ProcessRow>(name, () => null),
+  ),
 ]
 
 /** The fields that can be asked for by each option: their names, canonical ones first. */

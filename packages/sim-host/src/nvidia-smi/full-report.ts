@@ -10,6 +10,7 @@ import {
   ctime,
   cudaVersion,
   enabled,
+  eventReasons,
   freeBytes,
   hasReason,
   hex,
@@ -173,7 +174,6 @@ function identityReport(board: BoardReading): ReportNode[] {
 
 function stateReport(board: BoardReading): ReportNode[] {
   const { identity, state } = board
-  const reason = (bit: number) => active(hasReason(board, bit))
   const memory = (mib: (bytes: number) => string) => [
     item('Total', 'total', mib(identity.memoryTotalBytes)),
     item('Reserved', 'reserved', mib(identity.memoryReservedBytes)),
@@ -202,17 +202,9 @@ function stateReport(board: BoardReading): ReportNode[] {
     section(
       'Clocks Event Reasons',
       'clocks_event_reasons',
-      [
-        item('Idle', 'clocks_event_reason_gpu_idle', reason(0x1)),
-        item('Applications Clocks Setting', 'clocks_event_reason_applications_clocks_setting', reason(0x2)),
-        item('SW Power Cap', 'clocks_event_reason_sw_power_cap', reason(0x4)),
-        item('HW Slowdown', 'clocks_event_reason_hw_slowdown', reason(0x8)),
-        item('HW Thermal Slowdown', 'clocks_event_reason_hw_thermal_slowdown', reason(0x40)),
-        item('HW Power Brake Slowdown', 'clocks_event_reason_hw_power_brake_slowdown', reason(0x80)),
-        item('Sync Boost', 'clocks_event_reason_sync_boost', reason(0x10)),
-        item('SW Thermal Slowdown', 'clocks_event_reason_sw_thermal_slowdown', reason(0x20)),
-        item('Display Clock Setting', 'clocks_event_reason_display_clocks_setting', reason(0x100)),
-      ],
+      eventReasons.map(({ name, label, bit }) =>
+        item(label, `clocks_event_reason_${name}`, active(hasReason(board, bit))),
+      ),
       'PERFORMANCE',
     ),
     section('FB Memory Usage', 'fb_memory_usage', memory(mib), 'MEMORY'),

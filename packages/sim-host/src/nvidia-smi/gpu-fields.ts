@@ -4,6 +4,7 @@ import {
   active,
   computeModeName,
   enabled,
+  eventReasons,
   freeBytes,
   hasReason,
   hex,
@@ -29,7 +30,12 @@ export interface QueryField<Row> {
 
 type GpuField = QueryField<BoardReading>
 
-function field(names: string, value: GpuField['value'], unit?: string): GpuField {
+/** @param names the canonical one, then others */
+export function field<Row = BoardReading>(
+  names: string,
+  value: QueryField<Row>['value'],
+  unit?: string,
+): QueryField<Row> {
   const [name = '', ...aliases] = names.split(' ')
   return { name, aliases, value, ...(unit === undefined ? {} : { unit }) }
 }
@@ -39,16 +45,6 @@ const ecc = ({ identity }: BoardReading, value: Value): Value => (identity.hasEc
 const application = ({ identity }: BoardReading, mhz: number): Value =>
   identity.hasApplicationClocks ? megahertz(mhz) : null
 
-const eventReasons: readonly (readonly [string, number])[] = [
-  ['gpu_idle', 0x1],
-  ['applications_clocks_setting', 0x2],
-  ['sw_power_cap', 0x4],
-  ['hw_slowdown', 0x8],
-  ['hw_thermal_slowdown', 0x40],
-  ['hw_power_brake_slowdown', 0x80],
-  ['sw_thermal_slowdown', 0x20],
-  ['sync_boost', 0x10],
-]
 const SUPPORTED_REASONS = 0x6f
 
 const eccCounters = ['corrected', 'uncorrected'].flatMap((kind) =>
@@ -96,7 +92,7 @@ export const gpuFields: readonly GpuField[] = [
   field('pstate', ({ state }) => (state.pstate > 15 ? null : `P${state.pstate}`)),
   field('clocks_event_reasons.supported clocks_throttle_reasons.supported', () => hex(SUPPORTED_REASONS, 16)),
   field('clocks_event_reasons.active clocks_throttle_reasons.active', ({ state }) => hex(state.eventReasons, 16)),
-  ...eventReasons.map(([name, bit]) =>
+  ...eventReasons.map(({ name, bit }) =>
     field(`clocks_event_reasons.${name} clocks_throttle_reasons.${name}`, (board) => active(hasReason(board, bit))),
   ),
   field('memory.total', ({ identity }) => mebibytes(identity.memoryTotalBytes), 'MiB'),

@@ -1,6 +1,6 @@
 import { ANY_PLACEMENT, type OperationName, operations } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
-import type { SetReply } from '../control-service.js'
+import type { SetReply } from '../control-protocol.js'
 import { computeName, computeProfiles, computeSizes } from '../mig-facts.js'
 import { nvmlErrorText, nvmlReturn } from '../nvml-return.js'
 import { type GpuInstanceReading, gpuInstancesOf, migDevicesOf, migProfilesOf } from './mig-listing.js'

@@ -5,15 +5,10 @@ import { item, type ReportNode, section } from './report-tree.js'
 
 const MIB = 1024 ** 2
 
-interface MigMemory {
-  readonly totalBytes: number
-  readonly reservedBytes: number
-  readonly usedBytes: number
-  readonly freeBytes: number
-}
-
 /** Memory of a MIG device: that of its GPU instance. Reserved memory is told apart from what processes use. */
-export function migMemory({ gpuInstance: { state, profile } }: MigDeviceReading): MigMemory {
+export function migMemory({
+  gpuInstance: { state, profile },
+}: MigDeviceReading): Record<'totalBytes' | 'reservedBytes' | 'usedBytes' | 'freeBytes', number> {
   const totalBytes = profile.memoryMb * MIB
   const { usedBytes, reservedBytes } = state
   return { totalBytes, reservedBytes, usedBytes, freeBytes: totalBytes - reservedBytes - usedBytes }

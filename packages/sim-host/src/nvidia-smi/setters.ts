@@ -1,7 +1,7 @@
 import { type OperationName, operations } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
-import type { SetReply } from '../control-service.js'
-import { controlSocket } from '../host-folder-layout.js'
+import type { SetReply } from '../control-protocol.js'
+import { settersSocket } from '../host-folder-layout.js'
 import { MessageClient } from '../message-socket.js'
 import { computeModes, nvmlErrorText, nvmlReturn } from '../nvml-return.js'
 import { SmiError } from './smi-error.js'
@@ -145,7 +145,11 @@ export async function requestSet(
   folder: string,
   change: { gpuIndex: number; operation: number; first: number; second: number; third?: number },
 ): Promise<SetReply> {
-  const simulator = await MessageClient.open(controlSocket(folder))
+  const simulator = await MessageClient.open(settersSocket(folder)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EACCES') throw error
+    return null
+  })
+  if (!simulator) return { code: nvmlReturn.noPermission, value: 0 }
   try {
     return await simulator.request<SetReply>({ kind: 'set', ...change, uid: process.geteuid?.() ?? 0 })
   } finally {

@@ -1,0 +1,48 @@
+import { join } from 'node:path'
+import { PctodlError } from '@pctodl/platform'
+import type { AttachReply, AttachRequest } from './control-protocol.js'
+import { BoardUnavailableError } from './host-errors.js'
+import { controlSocket } from './host-folder-layout.js'
+import { MessageClient } from './message-socket.js'
+
+/** The process could not get, or keep, its place on the board. */
+export class CudaError extends PctodlError {
+  readonly cudaError: number
+
+  constructor(cudaError: number, message: string) {
+    super('CUDA_ERROR', `CUDA error ${cudaError}: ${message}`)
+    this.cudaError = cudaError
+  }
+}
+
+/**
+ * Give this process its place on a board of the host that it runs in, by `CUDA_VISIBLE_DEVICES` and the MPS variables. It keeps it
+ * until the connection is closed.
+ *
+ * @throws BoardUnavailableError outside a simulated host
+ * @throws CudaError where the board or the MPS server refuses it
+ */
+export async function attachProcess(
+  environment: Readonly<Record<string, string | undefined>>,
+  { model, batchSize = 1, ...wanted }: Partial<AttachRequest> & { name: string; model?: string; batchSize?: number },
+): Promise<{ readonly client: MessageClient; readonly attached: AttachReply }> {
+  const folder = environment['PCTODL_GPU_SIM_FOLDER']
+  if (!folder)
+    throw new BoardUnavailableError('no simulated host; start one with: pctodl sim host --gpu 3080Ti -- <command>')
+  const client = await MessageClient.open(controlSocket(folder)).catch((cause) => {
+    throw new BoardUnavailableError('the simulator has ended', { cause })
+  })
+  const mpsPercent = Number(environment['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
+  const attached = await client.request<AttachReply & { readonly error?: string }>({
+    kind: 'attach',
+    pid: process.pid,
+    uid: process.getuid?.() ?? 0,
+    gpu: (environment['CUDA_VISIBLE_DEVICES'] || '0').split(',')[0]!,
+    pipeDirectory: environment['CUDA_MPS_PIPE_DIRECTORY'] ?? join('/tmp', 'nvidia-mps'),
+    tenant: { ...(model === undefined ? {} : { model }), batchSize, mpsPercent },
+    ...wanted,
+  })
+  if (!attached.error && !attached.cudaError) return { client, attached }
+  client.close()
+  throw new CudaError(attached.cudaError ?? 1, attached.error ?? attached.message)
+}
