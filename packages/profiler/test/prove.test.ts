@@ -117,6 +117,7 @@ describe('a proof of a board', () => {
       }
       expect(page).toMatch(/\| gemm_8192 \| \d+\.\d \|/)
     },
+    1_200_000,
   )
 
   it('says what is missing where no process can infer, and measures it once one can', async () => {
