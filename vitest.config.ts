@@ -30,7 +30,7 @@ const pure = [
   'packages/node-service/test/policy.test.ts',
   'packages/nvml-control/test/{board-report,describe,event-reasons,lease-record,sampler,service-protocol}.test.ts',
   'packages/playground/test/{address,drawing,lane,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity}.test.ts',
-  'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,resume,row-validity,run-plan,settle,summarize-repeats}.test.ts',
+  'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,prove,resume,row-validity,run-plan,settle,summarize-repeats}.test.ts',
   'packages/report/test/{chart-parts,charts,cap-phases,compare,evaluate,moving-average,paper,power-metrics,readme,report-logs,results-csv,run-recording,run-summary,same-evaluations,standings,summary-table,verdict}.test.ts',
   'packages/resource-sensitivity/test/{attack,edges,engine,ftf-mini-simulator,golden,laws,optimal,power,profiles,profiling,published,readme,run-log,simulate,traces}.test.ts',
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
