@@ -411,7 +411,8 @@ export class BoardKeeper {
 function stateOf(held: HeldLease | undefined): ServiceStatus['boards'][number]['lease'] {
   if (!held) return null
   const { peer, program } = held.holder
-  return { uid: peer.uid, pid: peer.pid, program, since: held.since, mps: held.mps !== null }
+  const { uid, pid, workload = null } = peer
+  return { uid, pid, workload, program, since: held.since, mps: held.mps !== null }
 }
 
 function apply(lease: NvmlLease, change: BoardChange): Promise<void> {

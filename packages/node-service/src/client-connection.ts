@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import {
   type LeaseReport,
   MOST_REQUEST_BYTES,
@@ -34,12 +34,15 @@ const FAREWELL_MS = 1000
 const MOST_QUEUED = 64
 const MOST_UNREAD_BYTES = 1024 * 1024
 
+/** A socket, or what stands for one. */
+export type ClientStream = Duplex & { destroySoon(): void }
+
 /** One client. Its leases live as long as its connection. */
 export class ClientConnection {
   readonly peer: Peer
   /** Resolves when the connection is gone and its leases have ended. */
   readonly ended: Promise<void>
-  readonly #socket: Socket
+  readonly #socket: ClientStream
   readonly #host: ConnectionHost
   readonly #leased = new Map<string, { readonly keeper: BoardKeeper; readonly holder: Holder }>()
   readonly #impatience: NodeJS.Timeout
@@ -50,7 +53,7 @@ export class ClientConnection {
   #queued = 0
   #queue: Promise<void> = Promise.resolve()
 
-  constructor(socket: Socket, peer: Peer, host: ConnectionHost) {
+  constructor(socket: ClientStream, peer: Peer, host: ConnectionHost) {
     this.peer = peer
     this.#socket = socket
     this.#host = host
@@ -130,7 +133,7 @@ export class ClientConnection {
       case 'status':
         return this.#status()
       case 'end-leases':
-        return this.#endLeases(body.uid, body.boards)
+        return this.#endLeases(body)
       case 'acquire':
         return this.#acquire(body.board)
       case 'change': {
@@ -178,9 +181,17 @@ export class ClientConnection {
 
   #status(): ServiceResults['status'] {
     const status = this.#host.status()
-    if (this.#version !== 1) return status
-    // Version 1 knew no instances, and takes no field that it does not know.
-    const boards = status.boards.map(({ instances: _, ...board }) => board as (typeof status.boards)[number])
+    if (this.#version >= 3) return status
+    // Version 2 knew no workloads, version 1 no instances either, and neither takes a field that it does not know.
+    type Board = (typeof status.boards)[number]
+    const known = <T extends Pick<Board, 'lease'>>({ lease, ...rest }: T) => {
+      const { workload: _, ...state } = lease ?? {}
+      return { ...rest, lease: lease && state } as T
+    }
+    const boards = status.boards.map(({ instances, ...board }) => {
+      const parts = this.#version === 2 ? { instances: instances.map(known) } : {}
+      return { ...known(board), ...parts } as Board
+    })
     return { ...status, boards }
   }
 
@@ -219,19 +230,26 @@ export class ClientConnection {
   }
 
   /** @throws PctodlError `NOT_ALLOWED` for everybody but root */
-  async #endLeases(uid: number | null, boards: readonly string[] | null): Promise<ServiceResults['end-leases']> {
+  async #endLeases({
+    uid,
+    boards,
+    workload,
+  }: Extract<ServiceRequestBody, { readonly type: 'end-leases' }>): Promise<ServiceResults['end-leases']> {
     if (this.peer.uid !== 0 && this.peer.uid !== process.geteuid?.()) {
       throw new PctodlError('NOT_ALLOWED', "only root may end other programs' leases")
     }
-    if (uid === null && boards === null) return { ended: [] }
+    if (uid === null && boards === null && workload === undefined) return { ended: [] }
     // Whoever names a board means its instances, too.
     const isMeant = (uuid: string, target: string) =>
       boards === null || boards.includes(uuid) || boards.includes(target)
+    const isTheirs = (peer: Peer) =>
+      (uid === null || peer.uid === uid) &&
+      (workload === undefined || peer.workload === workload || (uid !== null && peer.workload === undefined))
     const meant = this.#host
       .boards()
       .flatMap((keeper) =>
         keeper.leases
-          .filter(({ target, holder }) => isMeant(keeper.uuid, target) && (uid === null || holder.peer.uid === uid))
+          .filter(({ target, holder: { peer } }) => isMeant(keeper.uuid, target) && isTheirs(peer))
           .map(({ target, holder }) => ({ keeper, target, holder })),
       )
     const ends = meant.map(({ keeper, target, holder }) => keeper.end(target, holder, 'the operator has ended it'))

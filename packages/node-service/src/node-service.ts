@@ -19,12 +19,13 @@ import {
 import { PctodlError } from '@pctodl/platform'
 import { AuditLog } from './audit-log.js'
 import { BoardKeeper } from './board-keeper.js'
-import { ClientConnection, type ConnectionHost } from './client-connection.js'
+import { ClientConnection, type ClientStream, type ConnectionHost } from './client-connection.js'
 import { HealthServer } from './health-server.js'
 import { activatedSocket, listenOn } from './listening-socket.js'
 import { type Peer, peerOf } from './peer-credentials.js'
 import { loadPolicy, Policy } from './policy.js'
 import { ServiceMetrics } from './service-metrics.js'
+import { type ZeusdHost, ZeusdServer } from './zeusd.js'
 
 export interface NodeServiceOptions extends LoadNvmlOptions {
   /** Path of the socket, unless systemd hands one over. */
@@ -42,6 +43,8 @@ export interface NodeServiceOptions extends LoadNvmlOptions {
   readonly mpsProgram?: string
   /** Where metrics and health are served; null nowhere. */
   readonly http: { readonly host: string; readonly port: number } | null
+  /** Path of a second socket, where Zeus finds the service in the place of zeusd. Default: none. */
+  readonly zeusdSocket?: string
   /** Told what the operator should know. */
   readonly onMessage?: (message: string) => void
 }
@@ -71,6 +74,7 @@ export class NodeService {
   #keepers: readonly BoardKeeper[] = []
   #missing: readonly string[] = []
   #http: HealthServer | null = null
+  #zeusd: ZeusdServer | null = null
   #policy: { readonly stamp: string; readonly policy: Policy; readonly error: PctodlError | null } | null = null
   #timer: NodeJS.Timeout | undefined
   #tending: Promise<void> = Promise.resolve()
@@ -95,13 +99,7 @@ export class NodeService {
         socket.destroy()
         return
       }
-      if (this.#closing || !this.#hasRoomFor(peer)) {
-        socket.destroy()
-        return
-      }
-      const connection = new ClientConnection(socket, peer, this.#connectionHost)
-      this.#connections.add(connection)
-      void connection.ended.then(() => this.#connections.delete(connection))
+      if (!this.#admit(socket, peer)) socket.destroy()
     })
   }
 
@@ -155,13 +153,14 @@ export class NodeService {
     for (const connection of connections) connection.close()
     await Promise.all(connections.map(({ ended }) => ended))
     await this.#http?.close()
+    await this.#zeusd?.close()
     this.#audit.note({ event: 'service-stopped' })
     this.#audit.close()
     for (const lock of this.#locks) lock.release()
   }
 
   async #open(): Promise<void> {
-    const { socket, http } = this.#options
+    const { socket, http, zeusdSocket } = this.#options
     await this.#endLeftDaemons()
     this.#discover()
     await this.#restore()
@@ -169,6 +168,10 @@ export class NodeService {
     if (fd === null) await listenOn(this.#server, socket)
     else await new Promise<void>((resolve) => this.#server.listen({ fd }, resolve))
     if (http) this.#http = await HealthServer.start(http, this.#metrics.registry, () => this.status())
+    if (zeusdSocket !== undefined) {
+      const admit: ZeusdHost['admit'] = (stream, peer) => this.#admit(stream, peer)
+      this.#zeusd = await ZeusdServer.start(zeusdSocket, { boards: () => this.#keepers, admit })
+    }
     this.#audit.add({ event: 'service-started', detail: `${this.#keepers.length} boards` })
     for (const reason of this.status().reasons) this.#say(reason)
     this.#schedule()
@@ -319,6 +322,14 @@ export class NodeService {
         if (why !== null) void keeper.end(target, holder, why).catch(() => {})
       }
     }
+  }
+
+  #admit(stream: ClientStream, peer: Peer): boolean {
+    if (this.#closing || !this.#hasRoomFor(peer)) return false
+    const connection = new ClientConnection(stream, peer, this.#connectionHost)
+    this.#connections.add(connection)
+    void connection.ended.then(() => this.#connections.delete(connection))
+    return true
   }
 
   #hasRoomFor(peer: Peer): boolean {

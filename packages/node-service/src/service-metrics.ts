@@ -1,5 +1,7 @@
+import { hostname } from 'node:os'
 import { type BoardEvent, boardFacts, type LeaseReport, type NvmlDevice } from '@pctodl/nvml-control'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { labelsOfWorkload, type Workload } from './identity.js'
 
 /** What is told of a board: a `BoardKeeper`, seen from here. */
 interface ObservedBoard {
@@ -12,6 +14,7 @@ interface ObservedBoard {
 }
 
 interface ObservedLease {
+  readonly holder: { readonly peer: { readonly workload?: Workload | undefined } }
   readonly mps: object | null
   readonly report: LeaseReport | null
 }
@@ -21,6 +24,33 @@ interface Observed {
   readonly connections: () => number
   readonly isReady: () => boolean
 }
+
+interface Sample {
+  readonly labels: Readonly<Partial<Record<(typeof boardLabels)[number], string>>>
+  readonly value: number
+}
+
+/** Of boards and leases; a family that has no use for a label leaves it out. Names as dcgm-exporter has them. */
+const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_id', 'hpc_job', 'pod_uid'] as const
+
+/** The same quantities under dcgm-exporter's names, with its units, for the dashboards that are made for it. */
+const asDcgmExporter: readonly (readonly [
+  name: string,
+  kind: 'gauge' | 'counter',
+  help: string,
+  read: (device: NvmlDevice) => number,
+])[] = [
+  ['DCGM_FI_DEV_POWER_USAGE', 'gauge', 'Power draw (in W).', (device) => device.powerW()],
+  [
+    'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION',
+    'counter',
+    'Total energy consumption since boot (in mJ).',
+    (device) => device.energyJ() * 1000,
+  ],
+  ['DCGM_FI_DEV_POWER_MGMT_LIMIT', 'gauge', 'Power limit (in W).', (device) => device.powerLimitW()],
+  ['DCGM_FI_DEV_SM_CLOCK', 'gauge', 'SM clock frequency (in MHz).', (device) => device.smClockMhz()],
+  ['DCGM_FI_DEV_MEM_CLOCK', 'gauge', 'Memory clock frequency (in MHz).', (device) => device.memClockMhz()],
+]
 
 /** What Prometheus gets. Boards are read when it asks, and only then; what cannot be read is left out, never 0. */
 export class ServiceMetrics {
@@ -43,42 +73,40 @@ export class ServiceMetrics {
       })
     gauge('pctodl_node_ready', 'Whether the service can lease boards (1) or not (0).', (set) => set(isReady() ? 1 : 0))
     gauge('pctodl_node_connections', 'Clients that are connected.', (set) => set(connections()))
-    const ofBoards = (name: string, help: string, read: (board: ObservedBoard) => number | null | undefined) => {
-      new Gauge({
-        name,
-        help,
-        registers,
-        labelNames: ['gpu', 'UUID'],
-        collect() {
-          this.reset()
-          for (const board of boards()) {
-            const value = orNull(() => read(board))
-            if (typeof value === 'number') this.set({ gpu: String(board.index), UUID: board.uuid }, value)
-          }
-        },
-      })
+    // One sample for each reading; those that cannot be had are left out.
+    const family = (kind: 'gauge' | 'counter', name: string, help: string, samples: () => Iterable<Sample>) => {
+      const options = { name, help, registers, labelNames: boardLabels }
+      if (kind === 'gauge') {
+        new Gauge({
+          ...options,
+          collect() {
+            this.reset()
+            for (const { labels, value } of samples()) this.set(labels, value)
+          },
+        })
+      } else {
+        new Counter({
+          ...options,
+          collect() {
+            this.reset()
+            for (const { labels, value } of samples()) this.inc(labels, value)
+          },
+        })
+      }
     }
-    const ofTargets = (
-      name: string,
-      help: string,
-      read: (lease: ObservedLease | null) => number | null | undefined,
-    ) => {
-      new Gauge({
-        name,
-        help,
-        registers,
-        labelNames: ['gpu', 'UUID'],
-        collect() {
-          this.reset()
-          for (const { index, targets } of boards()) {
-            for (const { uuid, lease } of targets) {
-              const value = read(lease)
-              if (typeof value === 'number') this.set({ gpu: String(index), UUID: uuid }, value)
-            }
-          }
-        },
+    const ofBoards = (name: string, help: string, read: (board: ObservedBoard) => number | null) =>
+      family('gauge', name, help, function* () {
+        for (const board of boards()) yield* sample(read, board, { gpu: String(board.index), UUID: board.uuid })
       })
-    }
+    const ofTargets = (name: string, help: string, read: (lease: ObservedLease | null) => number | null | undefined) =>
+      family('gauge', name, help, function* () {
+        for (const { index, targets } of boards()) {
+          for (const { uuid, lease } of targets) {
+            const workload = labelsOfWorkload(lease?.holder.peer.workload)
+            yield* sample(read, lease, { gpu: String(index), UUID: uuid, ...workload })
+          }
+        }
+      })
     const reading = (name: string, help: string, read: (device: NvmlDevice) => number | null) =>
       ofBoards(name, help, ({ gpu }) => read(gpu.device))
     ofBoards('pctodl_board_ok', 'Whether the board is there and as it should be (1) or not (0).', ({ condition }) =>
@@ -88,8 +116,8 @@ export class ServiceMetrics {
     ofTargets('pctodl_board_mps', 'Whether an MPS daemon of the lease runs (1) or not (0).', (lease) =>
       lease?.mps ? 1 : 0,
     )
+    reading('pctodl_board_power_watts', 'Power drawn.', (device) => device.powerW())
     reading('pctodl_board_power_limit_watts', 'Power limit that is set.', (device) => device.powerLimitW())
-    reading('pctodl_board_energy_joules', 'Energy since the driver was loaded.', (device) => device.energyJ())
     reading('pctodl_board_sm_clock_mhz', 'SM clock.', (device) => device.smClockMhz())
     reading('pctodl_board_mem_clock_mhz', 'Memory clock.', (device) => device.memClockMhz())
     reading(
@@ -100,6 +128,22 @@ export class ServiceMetrics {
     reading('pctodl_board_power_limit_default_watts', "The driver's own limit.", (device) => {
       return boardFacts(device).powerLimitW?.defaultW ?? null
     })
+    family('counter', 'pctodl_board_energy_joules', 'Energy since the driver was loaded.', function* () {
+      for (const { index, uuid, gpu } of boards())
+        yield* sample((device) => device.energyJ(), gpu.device, { gpu: String(index), UUID: uuid })
+    })
+    for (const [name, kind, help, read] of asDcgmExporter) {
+      family(kind, name, help, function* () {
+        for (const { gpu, index, uuid, targets } of boards()) {
+          const workload = labelsOfWorkload(targets[0]?.lease?.holder.peer.workload)
+          const ids = { gpu: String(index), UUID: uuid, device: `nvidia${index}`, Hostname: hostname() }
+          yield* sample(read, gpu.device, { ...ids, ...workload }, ({ name, pciBusId }) => ({
+            modelName: name,
+            pci_bus_id: pciBusId,
+          }))
+        }
+      })
+    }
     ofTargets('pctodl_lease_power_cap_watts', 'Cap that the holder aims at.', (lease) => lease?.report?.powerCapW)
     ofTargets(
       'pctodl_lease_planned_samples_per_second',
@@ -155,10 +199,16 @@ export class ServiceMetrics {
 }
 
 /** A board that cannot be read has no sample; the others have theirs. */
-function orNull<T>(read: () => T): T | null {
+function sample<T>(
+  read: (of: T) => number | null | undefined,
+  of: T,
+  labels: Sample['labels'],
+  moreLabels?: (of: T) => Sample['labels'],
+): Sample[] {
   try {
-    return read()
+    const value = read(of)
+    return typeof value === 'number' ? [{ labels: { ...labels, ...moreLabels?.(of) }, value }] : []
   } catch {
-    return null
+    return []
   }
 }

@@ -163,6 +163,11 @@ export class NvmlDevice implements NvmlHandle {
     return this.#number('nvmlDeviceGetEnforcedPowerLimit') / 1000
   }
 
+  /** Power drawn, W: over the last second where the board averages. */
+  powerW(): number {
+    return this.#number('nvmlDeviceGetPowerUsage') / 1000
+  }
+
   /** Energy since the driver was loaded, J. */
   energyJ(): number {
     return this.#longs('nvmlDeviceGetTotalEnergyConsumption', 1)[0]! / 1000
