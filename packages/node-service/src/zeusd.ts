@@ -129,9 +129,11 @@ export class ZeusdServer {
     }
     // /gpu/<verb>?gpu_ids=0,1, or as before Zeus 0.12: /gpu/0/<verb> with a body.
     const [, id, verb = ''] = /^\/gpu\/(?:(\d{1,4})\/)?(\w+)$/.exec(pathname) ?? []
-    const meant = boardsOf(id ?? searchParams.get('gpu_ids'), keepers)
+    const ids = id ?? searchParams.get('gpu_ids')
+    const meant = boardsOf(ids, keepers)
     const setter = own(setters, verb)
     if (setter && request.method === 'POST') {
+      if (ids === null) throw new PctodlError('BAD_REQUEST', 'gpu_ids is missing')
       const change = setter({ ...Object.fromEntries(searchParams), ...(await bodyOf(request)) })
       const session = this.#sessionOf(this.#peers.get(request.socket))
       for (const { uuid } of meant) await session.change(uuid, change)
