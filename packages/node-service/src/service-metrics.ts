@@ -1,11 +1,13 @@
-import { type BoardEvent, boardFacts, type LeaseReport, type NvmlDevice } from '@pctodl/nvml-control'
+import type { BoardEvent, LeaseReport } from '@pctodl/nvml-control'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { BoardReadings } from './kept-board.js'
 
 /** What is told of a board: a `BoardKeeper`, seen from here. */
 interface ObservedBoard {
   readonly index: number
   readonly uuid: string
-  readonly gpu: { readonly device: NvmlDevice }
+  /** As they were last read; null where they cannot be. */
+  readonly readings: BoardReadings | null
   readonly condition: string
   /** Itself first, then its MIG instances. */
   readonly targets: readonly { readonly uuid: string; readonly lease: ObservedLease | null }[]
@@ -52,7 +54,7 @@ export class ServiceMetrics {
         collect() {
           this.reset()
           for (const board of boards()) {
-            const value = orNull(() => read(board))
+            const value = read(board)
             if (typeof value === 'number') this.set({ gpu: String(board.index), UUID: board.uuid }, value)
           }
         },
@@ -79,8 +81,8 @@ export class ServiceMetrics {
         },
       })
     }
-    const reading = (name: string, help: string, read: (device: NvmlDevice) => number | null) =>
-      ofBoards(name, help, ({ gpu }) => read(gpu.device))
+    const reading = (name: string, help: string, read: (readings: BoardReadings) => number | null) =>
+      ofBoards(name, help, ({ readings }) => readings && read(readings))
     ofBoards('pctodl_board_ok', 'Whether the board is there and as it should be (1) or not (0).', ({ condition }) =>
       condition === 'ok' ? 1 : 0,
     )
@@ -88,18 +90,25 @@ export class ServiceMetrics {
     ofTargets('pctodl_board_mps', 'Whether an MPS daemon of the lease runs (1) or not (0).', (lease) =>
       lease?.mps ? 1 : 0,
     )
-    reading('pctodl_board_power_limit_watts', 'Power limit that is set.', (device) => device.powerLimitW())
-    reading('pctodl_board_energy_joules', 'Energy since the driver was loaded.', (device) => device.energyJ())
-    reading('pctodl_board_sm_clock_mhz', 'SM clock.', (device) => device.smClockMhz())
-    reading('pctodl_board_mem_clock_mhz', 'Memory clock.', (device) => device.memClockMhz())
-    reading(
-      'pctodl_board_clients',
-      'Processes with a context on the board.',
-      (device) => device.computeProcesses().length,
-    )
-    reading('pctodl_board_power_limit_default_watts', "The driver's own limit.", (device) => {
-      return boardFacts(device).powerLimitW?.defaultW ?? null
+    reading('pctodl_board_power_limit_watts', 'Power limit that is set.', ({ powerLimitW }) => powerLimitW)
+    // It only grows while the driver is loaded: a counter, whose value is the driver's.
+    new Counter({
+      name: 'pctodl_board_energy_joules_total',
+      help: 'Energy since the driver was loaded.',
+      registers,
+      labelNames: ['gpu', 'UUID'],
+      collect() {
+        this.reset()
+        for (const { index, uuid, readings } of boards()) {
+          const energyJ = readings?.energyJ ?? null
+          if (energyJ !== null) this.inc({ gpu: String(index), UUID: uuid }, energyJ)
+        }
+      },
     })
+    reading('pctodl_board_sm_clock_mhz', 'SM clock.', ({ smClockMhz }) => smClockMhz)
+    reading('pctodl_board_mem_clock_mhz', 'Memory clock.', ({ memClockMhz }) => memClockMhz)
+    reading('pctodl_board_clients', 'Processes with a context on the board.', ({ clients }) => clients)
+    reading('pctodl_board_power_limit_default_watts', "The driver's own limit.", ({ defaultLimitW }) => defaultLimitW)
     ofTargets('pctodl_lease_power_cap_watts', 'Cap that the holder aims at.', (lease) => lease?.report?.powerCapW)
     ofTargets(
       'pctodl_lease_planned_samples_per_second',
@@ -151,14 +160,5 @@ export class ServiceMetrics {
 
   refused(code: string): void {
     this.#refusals.inc({ code })
-  }
-}
-
-/** A board that cannot be read has no sample; the others have theirs. */
-function orNull<T>(read: () => T): T | null {
-  try {
-    return read()
-  } catch {
-    return null
   }
 }
