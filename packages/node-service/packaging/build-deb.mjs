@@ -70,6 +70,7 @@ async function program(folder) {
     logLevel: 'error',
     entryPoints: {
       pctodld: from('src/pctodld.ts'),
+      'board-worker': from('src/board-worker.ts'),
       'restore-journal': from('../nvml-control/src/restore-journal.ts'),
     },
     outdir: at,

@@ -13,6 +13,7 @@ export interface AuditEntry {
     | 'refused'
     | 'lease-acquired'
     | 'changed'
+    | 'changed-by-others'
     | 'lease-ended'
     | 'restored'
     | 'not-restored'

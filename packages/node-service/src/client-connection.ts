@@ -19,6 +19,8 @@ import type { Policy } from './policy.js'
 /** What a connection needs of the service. */
 export interface ConnectionHost {
   readonly boards: () => readonly BoardKeeper[]
+  /** See whether all is as it was, before that is told. */
+  readonly lookAgain: () => Promise<void>
   /** @throws PctodlError `POLICY` */
   readonly policy: () => Policy
   readonly status: () => ServiceResults['status']
@@ -145,7 +147,7 @@ export class ClientConnection {
       }
       case 'verify': {
         const { keeper, holder } = this.#lease(body.board)
-        keeper.verify(body.board, holder)
+        await keeper.verify(body.board, holder)
         return null
       }
       case 'release': {
@@ -157,6 +159,7 @@ export class ClientConnection {
       case 'mps-start': {
         const { keeper, holder } = this.#lease(body.board)
         this.#host.policy().assertMayStartMps(peer, keeper.uuid, body.board)
+        await this.#host.lookAgain()
         const { pid, environment } = await keeper.startMps(body.board, holder, body.defaultPercent)
         const { CUDA_MPS_PIPE_DIRECTORY: pipeDirectory, CUDA_MPS_LOG_DIRECTORY: logDirectory } = environment
         return { pid, pipeDirectory, logDirectory }
@@ -179,7 +182,8 @@ export class ClientConnection {
     }
   }
 
-  #status(): ServiceResults['status'] {
+  async #status(): Promise<ServiceResults['status']> {
+    await this.#host.lookAgain()
     const status = this.#host.status()
     if (this.#version >= 3) return status
     // Version 2 knew no workloads, version 1 no instances either, and neither takes a field that it does not know.
@@ -212,6 +216,8 @@ export class ClientConnection {
   }
 
   async #acquire(board: string): Promise<ServiceResults['acquire']> {
+    // An instance may have been made, or taken apart, a moment ago.
+    if (board.startsWith('MIG-')) await this.#host.lookAgain()
     const keeper = this.#keeperOf(board)
     this.#host.policy().assertMayLease(this.peer, keeper.uuid, board)
     const holder: Holder = {

@@ -4,7 +4,6 @@ import { Duplex } from 'node:stream'
 import {
   type BoardChange,
   isRunning,
-  type NvmlDevice,
   type ProcessIdentity,
   parseServiceRequest,
   processIdentity,
@@ -13,6 +12,7 @@ import {
 } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { BoardKeeper } from './board-keeper.js'
+import type { BoardReadings } from './kept-board.js'
 import { listenOn } from './listening-socket.js'
 import { type Peer, peerOf } from './peer-credentials.js'
 
@@ -28,6 +28,8 @@ const MAX_CONNECTIONS_OF_USER = 16
 const MAX_BODY_BYTES = 4096
 /** Zeus drops a connection that was idle for 5 s; the server must not be the first. */
 const KEEP_ALIVE_MS = 30_000
+/** How long a board may take to be read, ms. */
+const READ_MS = 400
 /** How often it is looked whether the programs that have set something still run, ms. */
 const LOOK_MS = 500
 
@@ -37,6 +39,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
   NOT_FOUND: 404,
   NO_SUCH_BOARD: 404,
   LEASE_HELD: 409,
+  UNREADABLE: 503,
 }
 
 type Parameters = Readonly<Record<string, unknown>>
@@ -52,14 +55,14 @@ const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>>
 }
 
 /** What Zeus may read of a board. */
-const getters: Readonly<Record<string, (device: NvmlDevice) => object>> = {
-  get_cumulative_energy: (device) => ({ energy_mj: Math.round(device.energyJ() * 1000) }),
-  get_persistence_mode: (device) => ({ enabled: device.persistence() }),
-  get_power_limit: (device) => ({ power_limit_mw: Math.round(device.powerLimitW() * 1000) }),
-  get_power_limit_constraints: (device) => {
-    const { minW, maxW } = device.powerLimits()
-    return { min_power_limit_mw: Math.round(minW * 1000), max_power_limit_mw: Math.round(maxW * 1000) }
-  },
+const getters: Readonly<Record<string, (readings: BoardReadings) => object>> = {
+  get_cumulative_energy: ({ energyJ }) => ({ energy_mj: milli(energyJ) }),
+  get_persistence_mode: ({ persistence }) => ({ enabled: persistence }),
+  get_power_limit: ({ powerLimitW }) => ({ power_limit_mw: milli(powerLimitW) }),
+  get_power_limit_constraints: ({ minLimitW, maxLimitW }) => ({
+    min_power_limit_mw: milli(minLimitW),
+    max_power_limit_mw: milli(maxLimitW),
+  }),
 }
 
 /**
@@ -96,7 +99,7 @@ export class ZeusdServer {
   /** @throws PctodlError `SOCKET` */
   static async start(socket: string, host: ZeusdHost): Promise<ZeusdServer> {
     const zeusd = new ZeusdServer(host)
-    await listenOn(zeusd.#server, socket)
+    await listenOn(zeusd.#server, socket, 0o666)
     return zeusd
   }
 
@@ -140,10 +143,10 @@ export class ZeusdServer {
       return {}
     }
     if (request.method !== 'GET') throw new PctodlError('NOT_FOUND', `no such call: ${request.method} ${pathname}`)
-    const read = <T>(of: (device: NvmlDevice) => T) =>
-      Object.fromEntries(meant.map(({ index, gpu }) => [index, of(gpu.device)]))
+    const read = async (of: (readings: BoardReadings) => unknown) =>
+      Object.fromEntries(await Promise.all(meant.map(async (keeper) => [keeper.index, of(await readingsOf(keeper))])))
     if (verb === 'get_power')
-      return { timestamp_ms: Date.now(), power_mw: read((device) => Math.round(device.powerW() * 1000)) }
+      return { timestamp_ms: Date.now(), power_mw: await read(({ powerAverageW }) => milli(powerAverageW)) }
     const getter = own(getters, verb)
     if (!getter) throw new PctodlError('NOT_FOUND', `no such call: ${pathname}`)
     return read(getter)
@@ -288,6 +291,18 @@ function boardsOf(ids: string | null, keepers: readonly BoardKeeper[]): readonly
     if (!keeper) throw new PctodlError('NO_SUCH_BOARD', `this node has no GPU ${id.slice(0, 20)}`)
     return keeper
   })
+}
+
+/** @throws PctodlError `UNREADABLE` */
+async function readingsOf(keeper: BoardKeeper): Promise<BoardReadings> {
+  await keeper.read(READ_MS)
+  if (keeper.readings) return keeper.readings
+  throw new PctodlError('UNREADABLE', `GPU ${keeper.index} has not answered in ${READ_MS} ms`)
+}
+
+function milli(value: number | null): number {
+  if (value === null) throw new PctodlError('UNREADABLE', 'the board does not tell it')
+  return Math.round(1000 * value)
 }
 
 async function bodyOf(request: IncomingMessage): Promise<object> {

@@ -9,6 +9,7 @@ import {
 import { ServiceClient, type ServiceStatus, serviceSocketPath } from '@pctodl/nvml-control'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
+import { Names } from '../names.js'
 import { loadPolicy } from '../policy.js'
 import { type ServeOptions, serve } from './serve.js'
 
@@ -52,9 +53,13 @@ export const node: CommandFunction = async (argv, terminal) => {
     .argument('<file>')
     .action(
       subcommands.action(async (_, [file = '']) => {
-        const { rules } = loadPolicy(file)
+        const names = new Names()
+        loadPolicy(file, names.idOf)
+        await names.settled()
+        const { rules, unknownNames } = loadPolicy(file, names.idOf)
         terminal.stdout.write(`${file}: ${rules.length} rules\n`)
-        return 0
+        for (const name of unknownNames) terminal.stderr.write(`pctodld: nobody knows ${name}\n`)
+        return unknownNames.length > 0 ? 1 : 0
       }),
     )
 
