@@ -51,6 +51,7 @@ export class BoardKeeper {
   #found: FoundState | null = null
   #isDivided = false
   #looking: Promise<void> | null = null
+  #lookingSinceMs = 0
   /** One after the other takes or gives back the board. */
   #turns: Promise<unknown> = Promise.resolve()
   #condition: Condition = 'ok'
@@ -228,10 +229,17 @@ export class BoardKeeper {
 
   /** Look after the board: is it there, and is all as it was? Told every two seconds; one look at a time. */
   look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
+    if (this.#looking) return this.#looking
+    this.#lookingSinceMs = performance.now()
+    this.#looking = this.#look().finally(() => {
       this.#looking = null
     })
     return this.#looking
+  }
+
+  /** How long it has not answered, ms. */
+  get silentMs(): number {
+    return this.#looking ? performance.now() - this.#lookingSinceMs : 0
   }
 
   /** For metrics, as far as the board answers within a time, ms. */

@@ -148,9 +148,9 @@ export class KeptBoard {
 
   /** @returns settings that other programs have changed, and that stay. @throws RestoreError; the next `look` tries again */
   async release(): Promise<readonly string[]> {
-    await this.open()
     const lease = this.#lease
     this.#lease = null
+    if (!lease) await this.open()
     const others = (await lease?.noticeOthers().catch(() => [])) ?? []
     await lease?.release()
     const left = lease ? 'nothing' : await this.#putRight()

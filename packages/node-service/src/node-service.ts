@@ -295,7 +295,8 @@ export class NodeService {
 
   /** All boards, as far as they answer soon. */
   async #lookAgain(): Promise<void> {
-    await soon(this.#keepers.map((keeper) => keeper.look()))
+    // One that has not answered for so long already is not waited for again.
+    await soon(this.#keepers.filter(({ silentMs }) => silentMs < SOON_MS).map((keeper) => keeper.look()))
   }
 
   async #readMetrics(): Promise<string> {
