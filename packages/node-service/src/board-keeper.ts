@@ -155,6 +155,8 @@ export class BoardKeeper {
 
   /** The policy has changed: what a lease has set, and may set no more, is brought within it at once. */
   async tighten(policy: Policy): Promise<void> {
+    // One that looks already does so by the policy before.
+    await this.#looking
     await this.look()
     const held = this.#held.get(this.uuid)
     if (!held || held.ending || !this.#found) return
