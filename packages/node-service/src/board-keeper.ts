@@ -51,6 +51,7 @@ export class BoardKeeper {
   #found: FoundState | null = null
   #isDivided = false
   #looking: Promise<void> | null = null
+  #lookingSinceMs = 0
   /** One after the other takes or gives back the board. */
   #turns: Promise<unknown> = Promise.resolve()
   #condition: Condition = 'ok'
@@ -154,6 +155,8 @@ export class BoardKeeper {
 
   /** The policy has changed: what a lease has set, and may set no more, is brought within it at once. */
   async tighten(policy: Policy): Promise<void> {
+    // One that looks already does so by the policy before.
+    await this.#looking
     await this.look()
     const held = this.#held.get(this.uuid)
     if (!held || held.ending || !this.#found) return
@@ -228,10 +231,17 @@ export class BoardKeeper {
 
   /** Look after the board: is it there, and is all as it was? Told every two seconds; one look at a time. */
   look(): Promise<void> {
-    this.#looking ??= this.#look().finally(() => {
+    if (this.#looking) return this.#looking
+    this.#lookingSinceMs = performance.now()
+    this.#looking = this.#look().finally(() => {
       this.#looking = null
     })
     return this.#looking
+  }
+
+  /** How long it has not answered, ms. */
+  get silentMs(): number {
+    return this.#looking ? performance.now() - this.#lookingSinceMs : 0
   }
 
   /** For metrics, as far as the board answers within a time, ms. */

@@ -133,7 +133,10 @@ export class HeldLease {
         ...(defaultPercent === undefined ? {} : { defaultPercent }),
       })
     } catch (error) {
+      // What the daemon has said of it goes with its place.
+      const lastWords = mps.place.lastWords()
       removePlace(directory)
+      if (lastWords !== '' && error instanceof PctodlError) error.message += `; its log ends with: ${lastWords}`
       if (this.#leaving.signal.aborted) throw this.#hasEnded()
       throw error
     }

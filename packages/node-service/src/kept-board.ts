@@ -81,6 +81,8 @@ export class KeptBoard {
   #ceiling: Ceiling = noCeiling
   /** Locks that stand on the board as far as we know; nobody can read them. */
   #standing: Pick<Ceiling, 'smClock' | 'memClock'> = noCeiling
+  /** One after the other looks, takes the board or gives it back. */
+  #turns: Promise<unknown> = Promise.resolve()
   /** Null where the board has none; undefined before the first time. */
   #events: NvmlEvents | null | undefined
 
@@ -101,39 +103,20 @@ export class KeptBoard {
   }
 
   /** What is so now. Without a lease, what a former owner has left is put back, and the operator's ceiling holds. @throws NvmlError */
-  async look(ceiling: Ceiling): Promise<BoardLook> {
-    try {
-      const { device } = this.#board()
-      device.powerLimitW()
-      await this.#keep(device.uuid)
-      const left = this.#lease ? 'nothing' : await this.#putRight()
-      const others = (await this.#lease?.noticeOthers()) ?? []
-      await this.#keepWithin(ceiling)
-      const mig = device.mig()
-      const found = this.#lease?.found ?? null
-      return {
-        isDivided: mig?.enabled ?? false,
-        instances: mig?.instances ?? [],
-        events: this.#takeEvents(),
-        found,
-        left,
-        others,
-      }
-    } catch (error) {
-      // A driver or a board that comes back is begun with anew.
-      if (error instanceof NvmlError && meansGone(error.nvmlCode) && !this.#lease) this.#letGo()
-      throw error
-    }
+  look(ceiling: Ceiling): Promise<BoardLook> {
+    return this.#inTurn(() => this.#look(ceiling))
   }
 
   /** @throws LeaseHeldError, RestoreError, ... */
-  async acquire(ceiling: Ceiling): Promise<FoundState> {
-    await this.open()
-    await this.#keepWithin(ceiling)
-    const { smClock, memClock } = ceiling
-    const standingLocks = { ...(smClock ? { smClock } : {}), ...(memClock ? { memClock } : {}) }
-    this.#lease ??= await this.#board().acquireDirectly({ standingLocks })
-    return this.#lease.found
+  acquire(ceiling: Ceiling): Promise<FoundState> {
+    return this.#inTurn(async () => {
+      await this.open()
+      await this.#keepWithin(ceiling)
+      const { smClock, memClock } = ceiling
+      const standingLocks = { ...(smClock ? { smClock } : {}), ...(memClock ? { memClock } : {}) }
+      this.#lease ??= await this.#board().acquireDirectly({ standingLocks })
+      return this.#lease.found
+    })
   }
 
   isInForce(change: BoardChange): boolean {
@@ -151,16 +134,8 @@ export class KeptBoard {
   }
 
   /** @returns settings that other programs have changed, and that stay. @throws RestoreError; the next `look` tries again */
-  async release(): Promise<readonly string[]> {
-    await this.open()
-    const lease = this.#lease
-    this.#lease = null
-    const others = (await lease?.noticeOthers().catch(() => [])) ?? []
-    await lease?.release()
-    const left = lease ? 'nothing' : await this.#putRight()
-    if (typeof left === 'object') throw new PctodlError('RESTORE_FAILED', left.failed)
-    await this.#keepWithin(this.#ceiling).catch(() => {})
-    return others
+  release(): Promise<readonly string[]> {
+    return this.#inTurn(() => this.#release())
   }
 
   /** Processes with a context on it. */
@@ -208,6 +183,49 @@ export class KeptBoard {
       'BOARD_KEPT',
       `${uuid} is kept by another service of this machine (${holder === null ? 'in another container' : `process ${holder}`}); end it first`,
     )
+  }
+
+  async #look(ceiling: Ceiling): Promise<BoardLook> {
+    try {
+      const { device } = this.#board()
+      device.powerLimitW()
+      await this.#keep(device.uuid)
+      const left = this.#lease ? 'nothing' : await this.#putRight()
+      const others = (await this.#lease?.noticeOthers()) ?? []
+      await this.#keepWithin(ceiling)
+      const mig = device.mig()
+      const found = this.#lease?.found ?? null
+      return {
+        isDivided: mig?.enabled ?? false,
+        instances: mig?.instances ?? [],
+        events: this.#takeEvents(),
+        found,
+        left,
+        others,
+      }
+    } catch (error) {
+      // A driver or a board that comes back is begun with anew.
+      if (error instanceof NvmlError && meansGone(error.nvmlCode) && !this.#lease) this.#letGo()
+      throw error
+    }
+  }
+
+  async #release(): Promise<readonly string[]> {
+    const lease = this.#lease
+    this.#lease = null
+    if (!lease) await this.open()
+    const others = (await lease?.noticeOthers().catch(() => [])) ?? []
+    await lease?.release()
+    const left = lease ? 'nothing' : await this.#putRight()
+    if (typeof left === 'object') throw new PctodlError('RESTORE_FAILED', left.failed)
+    await this.#keepWithin(this.#ceiling).catch(() => {})
+    return others
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turns.then(work)
+    this.#turns = turn.catch(() => {})
+    return turn
   }
 
   #nvml() {

@@ -84,6 +84,7 @@ export class NodeService {
   #policy: { readonly stamp: string; readonly policy: Policy; readonly error: PctodlError | null } | null = null
   #timer: NodeJS.Timeout | undefined
   #tending: Promise<void> = Promise.resolve()
+  #tightening: Promise<unknown> = Promise.resolve()
   #closing = false
 
   private constructor(options: NodeServiceOptions, locks: readonly FileLock[]) {
@@ -256,8 +257,11 @@ export class NodeService {
       this.#audit.note({ event: 'policy', detail })
       if (unknownNames.length > 0) this.#say(`${policyFile}: ${detail}`)
       this.#letIn()
-      for (const keeper of this.#keepers)
-        void keeper.tighten(policy).catch((error) => this.#say(`${keeper.uuid} by the new policy: ${error}`))
+      this.#tightening = Promise.all(
+        this.#keepers.map((keeper) =>
+          keeper.tighten(policy).catch((error) => this.#say(`${keeper.uuid} by the new policy: ${error}`)),
+        ),
+      )
     } catch (error) {
       if (!(error instanceof PctodlError)) throw error
       this.#policy = { stamp, policy: new Policy([]), error }
@@ -298,7 +302,13 @@ export class NodeService {
 
   /** All boards, as far as they answer soon. */
   async #lookAgain(): Promise<void> {
-    await soon(this.#keepers.map((keeper) => keeper.look()))
+    this.#currentPolicy()
+    // One that has not answered for so long already is not waited for again.
+    const heard = this.#keepers.filter(({ silentMs }) => silentMs < SOON_MS)
+    await soon([
+      ...heard.map((keeper) => keeper.look()),
+      heard.length === this.#keepers.length ? this.#tightening : null,
+    ])
   }
 
   async #readMetrics(): Promise<string> {
@@ -333,10 +343,7 @@ export class NodeService {
 
   async #tend(): Promise<void> {
     // One that does not answer is looked at once at a time, and waited for no longer than the others need.
-    await soon([
-      ...this.#keepers.map((keeper) => keeper.look()),
-      this.#missing.size > 0 ? this.#openMissing() : Promise.resolve(),
-    ])
+    await soon([...this.#keepers.map((keeper) => keeper.look()), this.#missing.size > 0 ? this.#openMissing() : null])
     this.#endOverdue()
     sayToSystemd('WATCHDOG=1')
   }
@@ -377,7 +384,7 @@ export class NodeService {
 }
 
 /** Until all are done, or some time has passed. */
-async function soon(work: readonly Promise<unknown>[]): Promise<void> {
+async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise((resolve) => {
     timer = setTimeout(resolve, SOON_MS)

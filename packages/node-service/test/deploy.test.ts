@@ -46,6 +46,23 @@ describe('what is installed on a node', () => {
     }
   })
 
+  it('has an epilog that fails where it cannot tell the boards of a job', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-epilog-'))
+    const run = (smi: string) => {
+      writeFileSync(path.join(folder, 'nvidia-smi'), `#!/bin/sh\n${smi}\n`, { mode: 0o755 })
+      writeFileSync(path.join(folder, 'pctodld'), '#!/bin/sh\necho "$@"\n', { mode: 0o755 })
+      const env = { PATH: `${folder}:${process.env['PATH']}`, SLURM_JOB_GPUS: '1', SLURM_JOB_UID: '1000' }
+      const { status, stdout } = spawnSync('sh', [path.join(packageFolder, 'slurm', 'epilog.sh')], {
+        env,
+        encoding: 'utf8',
+      })
+      return [status, stdout]
+    }
+    expect(run('exit 9')).toEqual([9, ''])
+    expect(run("printf '0, GPU-a\\n1, GPU-b\\n'")).toEqual([0, 'end-leases --uid 1000 --boards GPU-b\n'])
+    rmSync(folder, { recursive: true })
+  })
+
   it.each(['prolog', 'epilog'])('has a %s for Slurm that a shell takes', (name) => {
     expect(() => execFileSync('sh', ['-n', path.join(packageFolder, 'slurm', `${name}.sh`)])).not.toThrow()
   })

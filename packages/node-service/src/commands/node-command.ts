@@ -11,7 +11,7 @@ import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { Names } from '../names.js'
 import { loadPolicy } from '../policy.js'
-import { type ServeOptions, serve } from './serve.js'
+import type { ServeOptions } from './serve.js'
 
 interface AskOptions {
   readonly socket?: string
@@ -46,7 +46,10 @@ export const node: CommandFunction = async (argv, terminal) => {
     .option('--library <path>', "NVML's library (default: where drivers put it)")
     .option('--http <address>', 'where /metrics, /healthz and /readyz are; none leaves them out', '127.0.0.1:9402')
     .option('--zeusd <path>', 'a second socket, which Zeus takes for that of zeusd (ZEUSD_SOCK_PATH)')
-    .action(subcommands.action((options: ServeOptions) => serve(options, terminal)))
+    .action(
+      // What only the service needs is not loaded for those who ask it.
+      subcommands.action(async (options: ServeOptions) => (await import('./serve.js')).serve(options, terminal)),
+    )
 
   subcommands
     .add('check-policy', 'whether a policy is right, and in the right hands')

@@ -330,13 +330,16 @@ export class NvmlLease implements BoardLease {
       leaseId,
       libraryPath,
     })
-    const record = {
-      ...this.#record,
-      touched: touched.includes(change.kind) ? touched : [...touched, change.kind],
+    const isFirst = !touched.includes(change.kind)
+    const record = { ...this.#record, touched: isFirst ? [...touched, change.kind] : touched }
+    if (isLimit) {
+      const beforeW = this.#board.device.powerLimitW()
+      // What the operator has set since the lease was acquired is what it finds.
+      if (isFirst) record.found = { ...record.found, powerLimitW: beforeW }
       // Until the change shows, the one before it may still be in force.
-      ...(isLimit ? { setLimitsW: [this.#board.device.powerLimitW(), change.powerLimitW] } : {}),
+      record.setLimitsW = [beforeW, change.powerLimitW]
     }
-    folder.write(record, !touched.includes(change.kind))
+    folder.write(record, isFirst)
     this.#record = record
   }
 
