@@ -99,6 +99,13 @@ describe.skipIf(missing)(`a Debian with systemd${missing ? ` (${missing})` : ''}
     if (folder) rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
   })
 
+  it.skipIf(!has('lintian'))('is as lintian wants it, but for the compression that a test does without', () => {
+    const suppressed = ['control', 'data'].map((part) => `uses-no-compression-for-${part}-tarball`).join(',')
+    const words = ['--allow-root', '--suppress-tags', suppressed, path.join(folder, 'root/pctodld.deb')]
+    const { status, stdout } = spawnSync('lintian', words, { encoding: 'utf8' })
+    expect([status, stdout]).toEqual([0, ''])
+  })
+
   it('has a working service after one command, with systemd’s notice that it is ready', () => {
     expect(inside('sh', '-c', 'command -v node').status).not.toBe(0)
     const installed = apt('install', '/pctodld.deb')
@@ -125,7 +132,7 @@ describe.skipIf(missing)(`a Debian with systemd${missing ? ` (${missing})` : ''}
   it.each([
     ['SIGKILL', 'it is killed'],
     ['SIGSTOP', 'it hangs, and systemd’s watchdog ends it'],
-  ] as const)('runs again after %s, with the boards put back: %s', async (signal) => {
+  ] as const)('runs again after %s, with the boards put back: %s', async (signal, _) => {
     await hold(240)
     const before = serviceProcess()
     inside('kill', `-${signal}`, String(before))
