@@ -267,7 +267,9 @@ export class BoardKeeper {
     try {
       seen = await process.ask('look', ceiling())
     } catch (error) {
-      if (error instanceof BoardGoneError) this.#lose(error.message)
+      const reason = error instanceof Error ? error.message : String(error)
+      if (error instanceof BoardGoneError) this.#lose(reason)
+      else this.#cannotRestore(reason)
       return
     }
     if (this.#condition === 'lost') {
@@ -279,16 +281,13 @@ export class BoardKeeper {
     if (this.#found && seen.found) this.#found = seen.found
     this.#tell(seen)
     const { left } = seen
-    if (typeof left === 'object') {
-      if (this.#condition !== 'unrestored') this.#log('not-restored', undefined, left.failed)
-      this.#become('unrestored', left.failed)
-    } else if (left === 'restored' || left === 'rebooted') {
+    if (typeof left === 'object') this.#cannotRestore(left.failed)
+    else if (left === 'restored' || left === 'rebooted') {
       metrics.restored('ok', 0)
       this.#log('restored', undefined, left)
       this.#become('ok', null)
-    } else if (left === 'nothing' && this.#condition === 'unrestored' && this.#held.size === 0) {
-      // Its watchdog was there first.
-      this.#log('restored', undefined, 'by the watchdog of its lease')
+    } else if (left === 'nothing' && this.#condition === 'unrestored') {
+      this.#log('restored', undefined, 'by the watchdog of its lease, or by another program')
       this.#become('ok', null)
     }
     await this.#endGone()
@@ -307,6 +306,11 @@ export class BoardKeeper {
     const holder = this.#held.get(this.uuid)?.holder
     if (text !== '') this.#log('board-event', holder, text)
     if (others.length > 0) this.#log('changed-by-others', holder, `${others.join('; ')}: kept`)
+  }
+
+  #cannotRestore(reason: string): void {
+    if (this.#condition !== 'unrestored') this.#log('not-restored', undefined, reason)
+    this.#become('unrestored', reason)
   }
 
   #lose(reason: string): void {
