@@ -48,20 +48,29 @@ describe('what is installed on a node', () => {
     }
   })
 
-  it('has an epilog that fails where it cannot tell the boards of a job', () => {
+  it('has an epilog that ends the leases of a job, and fails where it cannot tell its boards', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-epilog-'))
     const run = (smi: string) => {
       writeFileSync(path.join(folder, 'nvidia-smi'), `#!/bin/sh\n${smi}\n`, { mode: 0o755 })
       writeFileSync(path.join(folder, 'pctodld'), '#!/bin/sh\necho "$@"\n', { mode: 0o755 })
-      const env = { PATH: `${folder}:${process.env['PATH']}`, SLURM_JOB_GPUS: '1', SLURM_JOB_UID: '1000' }
+      const env = {
+        PATH: `${folder}:${process.env['PATH']}`,
+        SLURM_JOB_GPUS: '1',
+        SLURM_JOB_UID: '1000',
+        SLURM_JOB_ID: '7',
+      }
       const { status, stdout } = spawnSync('sh', [path.join(packageFolder, 'slurm', 'epilog.sh')], {
         env,
         encoding: 'utf8',
       })
       return [status, stdout]
     }
-    expect(run('exit 9')).toEqual([9, ''])
-    expect(run("printf '0, GPU-a\\n1, GPU-b\\n'")).toEqual([0, 'end-leases --uid 1000 --boards GPU-b\n'])
+    const ofJob = 'end-leases --workload slurm:7\n'
+    expect(run('exit 9')).toEqual([9, ofJob])
+    expect(run("printf '0, GPU-a\\n1, GPU-b\\n'")).toEqual([
+      0,
+      `${ofJob}end-leases --uid 1000 --boards GPU-b --workload slurm:7\n`,
+    ])
     rmSync(folder, { recursive: true })
   })
 
