@@ -219,11 +219,11 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
 
     beforeEach(() => {
       notes = path.join(host.folder, 'arguments')
-      process.env['MPS_NOTES'] = notes
+      process.env['CUDA_MPS_NOTES'] = notes
       mps = daemon({ program: withMore })
     })
     afterEach(() => {
-      delete process.env['MPS_NOTES']
+      delete process.env['CUDA_MPS_NOTES']
     })
 
     it('cuts static partitions', async () => {
