@@ -116,11 +116,11 @@ describe('a request to the node service', () => {
     expect(() => parseServiceRequest('{')).toThrow(SyntaxError)
   })
 
-  it('may leave out the share of an MPS daemon, and nothing else', () => {
+  it('may leave out the share of an MPS daemon and the workload, and nothing else', () => {
     expect(requestOf({ type: 'mps-start', board }).body).toEqual({ type: 'mps-start', board })
     for (const [, bodyOf, [value]] of fields) {
       const body = bodyOf(value as never)
-      for (const name of Object.keys(body).filter((each) => each !== 'defaultPercent')) {
+      for (const name of Object.keys(body).filter((each) => each !== 'workload' && each !== 'defaultPercent')) {
         const without = Object.fromEntries(Object.entries(body).filter(([key]) => key !== name))
         expect(() => requestOf(without), `${JSON.stringify(body)} without ${name}`).toThrow(/^body\./)
       }
