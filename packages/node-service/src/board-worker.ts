@@ -4,14 +4,16 @@ import { KeptBoard, type KeptBoardOptions } from './kept-board.js'
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 const board = new KeptBoard(JSON.parse(process.argv[2]!) as KeptBoardOptions)
 
-// Where the service is gone meanwhile, nobody hears the answer; without a callback that would be an exception.
+/** A service that has gone is told nothing: it hangs up, and that ends us. */
+const answer = (reply: object) => process.send?.(reply, undefined, undefined, () => {})
+
 process.on('message', async ({ id, ask, args }: { id: number; ask: keyof KeptBoard; args: unknown[] }) => {
   try {
     const result = await (board[ask] as (...args: unknown[]) => unknown)(...args)
-    process.send?.({ id, result }, () => {})
+    answer({ id, result })
   } catch (error) {
     const { code = 'INTERNAL', message, nvmlCode } = error as Error & { code?: string; nvmlCode?: number }
-    process.send?.({ id, error: { code, message, nvmlCode } }, () => {})
+    answer({ id, error: { code, message, nvmlCode } })
   }
 })
 process.once('disconnect', async () => {

@@ -283,7 +283,11 @@ export class KeptBoard {
         smClockLock: ceiling.smClock,
         memClockLock: ceiling.memClock,
       })
-      if (isAbove(device.powerLimitW())) await lease.setPowerLimit(powerLimitW!)
+      if (isAbove(device.powerLimitW())) {
+        // What the lease has not set, it need not put back.
+        if (lease.touches('power-limit')) await lease.setPowerLimit(powerLimitW!)
+        else await applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
+      }
       if (!isBelow) await this.#lockWithin(ceiling, lease)
       return
     }
