@@ -27,7 +27,7 @@ const pure = [
   'packages/mig-segments/test/{cheapest-cover,cli,commands-say,cool-down,fleet,fleet-ends,fleet-limits,fleet-sharing,geometry,inputs,migration,outputs,plan.slow,power,published,readme,replan-fleet.slow,replan-one-board,report,same-plans,schedule,stated-traffic.slow,tail.slow,tail-plans.slow,until-kept}.test.ts',
   'packages/model-zoo/test/{decoder,exported-graphs,graph-from-onnx,network-facts,network-work,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work,write-onnx}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
-  'packages/node-service/test/policy.test.ts',
+  'packages/node-service/test/{identity,policy}.test.ts',
   'packages/nvml-control/test/{board-report,describe,event-reasons,lease-record,sampler,service-protocol}.test.ts',
   'packages/playground/test/{address,drawing,lane,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity}.test.ts',
   'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,prove,resume,row-validity,run-plan,settle,summarize-repeats}.test.ts',
