@@ -227,6 +227,7 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
       let lockedMhz: number | null = null
       let touchesClock = false
       setPower(index, limitW)
+      if (limitW > lowestW) await status()
       const change = (what: BoardChange) =>
         client?.request({ type: 'change', board, change: what }).then(
           () => true,
