@@ -12,12 +12,7 @@ export function feasible(
   const { powerCapW, boardLimitW } = evaluator.problem
   const configuration = evaluator.configuration(best)
   const domain = evaluator.predictor.domain?.(configuration)
-  const capExceedanceProbability = exceedanceOf(
-    evaluator.predictor,
-    configuration,
-    best.prediction,
-    powerCapW,
-  )
+  const capExceedanceProbability = exceedanceOf(evaluator.predictor, configuration, best.prediction, powerCapW)
   return {
     feasible: true,
     configuration,

@@ -16,7 +16,7 @@ function planOf(predictor: SyntheticPredictor, options: PartitionOptions): strin
     `${smClockMhz}/${memClockMhz}`,
     plan.weightedThroughput.toFixed(3),
     plan.prediction.powerW.toFixed(3),
-    `${plan.evaluations} ${plan.steps.length} ${plan.stoppedBecause} ${plan.alternatives ?? ''}`.trim(),
+    `${plan.evaluations} ${plan.steps.length} ${plan.stoppedBecause}`,
   ].join(', ')
 }
 

@@ -63,14 +63,7 @@ export class KindTable implements KindArrays {
     writeTenantCoefficients(boardParameters, networks[network]!, sms, batchSize, this.coefficients, offset)
     const mpsPercent = (100 * sms) / this.#spec.smCount
     writeKindCorrections(networks[network]!, this.#board.memClocksMhz, mpsPercent, batchSize, this.corrections, kind)
-    writeKindUncertainty(
-      networks[network]!,
-      this.#board.memClocksMhz,
-      mpsPercent,
-      batchSize,
-      this.uncertainty,
-      kind,
-    )
+    writeKindUncertainty(networks[network]!, this.#board.memClocksMhz, mpsPercent, batchSize, this.uncertainty, kind)
     this.coefficients[offset + tenantLayout.network] = network
     writeDemands(this.#board, this.coefficients, offset)
     return offset

@@ -1,6 +1,7 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
 import { type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
+import { MIX_TERMS, NETWORK_TERMS, RESIDUAL_TERMS } from './uncertainty/error-terms.js'
 
 /** Version of the parameter file's layout and of the equations that its numbers belong to. */
 export const PARAMETER_SCHEMA_VERSION = 4
@@ -198,6 +199,10 @@ export interface ErrorState {
   /** Of the board itself, since the fit. */
   rows: number
   scale: number
+  /** By how much boards of one kind differ, as variances of the terms of the mix and of each network's, and what these leave over. */
+  mix: number[]
+  network: number[]
+  residual: number[]
   mean: number[]
   covariance: number[]
 }
@@ -218,6 +223,9 @@ const errorState = record<ErrorState>({
   quantity: oneOfThe('throughput', 'power'),
   rows: count,
   scale: positive,
+  mix: listOf(positive, `${MIX_TERMS} numbers`, (length) => length === MIX_TERMS),
+  network: listOf(positive, `${NETWORK_TERMS} numbers`, (length) => length === NETWORK_TERMS),
+  residual: listOf(positive, `${RESIDUAL_TERMS} numbers`, (length) => length === RESIDUAL_TERMS),
   mean: listOf(real, 'numbers', () => true),
   covariance: listOf(real, 'numbers', () => true),
 })

@@ -241,8 +241,7 @@ export class PerfModel implements Predictor {
     const centre = model.shift(terms)
     const { unknownSd } = this.#parameters.profile
     const { speedSd, powerSd } = this.#known
-    const [own, judged] =
-      quantity === 'power' ? [powerSd, unknownSd.power] : [speedSd, unknownSd.throughput]
+    const [own, judged] = quantity === 'power' ? [powerSd, unknownSd.power] : [speedSd, unknownSd.throughput]
     const sd = model.sd(terms, own > judged ? own * own - judged * judged : 0)
     return { factor: model.state.rows > 0 ? Math.exp(centre) : 1, centre, sd }
   }

@@ -166,6 +166,12 @@ function unknownSdOf(objective: ModelObjective, rows: readonly TableRow[]): Fitt
     objective.evaluate(row)
     return objective.featuresOf(row)
   })
-  const most = (of: 'speedSd' | 'powerSd') => Number(quantile(features.map((entry) => entry[of]), COVERED).toPrecision(4))
+  const most = (of: 'speedSd' | 'powerSd') =>
+    Number(
+      quantile(
+        features.map((entry) => entry[of]),
+        COVERED,
+      ).toPrecision(4),
+    )
   return { throughput: most('speedSd'), power: most('powerSd') }
 }

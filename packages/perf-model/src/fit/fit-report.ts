@@ -1,5 +1,6 @@
 import { quantileOfSorted } from '@pctodl/numerics'
 import type { TraceRow } from '@pctodl/platform'
+import boardKind from '../../params/A100.json'
 import type { ErrorState, ErrorSummary } from '../parameters.js'
 import type { Solution } from '../solve.js'
 import { scaledTo } from '../uncertainty/error-model.js'
@@ -76,11 +77,11 @@ export class ErrorCollector {
 
   /** What the errors say of those of predictions: how much boards of one kind differ, scaled to these rows. */
   errorStates(networks: number): ErrorState[] {
-    return (['throughput', 'power'] as const).map((quantity) =>
+    return (boardKind.errors as ErrorState[]).map((kind) =>
       scaledTo(
-        quantity,
+        kind,
         networks,
-        this.#rows.map(({ logs, features }) => ({ error: logs[quantity], ...features[quantity] })),
+        this.#rows.map(({ logs, features }) => ({ error: logs[kind.quantity], ...features[kind.quantity] })),
       ),
     )
   }

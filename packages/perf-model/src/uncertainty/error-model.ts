@@ -1,6 +1,5 @@
 import { factorise, inverseFromFactor, solveFactorised } from '@pctodl/numerics'
 import type { ErrorState } from '../parameters.js'
-import { boardPrior } from './board-prior.js'
 import { type ErrorTerms, MIX_TERMS, NETWORK_TERMS } from './error-terms.js'
 
 /** What a prior says of boards of one kind counts as so many rows, when it is judged how wide it has to be. */
@@ -31,7 +30,7 @@ export class ErrorModel {
 
   constructor(state: ErrorState, networks: number) {
     this.state = state
-    const { mix, network, residual } = boardPrior[state.quantity]
+    const { mix, network, residual } = state
     this.#residual = residual
     this.#variance = Float64Array.from(
       { length: MIX_TERMS + networks * NETWORK_TERMS },
@@ -114,11 +113,13 @@ export class ErrorModel {
     const before = PRIOR_ROWS + this.state.rows
     const kept = this.state.scale * before
     return {
-      quantity: this.state.quantity,
+      ...this.state,
       rows: this.state.rows + rows.length,
-      scale: digits((kept + squares) / (before + rows.length)),
+      scale: Math.max(this.state.scale, digits((kept + squares) / (before + rows.length))),
       mean: Array.from(after, digits),
-      covariance: Array.from({ length: n }, (_, a) => Array.from(covariance.subarray(a * n, a * n + a + 1), digits)).flat(),
+      covariance: Array.from({ length: n }, (_, a) =>
+        Array.from(covariance.subarray(a * n, a * n + a + 1), digits),
+      ).flat(),
     }
   }
 
@@ -135,9 +136,9 @@ export class ErrorModel {
   }
 }
 
-/** A board of which nothing is known but how large the errors of some rows are, each by itself. */
-export function scaledTo(quantity: ErrorState['quantity'], networks: number, rows: readonly ErrorRow[]): ErrorState {
-  const wide = { quantity, rows: 0, scale: 1, mean: [], covariance: [] }
+/** A board that differs from its equations as boards of one kind do among each other, but for the scale, which errors of some rows tell. */
+export function scaledTo(kind: ErrorState, networks: number, rows: readonly ErrorRow[]): ErrorState {
+  const wide = { ...kind, rows: 0, scale: 1, mean: [], covariance: [] }
   const model = new ErrorModel(wide, networks)
   const squares = rows.reduce((sum, row) => sum + (row.error / model.sd(row, 0)) ** 2, 0)
   return { ...wide, scale: digits((PRIOR_ROWS + squares) / (PRIOR_ROWS + rows.length)) }

@@ -1,3 +1,4 @@
+import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type Mix, runLayout } from '../mix.js'
 import type { Solution } from '../solve.js'
 import { MAX_BATCH_SIZE, tenantLayout } from '../tenant-coefficients.js'
@@ -6,13 +7,14 @@ import { MAX_BATCH_SIZE, tenantLayout } from '../tenant-coefficients.js'
 export const NETWORK_TERMS = 8
 /** Terms of the mix, the idle part first. */
 export const MIX_TERMS = 24
-/** What the variance of the rest is made of: 1, how few kinds make up the whole, and that times the number of tenants. */
+/** What the variance of the rest is made of: 1, how little of the whole is of another network or batch, and that times the number of tenants. */
 export const RESIDUAL_TERMS = 3
 
 /** Numbers of a kind of tenant: share, batch and share on logarithmic scales from -1 to 1, how small the share is, 1 / batch. */
 export const KIND_NUMBERS = 5
 
 const MANY_TENANTS = 20
+const partOfRun = new Float64Array(MAX_MPS_CLIENTS)
 const LOG_100 = Math.log(100)
 
 export function writeKindNumbers(mpsPercent: number, batchSize: number, out: Float64Array, at: number): void {
@@ -85,7 +87,15 @@ export class ErrorTerms {
       phi[own + 6]! += part * l
       phi[own + 7]! += part * x * x
       dynamic += part
+      partOfRun[r] = part
       sameKind += part * part
+      for (let q = 0; q < r; q++) {
+        const other = mix.kinds[q]!
+        const alike =
+          coefficients[other + tenantLayout.network] === coefficients[kind + tenantLayout.network] &&
+          coefficients[other + tenantLayout.batchSize] === coefficients[kind + tenantLayout.batchSize]
+        if (alike) sameKind += 2 * part * partOfRun[q]!
+      }
       used += count * share
       largest = Math.max(largest, share)
       const log = 0.5 * LOG_100 * (y + 1)
