@@ -35,8 +35,6 @@ for (const board of boards) {
           ...parameters.profile,
           networks: parameters.profile.networks.filter((network) => network.name !== name),
         },
-        // What boards have in common of its errors is not known of a new network, and the terms of the others move up.
-        errors: parameters.errors.map((entry) => ({ ...entry, mean: [] })),
       },
       spec,
     )

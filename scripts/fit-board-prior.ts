@@ -3,7 +3,7 @@
  * variants of the paper's boards, at random mixes and where the search's plans go, and writes `errors` of the shipped
  * parameters. Variants of other seeds are left to `evaluate-risk.ts`.
  *
- *   pnpm params:errors [--variants 80] [--rows 300] [--widen 1.3] [--without <structure, 0 to 4>]
+ *   pnpm params:errors [--variants 50] [--rows 300] [--widen 1.35] [--without <structure, 0 to 4>]
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -35,9 +35,9 @@ interface Prior {
 
 const { values } = parseArgs({
   options: {
-    variants: { type: 'string', default: '80' },
+    variants: { type: 'string', default: '50' },
     rows: { type: 'string', default: '300' },
-    widen: { type: 'string', default: '1.3' },
+    widen: { type: 'string', default: '1.35' },
     without: { type: 'string' },
   },
 })
@@ -74,6 +74,7 @@ models.forEach(({ spec, parameters }, b) => {
       mix: digits(variance.subarray(0, MIX_TERMS)),
       network: digits(variance.subarray(MIX_TERMS, MIX_TERMS + NETWORK_TERMS)),
       residual: digits(residual.map((each) => each * widen)),
+      networks: [...parameters.networks.map(({ name }) => name)],
       mean: digits(mean),
       covariance: [],
     }

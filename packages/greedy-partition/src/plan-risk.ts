@@ -6,7 +6,7 @@ import { type Configuration, InvalidInputError } from '@pctodl/platform'
  * A search picks, of many configurations that look alike, the one whose power is predicted too low: its plan errs as the worst of so many drawn
  * without looking (Z. Sidak, JASA 62, 1967). Chosen on simulated boards that no figure of the README is of (`pnpm params:errors`).
  */
-const CHOSEN_AMONG = 4
+const CHOSEN_AMONG = 6
 
 /** Halvings of a probability: more digits than anybody asks for. */
 const STEPS = 40

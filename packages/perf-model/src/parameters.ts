@@ -203,6 +203,8 @@ export interface ErrorState {
   mix: number[]
   network: number[]
   residual: number[]
+  /** In the order of their terms. */
+  networks: string[]
   mean: number[]
   covariance: number[]
 }
@@ -226,6 +228,7 @@ const errorState = record<ErrorState>({
   mix: listOf(positive, `${MIX_TERMS} numbers`, (length) => length === MIX_TERMS),
   network: listOf(positive, `${NETWORK_TERMS} numbers`, (length) => length === NETWORK_TERMS),
   residual: listOf(positive, `${RESIDUAL_TERMS} numbers`, (length) => length === RESIDUAL_TERMS),
+  networks: listOf(someText, 'a list', () => true),
   mean: listOf(real, 'numbers', () => true),
   covariance: listOf(real, 'numbers', () => true),
 })

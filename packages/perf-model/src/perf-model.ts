@@ -92,7 +92,7 @@ export class PerfModel implements Predictor {
     this.#lowestClocksMhz = clocks.map((states) => states[0]!)
     this.#highestClocksMhz = clocks.map((states) => states.at(-1)!)
     const errorsOf = (quantity: Quantity) =>
-      new ErrorModel(parameters.errors.find((entry) => entry.quantity === quantity)!, this.networks.length)
+      new ErrorModel(parameters.errors.find((entry) => entry.quantity === quantity)!, this.networks)
     this.#errors = { throughput: errorsOf('throughput'), power: errorsOf('power') }
     const termsOf = () => new ErrorTerms(this.networks.length)
     this.#terms = { throughput: termsOf(), power: termsOf() }

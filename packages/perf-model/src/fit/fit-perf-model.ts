@@ -141,7 +141,7 @@ export function* fitSteps(
       boardParameters: full.objective.board,
       networks: [...full.objective.networks],
       profile: { ...profileOf(table), unknownSd: unknownSdOf(full.objective, table.rows) },
-      errors: (folds > 0 ? heldOut : inSample).errorStates(table.networkNames.length),
+      errors: (folds > 0 ? heldOut : inSample).errorStates(table.networkNames),
     },
     report: {
       rows: table.rows.length,

@@ -76,7 +76,7 @@ export class ErrorCollector {
   }
 
   /** What the errors say of those of predictions: how much boards of one kind differ, scaled to these rows. */
-  errorStates(networks: number): ErrorState[] {
+  errorStates(networks: readonly string[]): ErrorState[] {
     return (boardKind.errors as ErrorState[]).map((kind) =>
       scaledTo(
         kind,

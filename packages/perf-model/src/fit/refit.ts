@@ -42,7 +42,7 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], options: R
   const errors = parameters.errors.map((state) => {
     const { quantity } = state
     const before = options.forget ? { ...state, covariance: [] } : state
-    return new ErrorModel(before, networks.length).updated(
+    return new ErrorModel(before, networks).updated(
       rows.map((row) => ({ ...row.terms[quantity], error: row[quantity] })),
     )
   })

@@ -27,30 +27,44 @@ export class ErrorModel {
   readonly #mean: Float64Array | undefined
   readonly #covariance: Float64Array | undefined
   readonly #variance: Float64Array
+  readonly #names: readonly string[]
 
-  constructor(state: ErrorState, networks: number) {
+  /** @param names of the networks in the order of the terms: others of the state are left out, and new ones are as unknown as any */
+  constructor(state: ErrorState, names: readonly string[]) {
     this.state = state
-    const { mix, network, residual } = state
-    this.#residual = residual
+    this.#names = names
+    this.#residual = state.residual
+    const n = MIX_TERMS + names.length * NETWORK_TERMS
     this.#variance = Float64Array.from(
-      { length: MIX_TERMS + networks * NETWORK_TERMS },
-      (_, i) => mix[i] ?? network[(i - MIX_TERMS) % NETWORK_TERMS]!,
+      { length: n },
+      (_, i) => state.mix[i] ?? state.network[(i - MIX_TERMS) % NETWORK_TERMS]!,
     )
     if (state.mean.length === 0) return
-    // Networks that came later are as unknown as before.
-    const n = this.#variance.length
-    const known = state.mean.length
-    this.#mean = new Float64Array(n)
-    this.#mean.set(state.mean)
+    /** Of each term of the state: its place here, -1 for none. */
+    const place = state.mean.map((_, i) => {
+      const network = i < MIX_TERMS ? -1 : names.indexOf(state.networks[Math.floor((i - MIX_TERMS) / NETWORK_TERMS)]!)
+      if (i < MIX_TERMS) return i
+      return network < 0 ? -1 : MIX_TERMS + network * NETWORK_TERMS + ((i - MIX_TERMS) % NETWORK_TERMS)
+    })
+    const mean = new Float64Array(n)
+    place.forEach((at, i) => {
+      if (at >= 0) mean[at] = state.mean[i]!
+    })
+    this.#mean = mean
     if (state.covariance.length === 0) return
-    this.#covariance = new Float64Array(n * n)
-    for (let a = known; a < n; a++) this.#covariance[a * n + a] = this.#variance[a]!
-    for (let a = 0, i = 0; a < known; a++) {
-      for (let b = 0; b <= a; b++, i++) {
-        this.#covariance[a * n + b] = state.covariance[i]!
-        this.#covariance[b * n + a] = state.covariance[i]!
+    const covariance = new Float64Array(n * n)
+    for (let a = 0; a < n; a++) if (!place.includes(a)) covariance[a * n + a] = this.#variance[a]!
+    let next = 0
+    place.forEach((a, i) => {
+      for (let j = 0; j <= i; j++) {
+        const value = state.covariance[next++]!
+        const b = place[j]!
+        if (a < 0 || b < 0) continue
+        covariance[a * n + b] = value
+        covariance[b * n + a] = value
       }
-    }
+    })
+    this.#covariance = covariance
   }
 
   /** What rows of the board say of ln(measured / predicted); 0 without any. */
@@ -114,6 +128,7 @@ export class ErrorModel {
     const kept = this.state.scale * before
     return {
       ...this.state,
+      networks: [...this.#names],
       rows: this.state.rows + rows.length,
       scale: Math.max(this.state.scale, digits((kept + squares) / (before + rows.length))),
       mean: Array.from(after, digits),
@@ -137,9 +152,9 @@ export class ErrorModel {
 }
 
 /** A board that differs from its equations as boards of one kind do among each other, but for the scale, which errors of some rows tell. */
-export function scaledTo(kind: ErrorState, networks: number, rows: readonly ErrorRow[]): ErrorState {
-  const wide = { ...kind, rows: 0, scale: 1, mean: [], covariance: [] }
-  const model = new ErrorModel(wide, networks)
+export function scaledTo(kind: ErrorState, names: readonly string[], rows: readonly ErrorRow[]): ErrorState {
+  const wide = { ...kind, networks: [], rows: 0, scale: 1, mean: [], covariance: [] }
+  const model = new ErrorModel(wide, names)
   const squares = rows.reduce((sum, row) => sum + (row.error / model.sd(row, 0)) ** 2, 0)
   return { ...wide, scale: digits((PRIOR_ROWS + squares) / (PRIOR_ROWS + rows.length)) }
 }
