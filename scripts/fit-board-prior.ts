@@ -13,7 +13,7 @@ import { factorise, inverseFromFactor, solveFactorised } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
 import { formatParameters } from '../packages/perf-model/src/parameter-folder.js'
-import { MIX_TERMS, NETWORK_TERMS } from '../packages/perf-model/src/uncertainty/error-terms.js'
+import { MIX_TERMS, NETWORK_TERMS } from '../packages/perf-model/src/uncertainty/term-counts.js'
 import { planLike } from './evaluation/plan-mixes.js'
 import { planProblems, randomMixes, STRUCTURES, truthOf, variantsOf } from './evaluation/unseen-boards.js'
 

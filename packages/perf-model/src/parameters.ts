@@ -1,7 +1,7 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
 import { type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
-import { MIX_TERMS, NETWORK_TERMS, RESIDUAL_TERMS } from './uncertainty/error-terms.js'
+import { MIX_TERMS, NETWORK_TERMS, RESIDUAL_TERMS } from './uncertainty/term-counts.js'
 
 /** Version of the parameter file's layout and of the equations that its numbers belong to. */
 export const PARAMETER_SCHEMA_VERSION = 4

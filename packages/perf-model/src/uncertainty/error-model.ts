@@ -1,6 +1,7 @@
 import { factorise, inverseFromFactor, solveFactorised } from '@pctodl/numerics'
 import type { ErrorState } from '../parameters.js'
-import { type ErrorTerms, MIX_TERMS, NETWORK_TERMS } from './error-terms.js'
+import type { ErrorTerms } from './error-terms.js'
+import { MIX_TERMS, NETWORK_TERMS } from './term-counts.js'
 
 /** What a prior says of boards of one kind counts as so many rows, when it is judged how wide it has to be. */
 const PRIOR_ROWS = 30

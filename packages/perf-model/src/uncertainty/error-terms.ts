@@ -2,13 +2,7 @@ import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type Mix, runLayout } from '../mix.js'
 import type { Solution } from '../solve.js'
 import { MAX_BATCH_SIZE, tenantLayout } from '../tenant-coefficients.js'
-
-/** Terms of a network: its part of what is predicted, times 1, batch, clock, share, contention, time off the device, tenants, batch squared. */
-export const NETWORK_TERMS = 8
-/** Terms of the mix, the idle part first. */
-export const MIX_TERMS = 24
-/** What the variance of the rest is made of: 1, how little of the whole is of another network or batch, and that times the number of tenants. */
-export const RESIDUAL_TERMS = 3
+import { MIX_TERMS, NETWORK_TERMS, RESIDUAL_TERMS } from './term-counts.js'
 
 /** Numbers of a kind of tenant: share, batch and share on logarithmic scales from -1 to 1, how small the share is, 1 / batch. */
 export const KIND_NUMBERS = 5
