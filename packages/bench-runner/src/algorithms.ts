@@ -172,7 +172,7 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
   }
   switch (name) {
     case 'pctodl':
-      return new PctodlPolicy({ predictor, models, partition, powerMarginW, ...(shadow ? {} : { shadow }) })
+      return new PctodlPolicy({ predictor, models, partition, powerMarginW, shadow: shadow && {} })
     case 'morak':
     case 'morak-tuned': {
       const published = morakFigures(model, baseline.variant)

@@ -160,11 +160,12 @@ describe('a fleet of several types', () => {
             expectValid(fleet, await planFleet(fleet, objectives))
             plans++
           } catch (error) {
-            if ((error as { code?: string }).code !== 'TOO_FEW_GPUS') throw error
+            const { code } = error as { code?: string }
+            if (code !== 'TOO_FEW_GPUS' && code !== 'NO_PLAN') throw error
           }
         },
       ),
-      { numRuns: cases(10, 5), seed: 8 },
+      { numRuns: cases(10, 5) },
     )
     expect(plans).toBeGreaterThan(cases(4, 1))
   })

@@ -25,6 +25,7 @@ export {
 export { factorise, inverseFromFactor, solveFactorised, solveLower, solveTransposed } from './cholesky.js'
 
 // Gaussian processes
+export { GaussianProcess, type GaussianProcessOptions } from './gaussian-process.js'
 export { type LeftOutGroup, LowRankProcess, type ProcessObservations } from './low-rank-process.js'
 export { type VarianceComponents, fitVarianceComponents } from './variance-components.js'
 

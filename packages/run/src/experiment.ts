@@ -15,7 +15,6 @@ export const experimentAlgorithms = [
 export type ExperimentAlgorithm = (typeof experimentAlgorithms)[number]
 
 const positive = z.number().positive()
-const count = z.number().int().nonnegative()
 
 /** What decides the policy of a run: kept with its record, so that a replay can make the same one. */
 export interface Experiment {
@@ -29,18 +28,8 @@ export interface Experiment {
   scheduled: boolean
   powerMarginW: number
   sharePercentStep: number
-  shadow:
-    | false
-    | {
-        interval: number
-        radius: number
-        threshold: number
-        history: number
-        gpRefitInterval: number
-        gpMaxPoints: number
-        sharePercentStep: number
-        adjustMemClock: boolean
-      }
+  /** Look for better tenants while running. */
+  shadow: boolean
   backstop: boolean
   sensorTolerancePercent: number
   /** Plan for this memory clock only. */
@@ -60,19 +49,7 @@ export const experimentSchema: z.ZodType<Experiment> = z.strictObject({
   powerMarginW: z.number().nonnegative(),
   memClockMhz: positive.optional(),
   sharePercentStep: positive,
-  shadow: z.union([
-    z.literal(false),
-    z.strictObject({
-      interval: count,
-      radius: count,
-      threshold: z.number().nonnegative(),
-      history: count,
-      gpRefitInterval: count,
-      gpMaxPoints: count,
-      sharePercentStep: positive,
-      adjustMemClock: z.boolean(),
-    }),
-  ]),
+  shadow: z.boolean(),
   backstop: z.boolean(),
   sensorTolerancePercent: z.number().nonnegative(),
   parametersFolder: z.string().optional(),

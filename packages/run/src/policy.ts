@@ -54,7 +54,7 @@ export function policyOf(predictor: PerfModel, experiment: Experiment): NotedPol
         model,
         powerMarginW,
         ...(experiment.backstop ? {} : { backstopPercent: null }),
-        shadow: experiment.shadow,
+        shadow: experiment.shadow && {},
         ...(fixed ? { fixed } : {}),
         partition: { sharePercentStep, ...memClocks },
       })

@@ -61,14 +61,7 @@ interface RawOptions {
   readonly mpsStep: number
   readonly shares?: number[]
   readonly batches?: number[]
-  readonly disableShadow?: boolean
-  readonly shadowInterval: number
-  readonly shadowRadius: number
-  readonly shadowThreshold: number
-  readonly shadowHistory: number
-  readonly shadowGpRefitInterval: number
-  readonly shadowGpMaxPoints: number
-  readonly shadowAdjustMem: boolean
+  readonly enableShadow?: boolean
   readonly backstop: boolean
   readonly sensorTolerance: number
   readonly params?: string
@@ -124,15 +117,7 @@ export async function parseRunOptions(
     .option('--mps-step <percent>', 'shares are multiples of this', integerFrom(1, 100), 5)
     .option('--shares <percents>', 'shares instead of a plan, e.g. 50,30,20', listOf(positiveNumber('percent')))
     .option('--batches <samples>', 'batch sizes of these, one each or one for all', listOf(integerFrom(1)))
-    .option('--disable-shadow', 'keep the plan: no search for better tenants while running')
-    .option('--shadow-interval <n>', 'undisturbed windows between two tries', integerFrom(1), 3)
-    .option('--shadow-radius <n>', 'batch sizes to look at around the present one', integerFrom(0), 3)
-    .option('--shadow-threshold <ratio>', 'least predicted relative gain worth a try', numberBetween(0, 10), 0.003)
-    .option('--shadow-history <n>', 'windows to remember', integerFrom(1), 300)
-    .option('--shadow-gp-refit-interval <n>', 'new windows between two fits', integerFrom(1), 3)
-    .option('--shadow-gp-max-points <n>', 'windows to fit to', integerFrom(1), 300)
-    .option('--shadow-adjust-mem', 'try other memory clocks too', true)
-    .option('--no-shadow-adjust-mem', 'leave the memory clock out of the search')
+    .option('--enable-shadow', 'let pctodl keep looking for better tenants while it runs')
     .option('--no-backstop', "leave the board's own power limit alone")
     .option(
       '--sensor-tolerance <percent>',
@@ -175,16 +160,6 @@ function checked(raw: RawOptions): ExperimentCall | ReplayCall {
 
 function experimentOfCall(raw: RawOptions, model: string, scheduled: boolean): Omit<Experiment, 'board'> {
   const tenants = tenantsOfCall(raw, model)
-  const shadow = {
-    interval: raw.shadowInterval,
-    radius: raw.shadowRadius,
-    threshold: raw.shadowThreshold,
-    history: raw.shadowHistory,
-    gpRefitInterval: raw.shadowGpRefitInterval,
-    gpMaxPoints: raw.shadowGpMaxPoints,
-    sharePercentStep: raw.mpsStep,
-    adjustMemClock: raw.shadowAdjustMem && raw.memClock === undefined,
-  }
   return {
     algorithm: raw.algorithm,
     variant: raw.variant,
@@ -193,7 +168,7 @@ function experimentOfCall(raw: RawOptions, model: string, scheduled: boolean): O
     powerMarginW: raw.powerMargin,
     ...(raw.memClock === undefined ? {} : { memClockMhz: raw.memClock }),
     sharePercentStep: raw.mpsStep,
-    shadow: raw.disableShadow ? false : shadow,
+    shadow: raw.enableShadow ?? false,
     backstop: raw.backstop,
     sensorTolerancePercent: raw.sensorTolerance,
     ...(raw.params === undefined ? {} : { parametersFolder: path.resolve(raw.params) }),

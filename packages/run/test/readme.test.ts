@@ -16,17 +16,7 @@ describe('README', () => {
   })
 
   it('has an example that finds what another margin changes, and nothing where it is the same', async () => {
-    const argv = [
-      '--backend',
-      'sim',
-      '--model',
-      'resnet50',
-      '--power-cap',
-      '150',
-      '--iterations',
-      '3',
-      '--disable-shadow',
-    ]
+    const argv = ['--backend', 'sim', '--model', 'resnet50', '--power-cap', '150', '--iterations', '3']
     const quiet = { write: () => true }
     const terminal = { stdout: quiet, stderr: quiet, signal: new AbortController().signal, env: {} }
     const log = path.join(folder, 'run.events.jsonl')

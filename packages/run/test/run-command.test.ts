@@ -42,7 +42,7 @@ describe('pctodl run', () => {
     'replays a run of %s to the same decisions',
     async (algorithm) => {
       const log = inFolder(`${algorithm}.csv`)
-      const published = ['--algorithm', algorithm, '--variant', 'published', '--disable-shadow']
+      const published = ['--algorithm', algorithm, '--variant', 'published']
       expect((await call([...scheduled, ...published, '--log-file', log])).code).toBe(0)
       const record = inFolder(`${algorithm}.events.jsonl`)
       const { code, stdout } = await call(['--replay', record])
@@ -89,29 +89,8 @@ describe('pctodl run', () => {
   it('takes the options of the published program', async () => {
     const { code, stdout } = await call([
       ...['--algorithm', 'pctodl', '--model', 'mobilenetv2', '--dataset', 'caltech256', '--power-schedule', 'up'],
-      ...[
-        '--iterations',
-        '8',
-        '--power-margin',
-        '3',
-        '--mem-clock',
-        '5001',
-        '--mps-step',
-        '20',
-        '--shadow-interval',
-        '3',
-      ],
-      ...[
-        '--shadow-radius',
-        '3',
-        '--shadow-threshold',
-        '0.01',
-        '--shadow-history',
-        '300',
-        '--shadow-gp-refit-interval',
-        '3',
-      ],
-      ...['--shadow-gp-max-points', '300', '--shadow-adjust-mem', '--backend', 'sim', '--json'],
+      ...['--iterations', '8', '--power-margin', '3', '--mem-clock', '5001', '--mps-step', '20', '--enable-shadow'],
+      ...['--backend', 'sim', '--json'],
     ])
     expect(code).toBe(0)
     const { about, evaluation } = JSON.parse(stdout)
@@ -120,7 +99,7 @@ describe('pctodl run', () => {
       memClockMhz: 5001,
       powerMarginW: 3,
       sharePercentStep: 20,
-      shadow: { interval: 3, threshold: 0.01, adjustMemClock: false },
+      shadow: true,
     })
     expect(evaluation.source).toBe('true')
     expect(evaluation.whole.throughput.value).toBeGreaterThan(100)

@@ -2,7 +2,6 @@ import { gpuSpecs } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { backStop } from '../src/pctodl/back-stop.js'
-import { CapDurations } from '../src/pctodl/cap-durations.js'
 import { TenantRevival } from '../src/pctodl/tenant-revival.js'
 
 const [tenant] = [{ model: 'resnet50', mpsPercent: 50, batchSize: 8 }]
@@ -36,24 +35,6 @@ describe('tenants that died', () => {
     expect(revivedS(30, [full])).toEqual([])
     expect(revivedS(30, [])).toEqual([])
     expect(revivedS(3, [full, ...died])).toEqual([0])
-  })
-})
-
-describe('how long a cap lasts', () => {
-  it('is as long as the shortest of the last three, and where it has lasted longer, as long again', () => {
-    const durations = new CapDurations()
-    expect(durations.expectedS(7000)).toBe(7)
-    durations.changed(10_000)
-    expect(durations.expectedS(10_000)).toBe(10)
-    expect(durations.expectedS(14_000)).toBe(6)
-    expect(durations.expectedS(16_000)).toBe(6)
-    expect(durations.expectedS(40_000)).toBe(30)
-    durations.changed(40_000)
-    durations.changed(45_000)
-    // 10, 30 and 5 s.
-    expect(durations.expectedS(45_000)).toBe(5)
-    for (const timeMs of [75_000, 105_000, 135_000]) durations.changed(timeMs)
-    expect(durations.expectedS(135_000)).toBe(30)
   })
 })
 

@@ -7,3 +7,12 @@ export {
   publishedPower,
   publishedSlope,
 } from './published-power-law.js'
+export {
+  allowedBatches,
+  batchNeighbours,
+  batchPool,
+  mergeSmallest,
+  publishedThreshold,
+  shareMoves,
+  splitLargest,
+} from './published-shadow.js'

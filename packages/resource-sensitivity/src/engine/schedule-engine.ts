@@ -330,9 +330,8 @@ export class ScheduleEngine {
   /** What ran on a server has lost what it had not saved, also where a reservation at the same moment had taken its place. */
   #lose(server: number): void {
     for (const job of this.#actions.toldOn(server)) {
-      if (job.state === 'finished') continue
       this.#actions.because(job, 'server-failed')
-      job.remaining = job.savedRemaining
+      if (job.state !== 'finished') job.remaining = job.savedRemaining
     }
   }
 

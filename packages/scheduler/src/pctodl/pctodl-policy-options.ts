@@ -1,9 +1,9 @@
 import type { PartitionOptions } from '@pctodl/greedy-partition'
 import type { Predictor } from '@pctodl/perf-model'
 import type { ClockMechanism } from '@pctodl/thermo-dvfs'
+import type { Candidate } from '../neighbourhood.js'
 import type { ServedNetworks } from '../plan-partition.js'
-import type { Candidate } from '../shadow/candidates.js'
-import type { ShadowOptions } from '../shadow/shadow-optimizer.js'
+import type { ShadowOptions } from '../shadow-optimizer.js'
 
 export interface PctodlPolicyOptions extends ServedNetworks {
   readonly predictor: Predictor
@@ -16,15 +16,10 @@ export interface PctodlPolicyOptions extends ServedNetworks {
    */
   readonly backstopPercent?: number | null
   /**
-   * Change tenants only if the samples lost in restarts are regained within this time, s. Default 300 for a plan, which waits until
-   * the cap has lasted as long as that takes, and 60 for a trial of the shadow optimizer.
+   * After a cap change the clocks move at once. The tenants follow as soon as the cap has lasted as long as it takes to regain the
+   * samples lost in restarts, and not at all where that takes longer than this, s. Default 300.
    */
   readonly payBackS?: number
-  /**
-   * After a cap change the clocks move at once, and the tenants as soon as caps last long enough for that to pay; small gains are
-   * judged by measurement, after this time, s. Default 35.
-   */
-  readonly sharesAfterS?: number
   /** Keep looking for better tenants while running. Default false: no measurement showed a gain over the plan. */
   readonly shadow?: ShadowOptions | false
   /** Start with this instead of a plan; later cap changes move the clocks only. */

@@ -1,5 +1,6 @@
 import { type Configuration, smClocksAt, type Tenant } from '@pctodl/platform'
 import type { ClockAction } from '@pctodl/thermo-dvfs'
+import type { Candidate } from '../neighbourhood.js'
 import type {
   Action,
   AppliedState,
@@ -9,16 +10,14 @@ import type {
   TenantFailure,
   WindowObservation,
 } from '../policy.js'
-import type { Candidate } from '../shadow/candidates.js'
-import { type ShadowContext, ShadowOptimizer } from '../shadow/shadow-optimizer.js'
+import { type ShadowContext, ShadowOptimizer } from '../shadow-optimizer.js'
 import { backStop } from './back-stop.js'
 import { BoardWatch } from './board-watch.js'
-import { CapTrouble } from './cap-trouble.js'
 import { LoadShedding } from './load-shedding.js'
 import type { PctodlPolicyOptions } from './pctodl-policy-options.js'
 import { Planner } from './planner.js'
-import { Replanning } from './replanning.js'
 import { SteeredTenants } from './steered-tenants.js'
+import { TenantPlan } from './tenant-plan.js'
 import { ranOutOfMemory, TenantRevival } from './tenant-revival.js'
 
 /** Longest time in which a plan must have regained what its restarts cost, s. */
@@ -42,9 +41,8 @@ export class PctodlPolicy implements PowerCapPolicy {
   readonly #steered: SteeredTenants
   readonly #shadow: ShadowOptimizer | undefined
   readonly #revival = new TenantRevival()
-  readonly #replanning: Replanning
+  readonly #tenantPlan: TenantPlan
   readonly #shedding: LoadShedding
-  readonly #trouble = new CapTrouble()
   readonly #watch = new BoardWatch()
   readonly #decisions: Decision[] = []
   #powerCapW = 0
@@ -63,15 +61,15 @@ export class PctodlPolicy implements PowerCapPolicy {
     this.#options = options
     this.#planner = new Planner(options)
     this.#steered = new SteeredTenants(options.predictor, options.without)
-    const { payBackS, sharesAfterS = 35, partition, predictor } = options
+    const { payBackS = PAY_BACK_S, partition, predictor } = options
     const plan = (modelledCapW: number, optional: boolean) => this.#tryPlan(modelledCapW, optional)
-    this.#replanning = new Replanning({ predictor, payBackS: payBackS ?? PAY_BACK_S, sharesAfterS, plan })
+    this.#tenantPlan = new TenantPlan({ predictor, payBackS, plan })
     this.#shedding = new LoadShedding(predictor)
     if (options.shadow) {
-      const sharePercentStep = partition?.sharePercentStep ?? 5
-      this.#shadow = new ShadowOptimizer(options.predictor, {
-        ...(payBackS === undefined ? {} : { payBackS }),
-        sharePercentStep,
+      const { sharePercentStep, memClocksMhz } = partition ?? {}
+      this.#shadow = new ShadowOptimizer(predictor, {
+        ...(sharePercentStep === undefined ? {} : { sharePercentStep }),
+        ...(memClocksMhz === undefined ? {} : { memClocksMhz }),
         ...options.shadow,
       })
     }
@@ -99,7 +97,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   onCapChange(powerCapW: number): Action {
     this.#powerCapW = powerCapW
     this.#shadow?.capChanged()
-    this.#replanning.capChanged(this.#timeMs)
+    this.#tenantPlan.capChanged(this.#timeMs)
     return { ...this.#backStop(powerCapW), reason: `new cap ${powerCapW} W: clocks first, tenants later` }
   }
 
@@ -130,7 +128,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     const restless = this.#refused || this.#startedMs === timeMs
     if (!this.#options.fixed && !restless && applied.tenants === this.#steered.tenants) {
       const replan = this.#reconsider(timeMs)
-      if (replan || this.#replanning.pending) return replan
+      if (replan || this.#tenantPlan.pending) return replan
     }
     const suggestion = this.#shadow?.idle(() => this.#shadowContext())
     return suggestion && this.#adoptBecause(suggestion, 'the shadow optimizer tries a neighbour')
@@ -138,7 +136,7 @@ export class PctodlPolicy implements PowerCapPolicy {
 
   takeDecisions(): readonly Decision[] {
     const ofShadow = this.#shadow?.takeDecisions() ?? []
-    return [...this.#decisions.splice(0), ...this.#replanning.takeDecisions(), ...ofShadow]
+    return [...this.#decisions.splice(0), ...this.#tenantPlan.takeDecisions(), ...ofShadow]
   }
 
   #clock({ smClockMhz, seen }: ClockAction, applied: AppliedState, sample: SampleObservation): Action {
@@ -181,12 +179,12 @@ export class PctodlPolicy implements PowerCapPolicy {
 
   #watchTrouble({ timeMs, reconfiguring }: SampleObservation, step: ClockAction): void {
     if (this.#shedding.active) return
-    const trouble = this.#trouble.step(timeMs, step, reconfiguring, this.#steered.memoryIsLowest)
+    const trouble = this.#tenantPlan.watch(timeMs, step, reconfiguring, this.#steered.memoryIsLowest)
     if (trouble === undefined) return
     this.#decide(trouble, troubles[trouble], { estimatedPowerW: step.estimatedPowerW, powerCapW: this.#powerCapW })
-    if (trouble === 'throttled') this.#replanning.throttled(timeMs)
-    else if (!this.#options.fixed) this.#replanning.capNotKept(timeMs)
-    else this.#notHeld(step)
+    if (trouble === 'throttled') return
+    if (this.#options.fixed) this.#notHeld(step)
+    else this.#tenantPlan.capMissed()
   }
 
   /** No plan keeps the cap: fewer tenants, and where one is left, the plain truth. */
@@ -239,24 +237,17 @@ export class PctodlPolicy implements PowerCapPolicy {
   }
 
   #reconsider(timeMs: number): Action | undefined {
-    const context = this.#shadowContext()
-    const measured = this.#shadow?.throughput
-    const present = this.#steered.present
-    const replan = this.#replanning.step({
+    const change = this.#tenantPlan.step({
       timeMs,
-      present,
+      present: this.#steered.present,
       powerCapW: this.#powerCapW,
       powerRatio: this.#steered.powerRatio,
       settled: this.lastStep?.status === 'settled',
       infeasible: this.lastStep?.status === 'infeasible',
       restartS: this.#restartS,
-      expected: (candidate) =>
-        context && measured !== undefined ? this.#shadow?.judge(candidate, context, measured)?.throughput : undefined,
     })
-    if (replan === 'helpless') return this.#shedForCap()
-    if (!replan) return undefined
-    if (replan.forThroughput) this.#shadow?.beginTrial(present, replan.plan)
-    return this.#adoptBecause(replan.plan, replan.reason)
+    if (change === 'helpless') return this.#shedForCap()
+    return change && this.#adoptBecause(change.plan, change.reason)
   }
 
   #watchLatency(window: WindowObservation): Action | undefined {
@@ -270,7 +261,7 @@ export class PctodlPolicy implements PowerCapPolicy {
       return this.#adoptBecause({ tenants: shorter, memClockMhz }, `${times}: smaller ones, which need no restart`)
     }
     this.#decide('latency-missed', `${times}: a plan for shorter ones`, { worst })
-    this.#replanning.latencyMissed(window.endMs)
+    this.#tenantPlan.objectiveMissed()
     return undefined
   }
 

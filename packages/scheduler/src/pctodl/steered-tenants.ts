@@ -1,8 +1,8 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { smClocksAt, type Tenant } from '@pctodl/platform'
 import { type ClockAction, ClockController, type ClockMechanism, MemoryClockControl } from '@pctodl/thermo-dvfs'
+import type { Candidate } from '../neighbourhood.js'
 import type { Action, SampleObservation } from '../policy.js'
-import type { Candidate } from '../shadow/candidates.js'
 import { clockObservation } from './clock-observation.js'
 
 /**

@@ -1,7 +1,8 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import type { Configuration, Tenant } from '@pctodl/platform'
+import type { ClockAction } from '@pctodl/thermo-dvfs'
 import { describe, expect, it } from 'vitest'
-import { type ReplanContext, Replanning } from '../src/pctodl/replanning.js'
+import { type PlanContext, TenantPlan } from '../src/pctodl/tenant-plan.js'
 
 const predictor = loadPerfModel('3080Ti')
 const tenantsOf = (shares: readonly number[], batchSize: number): Tenant[] =>
@@ -12,12 +13,11 @@ const alike: Configuration = { tenants: tenantsOf([40, 60], 4), memClockMhz: 950
 const quicker: Configuration = { tenants: tenantsOf([25, 25, 25, 25], 32), memClockMhz: 9501, smClockMhz: 750 }
 const restarting: Configuration = { tenants: tenantsOf([25, 25, 25, 25], 32), memClockMhz: 9501, smClockMhz: 900 }
 
-function replanning(plan: Configuration | undefined) {
+function planning(plan: Configuration | undefined, payBackS = 60) {
   const asked: number[] = []
-  const made = new Replanning({
+  const made = new TenantPlan({
     predictor,
-    payBackS: 60,
-    sharesAfterS: 35,
+    payBackS,
     plan: (modelledCapW) => {
       asked.push(modelledCapW)
       return plan
@@ -26,7 +26,7 @@ function replanning(plan: Configuration | undefined) {
   return { made, asked }
 }
 
-const context = (timeMs: number, more: Partial<ReplanContext> = {}): ReplanContext => ({
+const context = (timeMs: number, more: Partial<PlanContext> = {}): PlanContext => ({
   timeMs,
   present,
   powerCapW: 180,
@@ -34,13 +34,12 @@ const context = (timeMs: number, more: Partial<ReplanContext> = {}): ReplanConte
   settled: true,
   infeasible: false,
   restartS: 4,
-  expected: ({ tenants }) => (tenants === present.tenants ? 1000 : 1100),
   ...more,
 })
 
-describe('Replanning', () => {
-  it('plans by what the board draws at the clocks of the new cap, and judges a small gain later, by measurement', () => {
-    const { made, asked } = replanning(alike)
+describe('TenantPlan', () => {
+  it('plans by what the board draws at the clocks of the new cap, and changes nothing for a small gain', () => {
+    const { made, asked } = planning(alike)
     made.capChanged(100_000)
     // Where the clock was sent to is not yet where power was read.
     expect(made.step(context(100_100, { powerRatio: 0.8 }))).toBeUndefined()
@@ -48,21 +47,21 @@ describe('Replanning', () => {
     expect(asked).toEqual([])
     expect(made.step(context(102_000))).toBeUndefined()
     expect(asked).toEqual([180])
-    for (let timeMs = 102_100; timeMs < 135_000; timeMs += 100) expect(made.step(context(timeMs))).toBeUndefined()
-    expect(made.step(context(135_000))).toMatchObject({ plan: alike, forThroughput: true })
+    expect(made.step(context(102_100))).toBeUndefined()
+    expect(made.takeDecisions()).toMatchObject([{ kind: 'plan-rejected' }])
     expect(made.pending).toBe(false)
   })
 
   it('changes tenants after the clocks for a large gain where caps have lasted long enough to pay for the restarts', () => {
-    const { made } = replanning(better)
+    const { made } = planning(better)
     made.capChanged(100_000)
     expect(made.step(context(101_900, { settled: false }))).toBeUndefined()
     expect(made.step(context(102_000, { settled: false }))).toBeUndefined()
-    expect(made.step(context(102_100, { settled: false }))).toMatchObject({ plan: better, forThroughput: false })
+    expect(made.step(context(102_100, { settled: false }))).toMatchObject({ plan: better })
   })
 
   it('waits where caps have not lasted, until this one has', () => {
-    const { made } = replanning(quicker)
+    const { made } = planning(quicker)
     for (const timeMs of [50_000, 52_000, 54_000]) made.capChanged(timeMs)
     let timeMs = 54_100
     while (made.pending && timeMs < 80_000) {
@@ -75,25 +74,17 @@ describe('Replanning', () => {
     expect(made.pending).toBe(false)
   })
 
-  it('waits for the clock to rest', () => {
-    const { made } = replanning(alike)
-    made.capChanged(0)
-    made.step(context(2000))
-    expect(made.step(context(60_000, { settled: false }))).toBeUndefined()
-    expect(made.step(context(60_100))).toBeDefined()
-  })
-
   it('changes at once where the present tenants do not keep the cap at any clock', () => {
-    const { made } = replanning(better)
+    const { made } = planning(better)
     made.capChanged(0)
     made.step(context(100, { powerCapW: 50, infeasible: true }))
     const replan = made.step(context(200, { powerCapW: 50, settled: false, infeasible: true }))
-    expect(replan).toMatchObject({ plan: better, forThroughput: false })
+    expect(replan).toMatchObject({ plan: better })
   })
 
   it('weighs what keeps the cap after all, also where the lowest clock does not just now, and what has no clock by the model alone', () => {
     for (const more of [{ infeasible: true }, { powerCapW: 50, infeasible: false }]) {
-      const { made } = replanning(alike)
+      const { made } = planning(alike)
       made.capChanged(0)
       made.step(context(2000, { ...more, settled: false }))
       // Adopted at once where both say that no clock keeps it; here nothing was measured, and little is promised.
@@ -104,41 +95,23 @@ describe('Replanning', () => {
   })
 
   it('refuses what does not regain its restarts in time, and says so', () => {
-    const { made } = replanning(restarting)
-    const step = (gain: number) => {
+    // 4390 samples are lost for 766 more each second: 5.7 s.
+    for (const payBackS of [5, 6]) {
+      const { made } = planning(restarting, payBackS)
       made.capChanged(0)
       made.step(context(2000))
-      return made.step(
-        context(60_000, { expected: ({ tenants }) => (tenants === present.tenants ? 1000 : 1000 + gain) }),
-      )
+      const found = made.step(context(60_000))
+      if (payBackS === 6) expect(found).toMatchObject({ plan: restarting })
+      else {
+        expect(found).toBeUndefined()
+        expect(made.takeDecisions()).toMatchObject([{ kind: 'plan-rejected', restarted: 4 }])
+      }
+      expect(made.pending).toBe(false)
     }
-    // Four processes of four for 4 s at 1000 samples/s are 4000 samples: 60 s at 67 more.
-    expect(step(60)).toBeUndefined()
-    expect(made.takeDecisions()).toMatchObject([{ kind: 'plan-rejected', lost: 4000, restarted: 4 }])
-    expect(step(70)).toMatchObject({ plan: restarting })
-  })
-
-  it('waits with what would pay, until the cap has lasted as long as that takes', () => {
-    const { made } = replanning(restarting)
-    made.capChanged(0)
-    made.step(context(2000))
-    const expected = ({ tenants }: { tenants: readonly Tenant[] }) => (tenants === present.tenants ? 1000 : 1080)
-    let timeMs = 35_000
-    while (timeMs < 120_000 && made.step(context(timeMs, { expected })) === undefined) timeMs += 100
-    expect(timeMs).toBeGreaterThanOrEqual(50_000)
-    expect(timeMs).toBeLessThan(56_000)
-    expect(made.takeDecisions()).toEqual([])
-  })
-
-  it('asks the predictor where nothing was measured', () => {
-    const { made } = replanning(better)
-    made.capChanged(0)
-    made.step(context(2000))
-    expect(made.step(context(35_000, { expected: () => undefined }))).toMatchObject({ plan: better })
   })
 
   it('is over where there is no plan', () => {
-    const { made } = replanning(undefined)
+    const { made } = planning(undefined)
     made.capChanged(0)
     made.step(context(2000))
     expect(made.pending).toBe(false)
@@ -148,7 +121,7 @@ describe('Replanning', () => {
     [0.8, 225],
     [1.2, 150],
   ])('reviews the first plan once where the board draws %d times the prediction', (powerRatio, modelledCapW) => {
-    const { made, asked } = replanning(better)
+    const { made, asked } = planning(better)
     made.step(context(34_900, { powerRatio }))
     expect(made.pending).toBe(false)
     made.step(context(35_000, { powerRatio }))
@@ -161,7 +134,7 @@ describe('Replanning', () => {
   })
 
   it('leaves the first plan alone where the predictor is right', () => {
-    const { made } = replanning(better)
+    const { made } = planning(better)
     made.step(context(35_000, { powerRatio: 1.04 }))
     made.step(context(60_000, { powerRatio: 1.2 }))
     expect(made.pending).toBe(false)
@@ -170,8 +143,8 @@ describe('Replanning', () => {
   it('knows no help where the cap is not kept and the best plan is what runs, or there is none', () => {
     const same: Configuration = { ...present, smClockMhz: 900 }
     for (const plan of [same, undefined]) {
-      const { made } = replanning(plan)
-      made.capNotKept(10_000)
+      const { made } = planning(plan)
+      made.capMissed()
       let answer = made.step(context(10_100))
       if (plan) {
         expect(answer).toBeUndefined()
@@ -184,22 +157,20 @@ describe('Replanning', () => {
   })
 
   it('takes what it finds where the cap is not kept, however long that takes to pay', () => {
-    const { made, asked } = replanning(restarting)
-    made.capNotKept(10_000)
+    const { made, asked } = planning(restarting)
+    made.capMissed()
     made.step(context(10_100, { settled: false, powerRatio: 1.2 }))
     expect(asked).toEqual([0.97 * 150])
-    const expected = () => 1000
-    expect(made.step(context(10_200, { settled: false, expected }))).toMatchObject({
+    expect(made.step(context(10_200, { settled: false }))).toMatchObject({
       plan: restarting,
-      forThroughput: false,
     })
     expect(made.pending).toBe(false)
   })
 
   it('leaves more free each time that what it found does not keep the cap either, until the cap is another one', () => {
-    const { made, asked } = replanning(restarting)
+    const { made, asked } = planning(restarting)
     const mend = (timeMs: number) => {
-      made.capNotKept(timeMs)
+      made.capMissed()
       made.step(context(timeMs + 100))
       made.step(context(timeMs + 200))
     }
@@ -213,10 +184,9 @@ describe('Replanning', () => {
   it('leaves nothing free where no plan does, and never more than is sensible, however long the cap is not kept', () => {
     const asked: number[] = []
     const lowestW = 178
-    const made = new Replanning({
+    const made = new TenantPlan({
       predictor,
       payBackS: 60,
-      sharesAfterS: 35,
       plan: (modelledCapW, optional) => {
         asked.push(modelledCapW)
         expect(optional).toBe(modelledCapW < 180)
@@ -224,7 +194,7 @@ describe('Replanning', () => {
       },
     })
     for (let timeMs = 10_000; timeMs < 800_000; timeMs += 10_000) {
-      made.capNotKept(timeMs)
+      made.capMissed()
       expect(made.step(context(timeMs + 100))).toBeUndefined()
       expect(made.step(context(timeMs + 200))).toMatchObject({ plan: restarting })
     }
@@ -232,40 +202,109 @@ describe('Replanning', () => {
   })
 
   it('takes a plan for shorter batches at once, and stops nobody where it is what runs', () => {
-    const { made } = replanning(better)
-    made.latencyMissed(10_000)
+    const { made } = planning(better)
+    made.objectiveMissed()
     expect(made.step(context(10_100, { settled: false }))).toBeUndefined()
-    expect(made.step(context(10_200, { settled: false }))).toMatchObject({ plan: better, forThroughput: false })
+    expect(made.step(context(10_200, { settled: false }))).toMatchObject({ plan: better })
     for (const plan of [{ ...present, smClockMhz: 900 }, undefined]) {
-      const { made: nothing } = replanning(plan)
-      nothing.latencyMissed(10_000)
+      const { made: nothing } = planning(plan)
+      nothing.objectiveMissed()
       expect(nothing.step(context(10_100))).toBeUndefined()
       expect(nothing.step(context(10_200))).toBeUndefined()
       expect(nothing.pending).toBe(false)
     }
   })
 
-  it('weighs its plan again where firmware holds the board down: once for each cap, and not while it plans already', () => {
-    const { made } = replanning(better)
-    made.throttled(50_000)
-    expect(made.pending).toBe(true)
-    made.step(context(50_100))
-    expect(made.step(context(50_200))).toMatchObject({ plan: better, forThroughput: true })
-    made.throttled(60_000)
-    expect(made.pending).toBe(false)
-    made.capChanged(70_000)
-    made.throttled(70_100)
-    // The plan for the new cap waits for the clocks all the same.
-    expect(made.step(context(70_200))).toBeUndefined()
-    expect(made.step(context(71_900))).toBeUndefined()
+  it('forgets how urgent it was with the next cap', () => {
+    const { made, asked } = planning(alike)
+    made.capMissed()
+    made.capChanged(20_000)
+    made.step(context(20_100))
+    expect(asked).toEqual([])
+  })
+})
+
+const settled: ClockAction = {
+  smClockMhz: 1005,
+  status: 'settled',
+  biasW: 0,
+  estimatedPowerW: 140,
+  targetPowerW: 148,
+  clockMismatch: false,
+  seen: { load: 'full', clock: 'asked', sensor: 'good', latenessMs: 0, correction: 1, excess: false },
+}
+const infeasible: ClockAction = { ...settled, status: 'infeasible' }
+const readAbove: ClockAction = { ...infeasible, seen: { ...settled.seen, excess: true } }
+const throttled: ClockAction = { ...settled, seen: { ...settled.seen, clock: 'throttled' } }
+
+interface Told {
+  readonly reconfiguringAt?: (timeMs: number) => boolean
+  readonly memoryIsLowestAt?: (timeMs: number) => boolean
+}
+
+/** The times, ms, at which trouble was told in a step each tenth of a second. */
+function toldAt(seconds: number, actionAt: (timeMs: number) => ClockAction, more: Told = {}) {
+  const { reconfiguringAt = () => false, memoryIsLowestAt = () => true } = more
+  const { made } = planning(better)
+  const told: [number, string][] = []
+  for (let timeMs = 0; timeMs <= 1000 * seconds; timeMs += 100) {
+    const trouble = made.watch(timeMs, actionAt(timeMs), reconfiguringAt(timeMs), memoryIsLowestAt(timeMs))
+    if (trouble !== undefined) told.push([timeMs, trouble])
+  }
+  return told
+}
+
+describe('what the clock cannot mend', () => {
+  it('is told when it has lasted, each kind as long as it takes, and sooner where readings say it than where an estimate does', () => {
+    expect(toldAt(5, () => readAbove)).toEqual([[300, 'infeasible']])
+    expect(toldAt(5, () => infeasible)).toEqual([[3000, 'infeasible']])
+    expect(toldAt(9, () => throttled)).toEqual([[5000, 'throttled']])
+    expect(toldAt(30, () => settled)).toEqual([])
   })
 
-  it('forgets how urgent it was with the next cap', () => {
-    const { made } = replanning(alike)
-    made.capNotKept(10_000)
-    made.capChanged(20_000)
-    made.step(context(22_000))
-    expect(made.step(context(22_100))).toBeUndefined()
-    expect(made.pending).toBe(true)
+  it('is told at once where readings come to say what was estimated for a while', () => {
+    expect(toldAt(5, (timeMs) => (timeMs < 2000 ? infeasible : readAbove))).toEqual([[2000, 'infeasible']])
+  })
+
+  it('is none of the tenants while the memory clock can go down, but for firmware that throttles', () => {
+    expect(toldAt(9, () => readAbove, { memoryIsLowestAt: () => false })).toEqual([])
+    expect(toldAt(9, () => readAbove, { memoryIsLowestAt: (timeMs) => timeMs >= 2000 })).toEqual([[2300, 'infeasible']])
+    expect(toldAt(9, () => throttled, { memoryIsLowestAt: () => false })).toEqual([[5000, 'throttled']])
+  })
+
+  it('is told again where what was done about it has had its time to show', () => {
+    expect(toldAt(24, () => infeasible)).toEqual([
+      [3000, 'infeasible'],
+      [13_000, 'infeasible'],
+      [23_000, 'infeasible'],
+    ])
+  })
+
+  it('is told again as soon as it has lasted with other tenants', () => {
+    const reconfiguringAt = (timeMs: number) => timeMs > 3000 && timeMs <= 6000
+    expect(toldAt(9.5, () => infeasible, { reconfiguringAt })).toEqual([
+      [3000, 'infeasible'],
+      [9000, 'infeasible'],
+    ])
+  })
+
+  it('has to last without a break, of one kind, and with the same tenants', () => {
+    expect(toldAt(9, (timeMs) => (timeMs % 2000 === 1500 ? settled : infeasible))).toEqual([])
+    expect(toldAt(8, (timeMs) => (timeMs < 1500 ? infeasible : throttled))).toEqual([[6500, 'throttled']])
+    expect(toldAt(9, () => infeasible, { reconfiguringAt: (timeMs) => timeMs <= 5000 })).toEqual([[8000, 'infeasible']])
+  })
+
+  it('makes a plan weigh again where firmware throttles: once for each cap, and not while one is weighed already', () => {
+    const { made, asked } = planning(better)
+    for (let timeMs = 0; timeMs <= 30_000; timeMs += 100) {
+      made.watch(timeMs, throttled, false, true)
+      made.step(context(timeMs))
+    }
+    expect(asked).toEqual([180])
+    expect(made.pending).toBe(false)
+    made.capChanged(40_000)
+    for (let timeMs = 40_000; timeMs < 42_000; timeMs += 100) made.watch(timeMs, throttled, false, true)
+    expect(made.step(context(41_000))).toBeUndefined()
+    expect(asked).toEqual([180])
   })
 })

@@ -1,5 +1,6 @@
-import { factorise, mean, solveFactorised, solveLower } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
+import { factorise, solveFactorised, solveLower } from './cholesky.js'
+import { mean } from './mean.js'
 
 /** Two equal points without noise leave nothing of the second pivot. */
 const LEAST_PIVOT = 1e-18

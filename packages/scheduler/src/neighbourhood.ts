@@ -1,0 +1,116 @@
+import { MAX_MPS_CLIENTS, sameProcess, type Tenant } from '@pctodl/platform'
+
+/** Tenants and the memory clock that they run at. */
+export interface Candidate {
+  readonly tenants: readonly Tenant[]
+  readonly memClockMhz: number
+}
+
+/** Identifies a set of tenants at a memory clock, whatever their order. */
+export function keyOf({ tenants, memClockMhz }: Candidate): string {
+  const kinds = tenants.map(({ model, mpsPercent, batchSize }) => `${model} ${mpsPercent} ${batchSize}`)
+  return `${memClockMhz}: ${kinds.sort().join(', ')}`
+}
+
+/** How many of `next` need a process that `present` does not have. */
+export function restartedCount(present: readonly Tenant[], next: readonly Tenant[]): number {
+  const left = [...present]
+  let restarted = 0
+  for (const tenant of next) {
+    const index = left.findIndex((other) => sameProcess(other, tenant))
+    if (index < 0) restarted++
+    else left.splice(index, 1)
+  }
+  return restarted
+}
+
+/** Samples that a change costs: what its restarted tenants would have completed while they load. */
+export function restartCostSamples(
+  present: readonly Tenant[],
+  next: readonly Tenant[],
+  throughput: number,
+  restartS: number,
+): number {
+  return (restartS * throughput * restartedCount(present, next)) / next.length
+}
+
+/**
+ * Configurations near the present one: other memory clocks, other batch sizes (of one kind of tenant, or of all alike), a share
+ * moved by one step, the two smallest tenants merged, the largest split. Each set of tenants once, never the present one.
+ */
+export function neighboursOf(present: Candidate, memClocksMhz: readonly number[], shareStep: number): Candidate[] {
+  const { tenants, memClockMhz } = present
+  const found = new Map<string, Candidate>()
+  const add = (changed: readonly Tenant[] | undefined, clockMhz = memClockMhz) => {
+    if (!changed || changed.length > MAX_MPS_CLIENTS) return
+    const candidate = { tenants: changed, memClockMhz: clockMhz }
+    found.set(keyOf(candidate), candidate)
+  }
+  for (const clockMhz of memClocksMhz) add(tenants, clockMhz)
+  for (const changed of otherBatches(tenants)) add(changed)
+  for (const shares of shareMoves(
+    tenants.map(({ mpsPercent }) => mpsPercent),
+    shareStep,
+  )) {
+    add(tenants.map((tenant, i) => ({ ...tenant, mpsPercent: shares[i]! })))
+  }
+  for (const changed of [mergeSmallest(tenants), splitLargest(tenants, shareStep)]) {
+    add(changed)
+    for (const rebatched of changed ? otherBatches(changed) : []) add(rebatched)
+  }
+  found.delete(keyOf(present))
+  return [...found.values()]
+}
+
+const batchFactors = [0.5, 0.75, 0.9, 1.1, 1.25, 1.5, 2]
+const MAX_BATCH = 256
+
+function otherBatches(tenants: readonly Tenant[]): Tenant[][] {
+  const kinds = new Set(tenants.map(({ mpsPercent, batchSize }) => `${mpsPercent} ${batchSize}`))
+  return [undefined, ...kinds].flatMap((kind) =>
+    batchFactors.map((factor) =>
+      tenants.map((tenant) => {
+        if (kind !== undefined && `${tenant.mpsPercent} ${tenant.batchSize}` !== kind) return tenant
+        return { ...tenant, batchSize: Math.min(MAX_BATCH, Math.max(1, Math.round(factor * tenant.batchSize))) }
+      }),
+    ),
+  )
+}
+
+/** For each share one step up and one down; what is then missing from 100 % (or too much) is the largest share's. */
+export function shareMoves(shares: readonly number[], step: number): number[][] {
+  const moves: number[][] = []
+  for (let i = 0; i < shares.length; i++) {
+    for (const change of [step, -step]) {
+      const changed = shares.slice()
+      changed[i]! += change
+      const excess = changed.reduce((sum, share) => sum + share, 0) - 100
+      const largest = changed.indexOf(Math.max(...changed))
+      if (excess !== 0 && largest === i) continue
+      changed[largest]! -= excess
+      if (Math.min(...changed) >= step) moves.push(changed)
+    }
+  }
+  return moves
+}
+
+/** The two smallest tenants as one, at the place of the smallest; undefined for a single tenant. */
+export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined {
+  if (tenants.length < 2) return undefined
+  const [first, second] = tenants
+    .map((_, i) => i)
+    .sort((a, b) => tenants[a]!.mpsPercent - tenants[b]!.mpsPercent || a - b)
+  const [one, other] = [tenants[first!]!, tenants[second!]!]
+  const mpsPercent = one.mpsPercent + other.mpsPercent
+  const merged = { model: one.model, mpsPercent, batchSize: Math.max(one.batchSize, other.batchSize) }
+  return tenants.map((tenant, i) => (i === first ? merged : tenant)).filter((_, i) => i !== second)
+}
+
+/** The largest tenant as two, the first half in place and the rest at the end; undefined where it is below two steps. */
+export function splitLargest(tenants: readonly Tenant[], step: number): Tenant[] | undefined {
+  const largest = tenants.reduce((a, b) => (b.mpsPercent > a.mpsPercent ? b : a))
+  if (largest.mpsPercent < 2 * step) return undefined
+  const first = Math.floor(Math.floor(largest.mpsPercent / 2) / step) * step
+  const parts = tenants.map((tenant) => (tenant === largest ? { ...tenant, mpsPercent: first } : tenant))
+  return [...parts, { ...largest, mpsPercent: largest.mpsPercent - first }]
+}

@@ -1,0 +1,283 @@
+import { GaussianProcess, mean, normalCdf, normalDensity, populationDeviation } from '@pctodl/numerics'
+import type { Predictor } from '@pctodl/perf-model'
+import { type Configuration, InvalidInputError, smClocksAt } from '@pctodl/platform'
+import { type Candidate, keyOf, neighboursOf, restartCostSamples } from './neighbourhood.js'
+import type { Decision, WindowObservation } from './policy.js'
+
+export interface ShadowOptions {
+  /** Undisturbed windows between two trials. Default 3; doubles with each search or trial that fails, up to 16 times that. */
+  readonly interval?: number
+  /** Least predicted relative gain worth a trial. Default 0.003. */
+  readonly threshold?: number
+  /** Samples lost in restarts must be regained within this time, s. Default 60. */
+  readonly payBackS?: number
+  /** Step of shares, percent. Default 5. */
+  readonly sharePercentStep?: number
+  /** Memory clocks to try, MHz. Default: all that the predictor knows. */
+  readonly memClocksMhz?: readonly number[]
+}
+
+/** What the optimizer must know of the moment to begin a search. */
+export interface ShadowContext {
+  readonly present: Candidate
+  /** Power that the clock controller may go up to, W. */
+  readonly targetW: number
+  readonly memoryBytes: number
+  /** Time in which a restarted tenant completes nothing, s. */
+  readonly restartS: number
+}
+
+/** Standard deviations of the predictor's relative error and of one window's measurement. */
+const errorSd = { throughput: 0.03, power: 0.025, noise: 0.004 }
+const MAX_MEASUREMENTS = 100
+/** Probability of keeping the cap at the lowest clock, and of a gain without and with restarts, that a trial needs. */
+const MIN_FEASIBLE = 0.95
+const MIN_BETTER = { free: 0.6, restarting: 0.9 }
+/** Windows of a trial: the first still holds some of the configuration before, one settles, two are judged. */
+const SKIPPED_WINDOWS = 2
+const JUDGED_WINDOWS = 2
+const MAX_BACKOFF = 16
+/** A trial below this much of what was measured before it is taken back. */
+const HURT = 0.999
+
+interface Measurement {
+  readonly configuration: Configuration
+  /** ln(measured / predicted). */
+  readonly throughput: number
+  readonly power: number
+}
+
+/**
+ * Looks beside the running configuration for a better one: the predictor, corrected by a Gaussian process of its measured errors,
+ * says which neighbour has the highest expected improvement; a trial of a few windows says whether it is one. A trial that hurts
+ * is taken back. It asks; the policy carries out.
+ */
+export class ShadowOptimizer {
+  readonly #predictor: Predictor
+  readonly #options: Required<ShadowOptions>
+  readonly #measurements: Measurement[] = []
+  readonly #failed = new Set<string>()
+  readonly #decisions: Decision[] = []
+  #trial: { readonly before: Candidate; readonly throughput: number; readonly key: string } | undefined
+  /** Throughput at the target power of the windows of one configuration, without its first. */
+  #recent: number[] = []
+  #key = ''
+  #backoff = 1
+  #waited = 0
+
+  /** @throws InvalidInputError naming the option */
+  constructor(predictor: Predictor, options: ShadowOptions = {}) {
+    const {
+      interval = 3,
+      threshold = 0.003,
+      payBackS = 60,
+      sharePercentStep = 5,
+      memClocksMhz = predictor.memClocksMhz,
+    } = options
+    const limits = {
+      interval: [interval, 1],
+      threshold: [threshold, 0],
+      payBackS: [payBackS, 0],
+      sharePercentStep: [sharePercentStep, 1],
+    }
+    for (const [name, [value, least]] of Object.entries(limits)) {
+      if (!(value! >= least!)) throw new InvalidInputError(`shadow.${name}`, value, `a number of at least ${least}`)
+    }
+    this.#predictor = predictor
+    this.#options = { interval, threshold, payBackS, sharePercentStep, memClocksMhz }
+  }
+
+  get inTrial(): boolean {
+    return this.#trial !== undefined
+  }
+
+  /** A new cap: measured throughput no longer compares; the predictor's errors do. */
+  capChanged(): void {
+    this.#trial = undefined
+    this.#recent = []
+    this.#failed.clear()
+    this.#backoff = 1
+    this.#waited = 0
+  }
+
+  /**
+   * Learn from a window; within a trial, judge it.
+   *
+   * @param targetW power that the clock controller may go up to
+   * @returns the configuration to go back to, where a trial hurt
+   */
+  observe(window: WindowObservation, targetW: number): Candidate | undefined {
+    const { memClockMhz, smClockMhz, powerAverageW, throughput, validity = 'ok', tenants } = window
+    if (tenants.some(({ failure }) => failure !== null)) return this.tenantFailed()
+    if (window.reconfigured || validity !== 'ok' || !(throughput > 0) || tenants.length === 0) return undefined
+    if (memClockMhz === null || smClockMhz === null || powerAverageW === null) return undefined
+    // What ran, not what was asked for next.
+    const present = {
+      tenants: tenants.map(({ tenant }) => tenant),
+      memClockMhz: window.applied.memClockMhz ?? memClockMhz,
+    }
+    const key = keyOf(present)
+    if (key !== this.#key) {
+      this.#key = key
+      this.#recent = []
+      return undefined
+    }
+    const configuration = { ...present, smClockMhz }
+    this.#recent.push(throughput * (targetW / powerAverageW) ** this.#elasticity(configuration))
+    this.#waited++
+    if (this.#predictor.memClocksMhz.includes(present.memClockMhz)) {
+      const predicted = this.#predictor.predict(configuration)
+      const errors = {
+        throughput: Math.log(throughput / predicted.throughput),
+        power: Math.log(powerAverageW / predicted.powerW),
+      }
+      this.#measurements.push({ configuration, ...errors })
+      if (this.#measurements.length > MAX_MEASUREMENTS) this.#measurements.shift()
+    }
+    return this.#judgeTrial()
+  }
+
+  /** @returns the configuration to go back to, where the failure fell into a trial */
+  tenantFailed(): Candidate | undefined {
+    return this.#rollBack('a tenant failed', {})
+  }
+
+  /** @returns the configuration to try, where a search is due and finds one */
+  idle(contextNow: () => ShadowContext | undefined): Candidate | undefined {
+    if (this.#trial || this.#recent.length < 2 || this.#waited < this.#options.interval * this.#backoff)
+      return undefined
+    const context = contextNow()
+    if (!context || keyOf(context.present) !== this.#key) return undefined
+    this.#waited = 0
+    const now = mean(this.#recent.slice(-3))
+    const { memClocksMhz, sharePercentStep } = this.#options
+    const neighbours = neighboursOf(context.present, memClocksMhz, sharePercentStep)
+    const best = this.#best(
+      neighbours.filter((candidate) => !this.#failed.has(keyOf(candidate))),
+      context,
+      now,
+    )
+    if (!best) {
+      this.#backoff = Math.min(MAX_BACKOFF, 2 * this.#backoff)
+      this.#decide('shadow-none', `none of ${neighbours.length} neighbours promises a gain`, { throughput: now })
+      return undefined
+    }
+    this.#trial = { before: context.present, throughput: now, key: keyOf(best.candidate) }
+    const promise = `the best of ${neighbours.length} neighbours promises ${percent(best.throughput / now)} at the same power`
+    this.#decide('shadow-try', promise, { ...best.candidate, throughputBefore: now, throughput: best.throughput })
+    return best.candidate
+  }
+
+  takeDecisions(): Decision[] {
+    return this.#decisions.splice(0)
+  }
+
+  /** The candidate with the highest expected improvement (Jones, Schonlau and Welch 1998) among those worth a trial. */
+  #best(
+    candidates: readonly Candidate[],
+    context: ShadowContext,
+    now: number,
+  ): { candidate: Candidate; throughput: number } | undefined {
+    const { present, targetW, memoryBytes, restartS } = context
+    const { threshold, payBackS } = this.#options
+    const features = this.#measurements.map(({ configuration }) => featuresOf(configuration))
+    const processOf = (quantity: 'throughput' | 'power') => {
+      const process = new GaussianProcess({ amplitude: errorSd[quantity], noise: errorSd.noise })
+      process.fit(
+        features,
+        this.#measurements.map((measurement) => measurement[quantity]),
+      )
+      return process
+    }
+    const [throughputErrors, powerErrors] = [processOf('throughput'), processOf('power')]
+    const bytesOf = ({ tenants }: Candidate) =>
+      tenants.reduce((sum, tenant) => sum + this.#predictor.memoryBytes(tenant), 0)
+    const roomBytes = Math.max(0.95 * memoryBytes, bytesOf(present))
+    let best: { candidate: Candidate; throughput: number; score: number } | undefined
+    for (const candidate of candidates) {
+      const { tenants, memClockMhz } = candidate
+      if (bytesOf(candidate) > roomBytes) continue
+      const clockAt = (watts: number) => this.#predictor.solveSmClock(tenants, memClockMhz, watts)
+      const guessMhz = clockAt(targetW)
+      if (guessMhz === undefined) continue
+      const at = featuresOf({ ...candidate, smClockMhz: guessMhz })
+      const [error, powerError] = [throughputErrors.predict(at), powerErrors.predict(at)]
+      const ratio = Math.exp(powerError.mean)
+      const smClockMhz = clockAt(targetW / ratio)
+      if (smClockMhz === undefined) continue
+      const lowestMhz = smClocksAt(this.#predictor.spec, memClockMhz)![0]!
+      const lowestW = ratio * this.#predictor.predict({ ...candidate, smClockMhz: lowestMhz }).powerW
+      if (normalCdf((targetW / lowestW - 1) / powerError.sd) < MIN_FEASIBLE) continue
+      const configuration = { ...candidate, smClockMhz }
+      const predicted = this.#predictor.predict(configuration)
+      const toTarget = (targetW / (ratio * predicted.powerW)) ** this.#elasticity(configuration)
+      const throughput = predicted.throughput * Math.exp(error.mean) * toTarget
+      // An error of power moves the clock, and throughput about as much.
+      const sd = throughput * Math.hypot(error.sd, powerError.sd)
+      const gain = throughput - now
+      const z = gain / sd
+      const better = normalCdf(z)
+      const lost = restartCostSamples(present.tenants, tenants, now, restartS) * (2 - better)
+      const worthATrial = better >= (lost > 0 ? MIN_BETTER.restarting : MIN_BETTER.free) && lost <= gain * payBackS
+      if (gain <= threshold * now || !worthATrial) continue
+      const score = gain * better + sd * normalDensity(z)
+      if (score > (best?.score ?? 0)) best = { candidate, throughput, score }
+    }
+    return best
+  }
+
+  #judgeTrial(): Candidate | undefined {
+    if (this.#trial?.key !== this.#key || this.#recent.length < SKIPPED_WINDOWS - 1 + JUDGED_WINDOWS) return undefined
+    const before = this.#trial.throughput
+    const after = mean(this.#recent.slice(-JUDGED_WINDOWS))
+    const reason = `it measured ${percent(after / before)}`
+    if (after < HURT * before) return this.#rollBack(reason, { after })
+    this.#trial = undefined
+    this.#waited = 0
+    this.#backoff = 1
+    this.#decide('shadow-kept', reason, { before, after })
+    return undefined
+  }
+
+  #rollBack(reason: string, details: Record<string, unknown>): Candidate | undefined {
+    if (!this.#trial) return undefined
+    const { before, throughput, key } = this.#trial
+    this.#trial = undefined
+    this.#waited = 0
+    this.#failed.add(key)
+    this.#backoff = Math.min(MAX_BACKOFF, 2 * this.#backoff)
+    this.#decide('shadow-rolled-back', reason, { before: throughput, ...details })
+    return before
+  }
+
+  /** d ln throughput / d ln power along the SM clock, over the states next to the present clock; 0..3. */
+  #elasticity({ tenants, smClockMhz, memClockMhz }: Configuration): number {
+    const clocks = smClocksAt(this.#predictor.spec, memClockMhz)!
+    const next = clocks.findIndex((clock) => clock > smClockMhz)
+    const upper = next < 0 ? clocks.length - 1 : next
+    const low = this.#predictor.predict({ tenants, memClockMhz, smClockMhz: clocks[Math.max(0, upper - 2)]! })
+    const high = this.#predictor.predict({ tenants, memClockMhz, smClockMhz: clocks[upper]! })
+    const rise = Math.log(high.powerW / low.powerW)
+    return rise > 1e-9 ? Math.min(3, Math.max(0, Math.log(high.throughput / low.throughput) / rise)) : 0
+  }
+
+  #decide(kind: string, reason: string, details: Record<string, unknown>): void {
+    this.#decisions.push({ kind, reason, ...details })
+  }
+}
+
+const percent = (ratio: number) => `${ratio < 1 ? '' : '+'}${(100 * (ratio - 1)).toFixed(1)} %`
+
+/** What the predictor's errors depend on, each divided by a distance over which they are still alike. */
+function featuresOf({ tenants, smClockMhz, memClockMhz }: Configuration): number[] {
+  const batches = tenants.map(({ batchSize }) => Math.log2(batchSize))
+  const shares = tenants.map(({ mpsPercent }) => Math.log2(mpsPercent))
+  return [
+    Math.log2(tenants.length) / 1.5,
+    mean(batches) / 1.5,
+    populationDeviation(batches),
+    populationDeviation(shares),
+    smClockMhz / 500,
+    memClockMhz / 4000,
+  ]
+}
