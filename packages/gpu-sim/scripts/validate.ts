@@ -30,8 +30,11 @@ const { values, positionals } = parseArgs({
 for (const file of values.board) addGpuSpec(parsePlatformFile(readFileSync(file, 'utf8'), file))
 const folder = positionals[0] ?? path.resolve(import.meta.dirname, '../../reference-data/files/measured')
 const proof = proofComparisons(folder)
-const { comparisons: inOrder, accounts } = proof ? { comparisons: proof, accounts: [] } : compareTables(readTables(folder))
-if (!proof && accounts.length === 0) throw new Error(`${folder} holds no table: name a folder with measured tables as CSV files`)
+const { comparisons: inOrder, accounts } = proof
+  ? { comparisons: proof, accounts: [] }
+  : compareTables(readTables(folder))
+if (!proof && accounts.length === 0)
+  throw new Error(`${folder} holds no table: name a folder with measured tables as CSV files`)
 const comparisons = [...inOrder].sort(failsFirst)
 
 const one = (value: number | null, digits = 1) => (value === null ? '' : value.toFixed(digits))
