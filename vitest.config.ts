@@ -19,7 +19,7 @@ const pure = [
   'packages/{baselines,charts,colocation,gpu-sim,greedy-partition,mig-deploy,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/command-line/test/**/!(open-to-write|own-files).test.ts',
   'packages/perf-model/test/**/*.test.ts',
-  'packages/published/test/**/!(import-upstream).test.ts',
+  'packages/published/test/**/!(import-reference).test.ts',
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
   'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page.slow,server-scenario.slow,services-under-caps.slow,settle-place,tasks,tuned-forms}.test.ts',
   'packages/govern/test/{energy,law,metrics,readme}.test.ts',

@@ -20,7 +20,7 @@ import { planProblems, randomMixes, STRUCTURES, truthOf, variantsOf } from './ev
 const SEED = 11
 const ROUNDS = 4
 const STEPS = 8
-const LEAST_VARIANCE = 1e-7
+const MIN_VARIANCE = 1e-7
 
 interface Row {
   readonly phi: Float64Array
@@ -117,7 +117,7 @@ function fitPrior(boards: readonly (readonly Row[])[]): Prior {
       // MacKay's fixed point: what each variance explains over how well it is known. Expectation and maximisation take ten times the steps.
       variance = variance.map((_, i) => {
         const term = i < MIX_TERMS ? i : MIX_TERMS + ((i - MIX_TERMS) % NETWORK_TERMS)
-        return Math.max(LEAST_VARIANCE, spread[term]! / known[term]!)
+        return Math.max(MIN_VARIANCE, spread[term]! / known[term]!)
       })
     }
     const left = boards.flatMap((own, v) => {

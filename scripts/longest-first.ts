@@ -41,7 +41,7 @@ export const longestFiles: readonly string[] = [
   'test/summary-reporter.test.ts',
   'packages/sim-host/test/nvml-library.test.ts',
   'test/versions.test.ts',
-  'packages/published/test/import-upstream.test.ts',
+  'packages/published/test/import-reference.test.ts',
   'packages/tenants/test/readme.test.ts',
   'packages/mps-control/test/commands.test.ts',
 ]

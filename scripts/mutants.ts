@@ -33,7 +33,7 @@ const otherEnd: Readonly<Record<string, string>> = { 'nvml-control': 'node-servi
 /** What a mutant may compute beyond a multiple of what its tests compute, ms. */
 const SPARE_CPU_MS = 10_000
 const SLOWER = 4
-const MOST_CPU_MS = 10 * 60_000
+const MAX_CPU_MS = 10 * 60_000
 
 const help = `Usage: pnpm mutants [options]
 
@@ -163,7 +163,7 @@ async function knownTests(host: TestHostProcess, name: string, mutants: readonly
   const tests = [...ofPackages, ...related.testsIn('.').filter((file) => file.includes('/test/contract/'))]
   for (const test of tests.filter((file) => options.test.split(',').some((part) => file.includes(part)))) {
     if (!files.some((file) => related.importersOf(path.join(root, file), [test]).length > 0)) continue
-    const answer = await host.ask({ sources, tests: [{ file: test }], limitCpuMs: MOST_CPU_MS })
+    const answer = await host.ask({ sources, tests: [{ file: test }], limitCpuMs: MAX_CPU_MS })
     if (answer === 'timeout' || !answer.passed) {
       process.stderr.write(
         `left out, for it fails without a mutant: ${test}: ${answer === 'timeout' ? answer : answer.failure}\n`,

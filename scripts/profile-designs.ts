@@ -8,7 +8,7 @@ export interface DesignPoint {
   readonly memClockMhz: number
 }
 
-const MOST_TENANTS = 20
+const MAX_TENANTS = 20
 
 /** Batch sizes that plans are made of, and the small ones that services run. */
 const batchLadder = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
@@ -53,7 +53,7 @@ function clock(random: SeededRandom, spec: GpuSpec, memClockMhz: number): number
 /** From 1 to 20, few more often than many; of like tenants a sixth is one alone. */
 function tenantCount(random: SeededRandom, least: number): number {
   if (least === 1 && random.uniform() < 1 / 6) return 1
-  return random.uniform() < 0.25 ? 9 + random.integer(MOST_TENANTS - 8) : least + random.integer(9 - least)
+  return random.uniform() < 0.25 ? 9 + random.integer(MAX_TENANTS - 8) : least + random.integer(9 - least)
 }
 
 function batch(random: SeededRandom, smallOnly: boolean, mpsPercent: number): number {

@@ -3,9 +3,9 @@ import type { Fault } from '@pctodl/gpu-sim'
 /** From the return of the clients on, so long may a controller take to come back, ms. */
 const BACK_MS = 5000
 /** Times of less than this tell little: batches complete at once. */
-const LEAST_SPAN_MS = 1000
+const MIN_SPAN_MS = 1000
 /** All of them together. */
-const LEAST_TOTAL_MS = 4000
+const MIN_TOTAL_MS = 4000
 
 export interface Span {
   readonly fromMs: number
@@ -23,7 +23,7 @@ export function spansAfterReturns(faults: readonly Fault[], endMs: number): Span
   let backMs = Number.POSITIVE_INFINITY
   for (const pause of [...pauses, { fromMs: endMs, toMs: endMs }]) {
     const span = { fromMs: backMs + BACK_MS, toMs: Math.min(pause.fromMs, endMs) }
-    if (span.toMs - span.fromMs >= LEAST_SPAN_MS) spans.push(span)
+    if (span.toMs - span.fromMs >= MIN_SPAN_MS) spans.push(span)
     backMs = backMs === Number.POSITIVE_INFINITY ? pause.toMs : Math.max(backMs, pause.toMs)
   }
   return spans
@@ -47,5 +47,5 @@ export function rateWithin(
     completed += last.completed - first.completed
     totalMs += last.timeMs - first.timeMs
   }
-  return totalMs >= LEAST_TOTAL_MS ? (1000 * completed) / totalMs : null
+  return totalMs >= MIN_TOTAL_MS ? (1000 * completed) / totalMs : null
 }

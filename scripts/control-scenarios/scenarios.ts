@@ -29,7 +29,7 @@ export interface Scenario {
   readonly stationary: boolean
 }
 
-const MOST_TENANTS = 48
+const MAX_TENANTS = 48
 const BOARDS = ['3080Ti', 'A100']
 /** Boards that are run with the parameters of another one. */
 export const FOREIGN: Readonly<Record<string, string>> = { RTX3090: '3080Ti', 'A100-80GB': 'A100' }
@@ -62,7 +62,7 @@ const burstDraw = (all: boolean): Draw => {
   return (random) => {
     const onMs = 500 * 60 ** random.uniform()
     const offMs = 500 * 60 ** random.uniform()
-    const tenants = all ? MOST_TENANTS : 1 + random.integer(3)
+    const tenants = all ? MAX_TENANTS : 1 + random.integer(3)
     const durationMs = Math.min(180_000, 30_000 + 8 * (onMs + offMs))
     return { durationMs, faults: bursts(random, onMs, offMs, tenants) }
   }

@@ -2,8 +2,8 @@ import { quantile } from '@pctodl/numerics'
 import type { ScenarioPolicy, ScenarioResult } from './run-scenario.js'
 import { isBlind, isLate } from './scenarios.js'
 
-const MOST_ABOVE_PERCENT = 1
-const MOST_ABOVE_LATE_PERCENT = 2
+const MAX_ABOVE_PERCENT = 1
+const MAX_ABOVE_LATE_PERCENT = 2
 const LONGEST_MS = 2000
 /** Points above the cap that may be more than directcap's in the same case. */
 const MORE_THAN_DIRECTCAP = 0.5
@@ -56,9 +56,9 @@ export function tableOf(results: readonly ScenarioResult[]): Verdict {
       (Math.max(0, ...ours.map((r) => r.longestMs)) / 1000).toFixed(1),
       Math.max(0, ...ours.map((r) => r.peakPercent)).toFixed(1),
       ratios.length > 0 ? `${quantile(ratios, 0.5).toFixed(3)} / ${Math.min(...ratios).toFixed(3)}` : '-',
-      medianAndLeast(oracle),
-      medianAndLeast(back),
-      medianAndLeast(backOverClock),
+      medianAndMin(oracle),
+      medianAndMin(back),
+      medianAndMin(backOverClock),
     ]
     return cells
   })
@@ -81,7 +81,7 @@ function withoutEmptyColumns([head, ...rows]: readonly (readonly string[])[]): s
 
 /** Share of the time above the cap that a run may have, percent. */
 function boundOf({ kind, disturbances = [kind] }: ScenarioResult): number {
-  return disturbances.some(isLate) ? MOST_ABOVE_LATE_PERCENT : MOST_ABOVE_PERCENT
+  return disturbances.some(isLate) ? MAX_ABOVE_LATE_PERCENT : MAX_ABOVE_PERCENT
 }
 
 function misses(result: ScenarioResult, results: readonly ScenarioResult[]): string[] {
@@ -120,7 +120,7 @@ function same(policy: ScenarioPolicy, { kind, number }: ScenarioResult, results:
 /** Throughput over another policy's, where that one held the cap. */
 function ratioTo(policy: ScenarioPolicy, result: ScenarioResult, results: readonly ScenarioResult[]): number[] {
   return same(policy, result, results)
-    .filter((r) => r.failure === null && r.avoidablePercent <= MOST_ABOVE_PERCENT && r.throughput > 0 && !r.belowLimits)
+    .filter((r) => r.failure === null && r.avoidablePercent <= MAX_ABOVE_PERCENT && r.throughput > 0 && !r.belowLimits)
     .map((r) => result.throughput / r.throughput)
 }
 
@@ -128,7 +128,7 @@ function percents(shares: readonly (number | null)[]): number[] {
   return shares.flatMap((share) => (share === null ? [] : [100 * share]))
 }
 
-function medianAndLeast(values: readonly number[]): string {
+function medianAndMin(values: readonly number[]): string {
   return values.length > 0 ? `${quantile(values, 0.5).toFixed(1)} / ${Math.min(...values).toFixed(1)}` : '-'
 }
 

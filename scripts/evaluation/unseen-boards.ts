@@ -68,7 +68,7 @@ export function planProblems(model: PerfModel, purpose: string, count = 10): Par
       models: names.map((name) => ({ model: name })),
       powerCapW: Math.round(spec.powerLimitW.default * (0.42 + 0.4 * random.uniform())),
       budgetEvaluations: 1200,
-      mostDistance: Number.POSITIVE_INFINITY,
+      maxDistance: Number.POSITIVE_INFINITY,
     }
   })
 }

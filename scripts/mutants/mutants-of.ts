@@ -144,9 +144,9 @@ function statementPart(node: ts.Node): ts.Node {
   return ts.isSourceFile(node.parent) ? node : node.parent
 }
 
-const MOST_SHOWN = 70
+const MAX_SHOWN = 70
 
 function brief(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ')
-  return line.length > MOST_SHOWN ? `${line.slice(0, MOST_SHOWN)}...` : line
+  return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}...` : line
 }

@@ -11,7 +11,7 @@ export interface PlanManner {
 }
 
 export interface HeldPlan {
-  readonly goal: 'least-power' | 'most-load'
+  readonly goal: 'min-power' | 'max-load'
   readonly attainment: number
   /** Simulated over predicted power, less 1. */
   readonly powerError: number
@@ -25,7 +25,7 @@ const PARTS = [0.3, 0.7]
 
 /** The factor on a case's rates that is possible without a margin; 0: none. */
 export function possibleFactor({ model, services, ratesPerS, powerCapW }: PlanCase): number {
-  const options: ServicePlanOptions = { ...brief, objective: 'most-load', powerCapW, rateMargin: 1, latencyMargin: 0 }
+  const options: ServicePlanOptions = { ...brief, objective: 'max-load', powerCapW, rateMargin: 1, latencyMargin: 0 }
   const plan = planServices(model, services, ratesPerS, options)
   return plan.feasible ? plan.loadFactor : 0
 }
@@ -42,7 +42,7 @@ export async function holdPlans(
   const plan = (ratesPerS: readonly number[], options: Partial<ServicePlanOptions>) =>
     planServices(model, services, ratesPerS, {
       ...brief,
-      objective: 'most-load',
+      objective: 'max-load',
       powerCapW,
       rateMargin,
       latencyMargin,
@@ -56,7 +56,7 @@ export async function holdPlans(
       goal,
       attainment,
       powerError: powerW / found.prediction.powerW - 1,
-      result: goal === 'most-load' ? found.loadFactor : found.prediction.powerW,
+      result: goal === 'max-load' ? found.loadFactor : found.prediction.powerW,
       capKept: powerW <= powerCapW,
     })
   }
@@ -65,13 +65,13 @@ export async function holdPlans(
     await hold(
       most,
       of.ratesPerS.map((rate) => most.loadFactor * rate),
-      'most-load',
+      'max-load',
     )
   }
   for (const part of PARTS) {
     const ratesPerS = of.ratesPerS.map((rate) => part * possibleFactor * rate)
-    const least = plan(ratesPerS, { objective: 'least-power' })
-    if (least.feasible) await hold(least, ratesPerS, 'least-power')
+    const least = plan(ratesPerS, { objective: 'min-power' })
+    if (least.feasible) await hold(least, ratesPerS, 'min-power')
   }
   return held
 }
@@ -119,8 +119,8 @@ export async function marginTable(cases: readonly PlanCase[], durationMs: number
       'hold, %': share(all, ({ attainment }) => attainment >= 0.99),
       'hold 98 % in time, %': share(all, ({ attainment }) => attainment >= 0.98),
       'cap kept, %': share(all, ({ capKept }) => capKept),
-      'W / without': cost('least-power'),
-      'load / without': cost('most-load'),
+      'W / without': cost('min-power'),
+      'load / without': cost('max-load'),
       'power error, median / 90 %': `${percent(quantile(errors, 0.5))} / ${percent(quantile(errors, 0.9))}`,
     })
     process.stderr.write(`${JSON.stringify(rows.at(-1))}\n`)

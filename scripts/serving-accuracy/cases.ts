@@ -77,7 +77,7 @@ export function compare(
     engine.addService({
       service,
       arrivals: poissonArrivals({ ratePerS: ratesPerS[i]! }).start(100 * seed + i),
-      mostQueued: 1e6,
+      maxQueued: 1e6,
     })
   })
   const processes = tenants.map((tenant) => ({

@@ -5,7 +5,7 @@ import { fixed, misjudging, pctodl, pctodlWith, tell } from './harness.js'
 
 const model = loadPerfModel('3080Ti')
 const wrongBy = (factor: number) => pctodlWith({ predictor: misjudging(model, factor) })
-const clockAlone = pctodlWith({ backstopPercent: null })
+const clockAlone = pctodlWith({ hardwareLimitPercent: null })
 
 const still: readonly Row[] = [
   ['of a 3080 Ti', { caps: fixed(180) }, { used: [[10, 40, 0.98]], changes: [15, 12] }],
@@ -19,13 +19,13 @@ const still: readonly Row[] = [
     'by the clock alone, power overestimated',
     {},
     { used: [[20, 40, 0.95]] },
-    pctodlWith({ predictor: misjudging(model, 1.33), backstopPercent: null }),
+    pctodlWith({ predictor: misjudging(model, 1.33), hardwareLimitPercent: null }),
   ],
   [
     'by the clock alone, power underestimated',
     {},
     { used: [[15, 40, 0.95]], above: 0.02 },
-    pctodlWith({ predictor: misjudging(model, 0.75), backstopPercent: null }),
+    pctodlWith({ predictor: misjudging(model, 0.75), hardwareLimitPercent: null }),
   ],
   ['of a board unlike the one that was profiled', { board: '3080Ti~v2' }, { used: [[15, 40, 0.96]] }],
   ['of another such board', { board: 'A100~v5', caps: fixed(170) }, { used: [[15, 40, 0.96]] }],

@@ -4,7 +4,7 @@ import { pctodl, pctodlWith, steps, tell } from './harness.js'
 
 const tenants = [1, 2].map(() => ({ model: 'resnet50', mpsPercent: 50, batchSize: 32 }))
 const keepTenants = pctodlWith({ fixed: { tenants, memClockMhz: 9501 } })
-const clockAlone = pctodlWith({ backstopPercent: null })
+const clockAlone = pctodlWith({ hardwareLimitPercent: null })
 
 const stepping: readonly Row[] = [
   [

@@ -91,7 +91,7 @@ describe('pctodl partition', () => {
       ),
     )
     const { code, stdout, stderr } = await call(
-      `--services ${services} --gpu 3080Ti --power-cap 250 --mps-step 20 --budget-evaluations 200 --objective least-power --json`,
+      `--services ${services} --gpu 3080Ti --power-cap 250 --mps-step 20 --budget-evaluations 200 --objective min-power --json`,
     )
     expect(stderr).toBe('')
     expect(code).toBe(0)
@@ -108,7 +108,7 @@ describe('pctodl partition', () => {
         { ...usual, name: 'b', model: 'vgg19', objective: { p99Ms: 200 }, weight: 3 },
       ],
       [300, 20],
-      { objective: 'least-power', powerCapW: 250, sharePercentStep: 20, budgetEvaluations: 200 },
+      { objective: 'min-power', powerCapW: 250, sharePercentStep: 20, budgetEvaluations: 200 },
     )
     if (best.feasible) expect(said.prediction.powerW / best.prediction.powerW).toBeCloseTo(1, 1)
     const text = await call(

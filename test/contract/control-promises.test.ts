@@ -44,7 +44,7 @@ describe('the throughput of a cap', () => {
 describe('a sensor that lies', () => {
   const lies = { faults: [{ kind: 'sensor-bias', atMs: 15_000, gainPercent: -10 }] } as const
   it('is found out by the energy counter', async () => {
-    for (const policy of [pctodl, pctodlWith({ backstopPercent: null })]) {
+    for (const policy of [pctodl, pctodlWith({ hardwareLimitPercent: null })]) {
       const told = await tell(storyOf('', { ...lies, seconds: 50 }), policy)
       expect(used(between(told, 35))).toBeLessThan(1.01)
       expect(used(between(told, 35))).toBeGreaterThan(0.86)

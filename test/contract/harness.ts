@@ -138,7 +138,7 @@ export async function tell(story: Story, policyOf: PolicyOf = pctodl): Promise<T
     demands &&
     new SimulatedDesk(gpu, ({ name, objective }) => ({
       arrivals: arrivalsAt(demandOf(name).ratePerS, seed + name.length),
-      mostQueued: 1000,
+      maxQueued: 1000,
       shedAfterMs: 2 * objective.p99Ms,
     }))
   const tenths: Tenth[] = []

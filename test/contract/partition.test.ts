@@ -36,7 +36,7 @@ interface Question {
 }
 
 function optionsOf({ networks, step, board: _, ...others }: Question): PartitionOptions {
-  return { ...others, models: networks, sharePercentStep: step, mostDistance: Number.POSITIVE_INFINITY }
+  return { ...others, models: networks, sharePercentStep: step, maxDistance: Number.POSITIVE_INFINITY }
 }
 
 /** A batch may have at most 6.4 samples per percent of the share; where none does, the smallest is taken. */
@@ -344,8 +344,8 @@ describe('a partition of a whole board', () => {
   })
 
   it('stays within what was measured, where asked to', () => {
-    const at = (mostDistance: number) =>
-      partition(boards['3080Ti'], { models: 'vgg19', powerCapW: 120, sharePercentStep: 10, mostDistance })
+    const at = (maxDistance: number) =>
+      partition(boards['3080Ti'], { models: 'vgg19', powerCapW: 120, sharePercentStep: 10, maxDistance })
     const near = at(1)
     if (near.feasible) expect(near.prediction.distance).toBeLessThanOrEqual(1)
     else expect(near.reason).toBe('distance')
@@ -369,7 +369,7 @@ describe('a partition of a whole board', () => {
     [{ minTenantThroughput: -1 }, /minTenantThroughput/],
     [{ memClocksMhz: [123] }, /memClocksMhz/],
     [{ memoryBytes: 1e15 }, /memoryBytes/],
-    [{ mostDistance: 0.5 }, /mostDistance/],
+    [{ maxDistance: 0.5 }, /maxDistance/],
     [{ budgetEvaluations: 0 }, /budgetEvaluations/],
     [{ timeBudgetMs: 5 }, /now/],
     [{ capExceedanceProbability: 0.6 }, /capExceedanceProbability/],

@@ -12,7 +12,7 @@ import { type Service, smClocksAt } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 
 const boards = [loadPerfModel('A100'), loadPerfModel('3080Ti')]
-const goals = ['least-power', 'most-load', 'most-value'] as const
+const goals = ['min-power', 'max-load', 'max-value'] as const
 
 /** Services with objectives that a lone tenant can keep, at rates that are a part of what it can do. */
 function cases(count: number, seed: number) {
@@ -47,7 +47,7 @@ function cases(count: number, seed: number) {
 
 const better = (goal: string, a: ServicePlan, b: ServicePlan): number => {
   if (!a.feasible || !b.feasible) return a.feasible ? 1 : b.feasible ? -1 : 0
-  return goal === 'least-power' ? b.score / a.score - 1 : a.score / b.score - 1
+  return goal === 'min-power' ? b.score / a.score - 1 : a.score / b.score - 1
 }
 
 describe.each(goals)('a plan for services, %s', (objective) => {
@@ -75,14 +75,14 @@ describe.each(goals)('a plan for services, %s', (objective) => {
       for (const manner of ['equal-shares', 'one-batch', 'shares-by-load'] as const) {
         const plain = plainPlan(model, services, ratesPerS, { ...options, bound: false }, manner)
         // The obvious ones for a value look for the value alone, and nobody for watts.
-        if (objective === 'most-value' && plan.feasible && plan.binds.what === 'nothing') continue
+        if (objective === 'max-value' && plan.feasible && plan.binds.what === 'nothing') continue
         expect(better(objective, plan, plain)).toBeGreaterThan(-1e-9)
         if (better(objective, plan, plain) > 0.01) ahead++
       }
       if (!plan.feasible) continue
       const { value, gap } = plan.bound!
       expect(gap).toBeGreaterThanOrEqual(0)
-      const by = objective === 'least-power' ? plan.score / value - 1 : value / plan.score - 1
+      const by = objective === 'min-power' ? plan.score / value - 1 : value / plan.score - 1
       expect(by).toBeGreaterThan(-0.001)
       expect(gap).toBeCloseTo(Math.max(0, by), 9)
     }
@@ -107,12 +107,12 @@ describe.each(goals)('a plan for services, %s', (objective) => {
       expect(marginW).toBeCloseTo(options.powerCapW - prediction.powerW, 0)
       // Asked on its own, the model says the same.
       const said = new ServingModel(model, configuration, services).predict(admittedPerS)
-      if (objective !== 'most-load') expect(said.powerW).toBeCloseTo(prediction.powerW, 6)
+      if (objective !== 'max-load') expect(said.powerW).toBeCloseTo(prediction.powerW, 6)
       said.services.forEach((service, i) => {
         expect(service.p99Ms).toBeLessThanOrEqual(services[i]!.objective.p99Ms)
-        if (objective !== 'most-load') expect(service.p99Ms).toBeCloseTo(prediction.services[i]!.p99Ms, 6)
+        if (objective !== 'max-load') expect(service.p99Ms).toBeCloseTo(prediction.services[i]!.p99Ms, 6)
       })
-      if (objective === 'least-power') expect(loadFactor).toBeGreaterThanOrEqual(1)
+      if (objective === 'min-power') expect(loadFactor).toBeGreaterThanOrEqual(1)
     }
   })
 
@@ -127,10 +127,10 @@ describe.each(goals)('a plan for services, %s', (objective) => {
       const admitted = admittedPerS.map((rate, i) => rate / ratesPerS[i]!)
       for (const share of admitted) expect(share).toBeLessThanOrEqual(1 + 1e-9)
       const value = services.reduce((sum, { weight }, i) => sum + weight * admittedPerS[i]!, 0)
-      if (objective === 'most-load') {
+      if (objective === 'max-load') {
         expect(score).toBe(loadFactor)
         for (const share of admitted) expect(share).toBeCloseTo(Math.min(1, loadFactor), 6)
-      } else if (objective === 'most-value') expect(score).toBeCloseTo(value, 6)
+      } else if (objective === 'max-value') expect(score).toBeCloseTo(value, 6)
       else expect(admitted.every((share) => share > 1 - 1e-9)).toBe(true)
       if (binds.what === 'objective') expect(services.map(({ name }) => name)).toContain(binds.service)
       if (binds.what === 'nothing') expect(admitted.every((share) => share > 1 - 1e-9)).toBe(true)
@@ -170,7 +170,7 @@ describe('services that cannot be planned for', () => {
   }
   const plan = (services: readonly Service[], rates: readonly number[], options: Partial<ServicePlanOptions> = {}) =>
     planServices(model, services, rates, {
-      objective: 'least-power',
+      objective: 'min-power',
       powerCapW: 250,
       budgetEvaluations: 100,
       ...options,
@@ -203,11 +203,11 @@ describe('services that cannot be planned for', () => {
   it('are refused where they cannot be at all', () => {
     expect(() => plan([service], [])).toThrow(/ratesPerS/)
     expect(() => plan([service], [-1])).toThrow(/ratesPerS\[0\]: got -1/)
-    expect(() => plan([service], [0], { objective: 'most-load' })).toThrow(/ratesPerS/)
+    expect(() => plan([service], [0], { objective: 'max-load' })).toThrow(/ratesPerS/)
     expect(() => plan([service, service], [1, 1])).toThrow(/services\[1\]\.name/)
     expect(() => plan([{ ...service, model: 'nobody' }], [1])).toThrow(/nobody/)
     const wrong: readonly (readonly [Partial<ServicePlanOptions>, RegExp])[] = [
-      [{ objective: 'best' as 'most-load' }, /objective: got 'best'/],
+      [{ objective: 'best' as 'max-load' }, /objective: got 'best'/],
       [{ powerCapW: 0 }, /powerCapW/],
       [{ powerMarginW: 250 }, /powerMarginW/],
       [{ rateMargin: 0.9 }, /rateMargin/],
@@ -236,12 +236,12 @@ describe('services that cannot be planned for', () => {
     expect([900, 1200]).toContain(only.configuration.smClockMhz)
     expect(only.configuration.memClockMhz).toBe(9501)
     const any = plan([service], [200])
-    expect(better('least-power', any, only)).toBeGreaterThan(-1e-9)
+    expect(better('min-power', any, only)).toBeGreaterThan(-1e-9)
   })
 
   it('need more room where requests come in bunches, and where more of it is kept', () => {
     const score = (options: Partial<ServicePlanOptions>) => {
-      const result = plan([service], [400], { objective: 'most-load', ...options })
+      const result = plan([service], [400], { objective: 'max-load', ...options })
       return result.feasible ? result.score : 0
     }
     expect(score({ burstiness: 20 })).toBeLessThan(score({}))

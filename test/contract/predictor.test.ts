@@ -245,7 +245,7 @@ describe('the published predictor', () => {
         platform: row['platform'] || undefined,
         memFreq: Number(row['mem_freq']),
         oversubscribe: true,
-        whenMissing: 'upstream-defaults',
+        whenMissing: 'reference-defaults',
         ensembles: mode === undefined,
         smSystemStage: mode === 'physics_smsys',
       })

@@ -237,16 +237,16 @@ describe('a run', () => {
     expect(other.samples.at(-1)).toMatchObject({ smClockRefusedMs: 0, applied: { smClockMhz: 900 } })
   })
 
-  it('goes on without a back-stop that the board does not have, and ends where a cap cannot be set', async () => {
+  it('goes on without a hardware limit that the board does not have, and ends where a cap cannot be set', async () => {
     const faults: Fault[] = [{ kind: 'setter-refused', setter: 'power-limit', atMs: 0, reason: 'not-supported' }]
     const start: Action = { tenants: two, smClockMhz: 900, powerLimitW: 180 }
-    const backStop = await play({
+    const hardwareLimit = await play({
       faults,
-      start: { ...start, powerLimitRole: 'back-stop' },
+      start: { ...start, powerLimitRole: 'hardware-limit' },
       options: { iterations: 8 },
     })
-    expect(backStop.error).toBeUndefined()
-    expect(ofType(backStop, 'refused')).toMatchObject([{ setter: 'powerLimitW', role: 'back-stop' }])
+    expect(hardwareLimit.error).toBeUndefined()
+    expect(ofType(hardwareLimit, 'refused')).toMatchObject([{ setter: 'powerLimitW', role: 'hardware-limit' }])
     const cap = await play({ faults, start, options: { iterations: 8 } })
     expect(cap.error).toMatchObject({ code: 'NOT_SUPPORTED' })
     expect(cap.samples.at(-1)!.timeMs).toBeGreaterThanOrEqual(29_000)

@@ -225,7 +225,7 @@ describe('a plan of MIG segments', () => {
     await expect(plan({ latencyMs: Number.NaN })).rejects.toThrow(/latencyMs/)
     await expect(plan({}, { maxGpus: 0 })).rejects.toThrow(/maxGpus: got 0/)
     await expect(plan({}, { latencyShare: 1.1 })).rejects.toThrow(/latencyShare/)
-    await expect(plan({}, { mostIterations: 0 })).rejects.toThrow(/mostIterations/)
+    await expect(plan({}, { maxIterations: 0 })).rejects.toThrow(/maxIterations/)
     await expect(plan({}, { powerCap: { boardW: 10, idleW: 20 } })).rejects.toThrow(/powerCap\.boardW/)
     await expect(planSegments(profiles, [...objectives, objectives[0]!])).rejects.toThrow(/objectives/)
     await expect(planSegments([...profiles, profiles[0]!], objectives)).rejects.toThrow(/profiles/)

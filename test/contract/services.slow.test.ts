@@ -137,7 +137,7 @@ describe('what services draw', () => {
   it.each([1, 3])('at %i times the load is no more than with the best single clock', async (times) => {
     const demands = both(times)
     const plan = planServices(model, [search, photos], [150 * times, 250 * times], {
-      objective: 'least-power',
+      objective: 'min-power',
       powerCapW: 220,
       budgetEvaluations: 200,
     })
@@ -180,7 +180,7 @@ describe('services that the board cannot all serve', () => {
     expect(judgeCap(told).aboveShare).toBeLessThanOrEqual(0.01)
     expect(used(between(told, 15))).toBeGreaterThan(0.85)
     const plan = planServices(model, [search, photos], [150 * times, 250 * times], {
-      objective: 'most-value',
+      objective: 'max-value',
       powerCapW: capW,
       budgetEvaluations: 60,
     })

@@ -139,9 +139,9 @@ describe.skipIf(missingCompiler)(
       // Shorter than would do for a trace.
       Object.assign(plan.measure, {
         settleWindowMs: 1000,
-        settleLeastMs: 1000,
-        windowLeastMs: 1000,
-        windowMostMs: 1000,
+        settleMinMs: 1000,
+        windowMinMs: 1000,
+        windowMaxMs: 1000,
       })
       writeFileSync(planFile, JSON.stringify(plan))
       const real = ['--backend', 'auto', '--worker', worker, '--plan', planFile, '--json']

@@ -16,10 +16,10 @@ const BAND = 0.8
 /** The ten clocks of its program on a Tesla P40, as shares of the highest, and the one that it starts at. */
 const LEVELS = [544, 632, 734, 835, 949, 1063, 1189, 1303, 1430, 1531].map((mhz) => mhz / 1531)
 const FIRST_LEVEL = 5
-const MOST_BATCH = 255
+const MAX_BATCH = 255
 
 /**
- * BatchDVFS by the rules of its authors' own program (github.com/nabavinejad/BatchDVFS), which upstream PctoDL's port departs from. One
+ * BatchDVFS by the rules of its authors' own program (github.com/nabavinejad/BatchDVFS), which PctoDL's Python code's port departs from. One
  * tenant with the whole board, at the highest memory clock. It starts with a batch of 1 at the sixth of ten clocks, and decides at
  * most every 3 s by the largest reading since the last decision: between 0.8 of the cap and the cap it holds; below it bisects the
  * batch upwards, above it downwards, and bounds that are met open again to the end of the table. Only at the largest batch is
@@ -45,7 +45,7 @@ export class BatchDvfsOriginalPolicy implements PowerCapPolicy {
 
   /** @throws InvalidInputError for an empty ladder */
   constructor(options: BatchDvfsOriginalOptions) {
-    const { spec, batchLadder = Array.from({ length: MOST_BATCH }, (_, i) => i + 1) } = options
+    const { spec, batchLadder = Array.from({ length: MAX_BATCH }, (_, i) => i + 1) } = options
     if (batchLadder.length === 0) throw new InvalidInputError('batchLadder', batchLadder, 'at least one batch size')
     this.#options = options
     this.#ladder = batchLadder

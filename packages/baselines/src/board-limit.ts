@@ -20,6 +20,6 @@ export function boardLimit(spec: GpuSpec, powerCapW: number): BoardLimit {
 }
 
 /** The cap as a limit that the board holds behind the clocks, as pctodl sets one; above the cap where the board goes no lower. */
-export function backStop(spec: GpuSpec, powerCapW: number): Action {
-  return { powerLimitW: boardLimit(spec, powerCapW).powerLimitW, powerLimitRole: 'back-stop' }
+export function hardwareLimit(spec: GpuSpec, powerCapW: number): Action {
+  return { powerLimitW: boardLimit(spec, powerCapW).powerLimitW, powerLimitRole: 'hardware-limit' }
 }

@@ -32,7 +32,7 @@ export function middleIndex(clocks: readonly number[]): number {
 }
 
 /**
- * Upstream's end of each decision of both of them: the clock stays within the table, and above the cap a clock that did not move
+ * The Python code's end of each decision of both of them: the clock stays within the table, and above the cap a clock that did not move
  * goes one state down.
  *
  * @param wantedIndex may be beyond the ends of the table

@@ -26,7 +26,7 @@ export interface DirectCapOptions {
 /**
  * A planned partition, while the board itself holds the cap: SM clock unlocked, board power limit at the cap.
  *
- * `published` keeps what upstream's code does: fractions of a watt dropped, a first limit of a schedule that comes a window
+ * `published` keeps what the Python code's code does: fractions of a watt dropped, a first limit of a schedule that comes a window
  * late, and a search over memory clocks that ignores power, for fixed caps on boards with more than one memory clock.
  */
 export class DirectCapPolicy implements PowerCapPolicy {

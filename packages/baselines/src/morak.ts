@@ -24,7 +24,7 @@ const START_BATCH = 96
 const TOLERANCE = 1.02
 
 /**
- * Morak (Liu, Ma, Zhang, Zheng, IEEE MASS 2023, DOI 10.1109/MASS58611.2023.00074) as upstream PctoDL ports it: two tenants of
+ * Morak (Liu, Ma, Zhang, Zheng, IEEE MASS 2023, DOI 10.1109/MASS58611.2023.00074) as PctoDL's Python code ports it: two tenants of
  * fixed shares and one batch size; below the cap it grows the batch, then the clock; above it lowers the clock, or the batch
  * where latency is too long.
  *

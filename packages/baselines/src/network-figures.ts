@@ -28,7 +28,7 @@ const to32 = [1, 2, 4, 8, 16, 32]
 export const standardBatchLadder: readonly number[] = [...to32, ...range(48, 256, 16)]
 const above512 = [640, 768, 892, 1024]
 
-/** Source: `morak` files of upstream PctoDL's model configurations (commit f7f9d87). */
+/** Source: `morak` files of PctoDL's Python code's model configurations (commit f7f9d87). */
 export const publishedMorakFigures: Readonly<Record<NetworkName, MorakFigures>> = {
   mnasnet1_0: morak(60, 1, 0.98, [40, 40]),
   densenet201: morak(200, 0.98, 0.98, [60, 40]),
@@ -39,7 +39,7 @@ export const publishedMorakFigures: Readonly<Record<NetworkName, MorakFigures>> 
   vgg19: morak(180, 0.95, 0.9, [40, 40]),
 }
 
-/** Source: `batchdvfs` files of upstream PctoDL's model configurations (commit f7f9d87); 892 is what they say. */
+/** Source: `batchdvfs` files of PctoDL's Python code's model configurations (commit f7f9d87); 892 is what they say. */
 export const publishedBatchDvfsFigures: Readonly<Record<NetworkName, BatchDvfsFigures>> = {
   mnasnet1_0: { alpha: 0.98, batchLadder: [...standardBatchLadder, 512] },
   densenet201: { alpha: 0.98, batchLadder: standardBatchLadder },
@@ -51,7 +51,7 @@ export const publishedBatchDvfsFigures: Readonly<Record<NetworkName, BatchDvfsFi
 }
 
 /**
- * `published` keeps what upstream's configuration files and code do. `fair` mends its slips and gives every algorithm the whole
+ * `published` keeps what the Python code's configuration files and code do. `fair` mends its slips and gives every algorithm the whole
  * GPU, at the highest memory clock. `tuned` is `fair` with every knob that pctodl has (the memory clock, the board's limit, a
  * plan to start from): the form to compare with.
  */

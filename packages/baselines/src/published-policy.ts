@@ -17,7 +17,7 @@ export interface PublishedPolicyOptions {
 
 /**
  * PctoDL as published, for comparison: the three-stage law once a window on the window's highest power, its guard, nearest
- * clocks, no back-stop, and a fresh plan after every cap change, adopted a window later whatever the restarts cost. The
+ * clocks, no hardware limit, and a fresh plan after every cap change, adopted a window later whatever the restarts cost. The
  * partitioner and the predictor are the same as `PctodlPolicy`'s, so that what differs is control.
  */
 export class PublishedPolicy implements PowerCapPolicy {

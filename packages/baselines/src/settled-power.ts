@@ -1,7 +1,7 @@
 import type { SampleObservation, WindowObservation } from '@pctodl/scheduler'
 
 /**
- * Upstream's sampler leaves out this much of every window. It must: a reading that averages over a second still holds the
+ * The Python code's sampler leaves out this much of every window. It must: a reading that averages over a second still holds the
  * clock of the window before, and a maximum over the whole window would answer every step down with another one.
  */
 const SETTLING_MS = 2000

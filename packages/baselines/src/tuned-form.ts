@@ -1,6 +1,6 @@
 import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
 import type { Action, ClockPlan } from '@pctodl/scheduler'
-import { backStop } from './board-limit.js'
+import { hardwareLimit } from './board-limit.js'
 import { indexAtMost, workingSmClocks } from './clock-table.js'
 import type { BaselineVariant } from './network-figures.js'
 
@@ -45,5 +45,5 @@ export function plannedStart(
 ): { readonly clocksMhz: readonly number[]; readonly clockIndex: number; readonly action: Action } {
   const clocksMhz = workingSmClocks(spec, memClockMhz)
   const clockIndex = indexAtMost(clocksMhz, smClockMhz)
-  return { clocksMhz, clockIndex, action: { memClockMhz, ...backStop(spec, powerCapW) } }
+  return { clocksMhz, clockIndex, action: { memClockMhz, ...hardwareLimit(spec, powerCapW) } }
 }

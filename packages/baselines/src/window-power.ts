@@ -1,9 +1,9 @@
 import type { SampleObservation, WindowObservation } from '@pctodl/scheduler'
 
-/** Upstream's sampler leaves out this much of every window. */
+/** The Python code's sampler leaves out this much of every window. */
 const IGNORED_MS = 2000
 
-/** The highest power of a window without its first two seconds, as upstream PctoDL measures it. */
+/** The highest power of a window without its first two seconds, as PctoDL's Python code measures it. */
 export class WindowPower {
   #windowStartMs = 0
   #maxW: number | null = null

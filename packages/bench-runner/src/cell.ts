@@ -32,7 +32,7 @@ export interface Cell {
   /** Services: factor on the rates. Absent for 1. */
   readonly loadFactor?: number
   /** Services: the most load is searched for. */
-  readonly mostLoad?: true
+  readonly maxLoad?: true
 }
 
 /** A board of this machine and what its tenants are. */
@@ -56,7 +56,7 @@ export interface CellRequest {
   readonly real?: RealBoard
   /** Of tasks with services, factors on the rates. Default: 1. */
   readonly loadFactor?: readonly number[]
-  readonly mostLoad?: boolean
+  readonly maxLoad?: boolean
   /** All algorithms of a task before the next task, instead of all tasks of an algorithm before the next algorithm. */
   readonly interleave?: boolean
 }
@@ -64,7 +64,7 @@ export interface CellRequest {
 /** The cells of a request, in the order in which they run. */
 export function cellsOf(request: CellRequest): Cell[] {
   const { tasks, algorithms, seeds, powerMarginW, shadow, parametersFolder, real, variants } = request
-  const { loadFactor = [1], mostLoad = false } = request
+  const { loadFactor = [1], maxLoad = false } = request
   const boards = variants === undefined ? [undefined] : Array.from({ length: variants }, (_, i) => i + 1)
   const runs = boards.flatMap((variant) => seeds.map((seed) => ({ variant, seed })))
   const pairs = request.interleave
@@ -86,7 +86,7 @@ export function cellsOf(request: CellRequest): Cell[] {
         powerMarginW,
         shadow,
         ...(parametersFolder === undefined ? {} : { parametersFolder }),
-        ...(isServed(task) && mostLoad ? { mostLoad } : {}),
+        ...(isServed(task) && maxLoad ? { maxLoad } : {}),
         ...(factor === 1 ? {} : { loadFactor: factor }),
       })),
     ),
@@ -109,18 +109,18 @@ export function cellStem(cell: Cell): string {
 }
 
 /** Of a task at the load of a cell. */
-export function loadStem({ task, loadFactor, mostLoad }: Pick<Cell, 'task' | 'loadFactor' | 'mostLoad'>): string {
-  return `${taskFileStem(task)}${loadFactor === undefined ? '' : `_x${loadFactor}`}${mostLoad ? '_most-load' : ''}`
+export function loadStem({ task, loadFactor, maxLoad }: Pick<Cell, 'task' | 'loadFactor' | 'maxLoad'>): string {
+  return `${taskFileStem(task)}${loadFactor === undefined ? '' : `_x${loadFactor}`}${maxLoad ? '_most-load' : ''}`
 }
 
 /** Set of tasks that the results of a cell belong to; undefined for the paper's. */
 export function resultSet({
   task,
   loadFactor,
-  mostLoad,
-}: Pick<Cell, 'task' | 'loadFactor' | 'mostLoad'>): string | undefined {
+  maxLoad,
+}: Pick<Cell, 'task' | 'loadFactor' | 'maxLoad'>): string | undefined {
   if (!isServed(task)) return task.set
-  return `services${loadFactor === undefined ? '' : ` x ${loadFactor}`}${mostLoad ? ', most load' : ''}`
+  return `services${loadFactor === undefined ? '' : ` x ${loadFactor}`}${maxLoad ? ', most load' : ''}`
 }
 
 /** The very board: `A100~v3`, `A100 seed 2`. */
@@ -130,10 +130,10 @@ export function instanceOf(cell: Pick<Cell, 'task' | 'variant' | 'seed' | 'real'
 }
 
 export function cellLabel(cell: Cell): string {
-  const { task, algorithm, seed, real, loadFactor, mostLoad } = cell
+  const { task, algorithm, seed, real, loadFactor, maxLoad } = cell
   const which = seed === USUAL_SEED ? '' : `, ${real ? 'run' : 'seed'} ${seed}`
   const what = isServed(task) ? task.name : `${task.model}/${task.dataset}`
-  const load = `${loadFactor === undefined ? '' : ` x ${loadFactor}`}${mostLoad ? ', most load' : ''}`
+  const load = `${loadFactor === undefined ? '' : ` x ${loadFactor}`}${maxLoad ? ', most load' : ''}`
   return `task ${task.id} ${what}${load} on ${boardName(cell)}, ${algorithm}${which}`
 }
 

@@ -26,7 +26,7 @@ import { printDetectedGpus, settlePlace } from './settle-place.js'
 import { boardName, capsWOf, contentOf } from './tasks.js'
 
 /** More tasks than this are summed up in one table. */
-const MOST_TASK_TABLES = 4
+const MAX_TASK_TABLES = 4
 
 const subcommands: Readonly<Record<string, CommandFunction>> = {
   report: reportResults,
@@ -90,7 +90,7 @@ function closingTable({ finished, failures }: MatrixOutcome, style: TableStyle):
   // One task's own table says it already, but for boards.
   const headline = tasks.size > 1 || summaries.length < runs.length ? standings(runs) : undefined
   if (headline) parts.push(formatStandings(headline, style))
-  if (tasks.size <= MOST_TASK_TABLES) {
+  if (tasks.size <= MAX_TASK_TABLES) {
     for (const key of tasks)
       parts.push(
         formatTaskTable(
@@ -112,7 +112,7 @@ function closingTable({ finished, failures }: MatrixOutcome, style: TableStyle):
 const groupOf = ({ board, requests }: RunSummary) => (requests ? `${board}, services` : board)
 
 function written({ tasks, resultDir }: BenchOptions, files: readonly string[]): string {
-  const shown = tasks.length > MOST_TASK_TABLES ? [`${files.length} files in ${resultDir}`] : files
+  const shown = tasks.length > MAX_TASK_TABLES ? [`${files.length} files in ${resultDir}`] : files
   return `Written:\n${shown.map((file) => `  ${file}`).join('\n')}`
 }
 

@@ -26,7 +26,7 @@ import type { Place } from './settle-place.js'
 import { anyTasksOf, isServed, type Task, type TaskSet, taskSets } from './tasks.js'
 
 /** Beyond this many processes the start of each costs more than it brings. */
-const MOST_JOBS = 8
+const MAX_JOBS = 8
 
 /** What the call says, before names are looked up. */
 export interface RawBenchOptions extends ExecutorOptions {
@@ -40,7 +40,7 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly taskId?: number[]
   readonly startFrom?: number
   readonly set: readonly TaskSet[]
-  readonly mostLoad?: boolean
+  readonly maxLoad?: boolean
   readonly loadFactor?: readonly number[]
   readonly variants?: number
   readonly latencyObjective?: number
@@ -109,7 +109,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
       collectSets,
       ['paper'] as const,
     )
-    .option('--most-load', 'services: the highest common load at which every service keeps its p99 and the cap holds')
+    .option('--max-load', 'services: the highest common load at which every service keeps its p99 and the cap holds')
     .option(
       '--load-factor <factors>',
       "services: times the tasks' own rates, 0.001 to 100; of a comma list each",
@@ -181,18 +181,18 @@ export function checkOptions(raw: RawBenchOptions, { boards, isReal }: Place): B
     powerMarginW: raw.powerMargin,
     shadow: raw.enableShadow ?? false,
     ...(params === undefined ? {} : { parametersFolder: path.resolve(params) }),
-    jobs: isReal ? 1 : (raw.jobs ?? Math.min(MOST_JOBS, availableParallelism())),
+    jobs: isReal ? 1 : (raw.jobs ?? Math.min(MAX_JOBS, availableParallelism())),
     ...(slurm ? { slurm } : {}),
   }))
 }
 
 /** @throws UsageError for an option that none of the tasks would heed */
 function refuseUnheeded(raw: RawBenchOptions, tasks: readonly Task[], isReal: boolean): void {
-  if (raw.mostLoad && raw.loadFactor !== undefined)
-    throw new UsageError('--most-load finds the factor; leave --load-factor out')
+  if (raw.maxLoad && raw.loadFactor !== undefined)
+    throw new UsageError('--max-load finds the factor; leave --load-factor out')
   if (isReal && tasks.some(isServed))
     throw new UsageError('--backend: requests come to simulated boards; leave services out, or say --backend sim')
-  const ofServices = [raw.mostLoad && '--most-load', raw.loadFactor !== undefined && '--load-factor']
+  const ofServices = [raw.maxLoad && '--max-load', raw.loadFactor !== undefined && '--load-factor']
   const ofTenants = [
     raw.latencyObjective !== undefined && '--latency-objective',
     raw.powerMargin > 0 && '--power-margin',

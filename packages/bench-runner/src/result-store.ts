@@ -17,7 +17,7 @@ const RECORD = '.record.json'
 const FAILURE = '.failed.json'
 
 /**
- * The results of a folder. Per cell: the CSV file in upstream's columns, the whole record of the run, and a manifest that
+ * The results of a folder. Per cell: the CSV file in the Python code's columns, the whole record of the run, and a manifest that
  * makes the two a result. Each file is whole or not there, whenever the process ends.
  */
 export class ResultStore {

@@ -5,7 +5,7 @@ import type { BoardIdentity } from './manifest.js'
 import { boardSeed, openBoard } from './open-board.js'
 import { predictorOf } from './predictors.js'
 import { runTaskOn } from './run-task.js'
-import { mostLoad, steadyMix } from './services/most-load.js'
+import { maxLoad, steadyMix } from './services/max-load.js'
 import { runServerLoad, type ServerRun } from './services/serve.js'
 import { createServerPolicy, type ServerPolicyName } from './services/service-policies.js'
 import { type ServerTask, serverTasksOf } from './services/service-tasks.js'
@@ -50,9 +50,9 @@ async function serve(cell: Cell, told: ServerTask, signal?: AbortSignal): Promis
   const fixed = algorithm === 'fixed-clock' ? { fixedClocks: await bestFixedClocks(task, load, model, signal) } : {}
   const create = (of: Pick<ServerTask, 'services'>, loadFactor: number) =>
     createServerPolicy(algorithm as ServerPolicyName, of, { model, loadFactor, ...fixed })
-  if (!cell.mostLoad) return recordOf(cell, task, await runServerLoad(load, create(task, loadFactor), abort))
+  if (!cell.maxLoad) return recordOf(cell, task, await runServerLoad(load, create(task, loadFactor), abort))
   const mix = steadyMix(task)
-  const found = await mostLoad(task, (factor) => create(mix, factor), { ...where, ...abort, from: FIRST_FACTOR })
+  const found = await maxLoad(task, (factor) => create(mix, factor), { ...where, ...abort, from: FIRST_FACTOR })
   if (!found) throw new PctodlError('NO_LOAD_HOLDS', `no load at which every service keeps its p99 and the cap holds`)
   return recordOf(cell, task, found.run, found.loadFactor)
 }
@@ -80,7 +80,7 @@ function recordOf({ algorithm }: Cell, task: ServerTask, run: ServerRun, most?: 
       }),
       meanPowerW,
       energyPerRequestJ,
-      ...(most === undefined ? {} : { mostLoad: most }),
+      ...(most === undefined ? {} : { maxLoad: most }),
       perSecond,
     },
     notes: [],

@@ -68,7 +68,7 @@ function describe(ending: CellEnding): string {
   const rate = requests
     ? `${throughput.toFixed(0)} requests/s in time, ${meanPowerW?.toFixed(0)} W`
     : `${throughput.toFixed(0)} samples/s`
-  const load = requests?.mostLoad === undefined ? '' : `${requests.mostLoad.toFixed(2)} times the load, `
+  const load = requests?.maxLoad === undefined ? '' : `${requests.maxLoad.toFixed(2)} times the load, `
   const kept = verdict.breaks === 'latency' ? 'misses its latency' : `${verdict.status} the cap`
   return `${load}${rate}, ${kept}${ending.kind === 'kept' ? ' (kept)' : ''}`
 }

@@ -7,7 +7,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { algorithmNames, parseAlgorithms } from '../src/algorithms.js'
 import { benchRunner } from '../src/matrix-command.js'
 import { runCell } from '../src/run-cell.js'
-import { holds, mostLoad } from '../src/services/most-load.js'
+import { holds, maxLoad } from '../src/services/max-load.js'
 import { listSteps, runServerLoad } from '../src/services/serve.js'
 import { createServerPolicy, serverPolicyNames } from '../src/services/service-policies.js'
 import { serverTasks, serverTasksOf } from '../src/services/service-tasks.js'
@@ -142,19 +142,19 @@ describe('the most load', () => {
   it('is a load that holds, and a tenth more does not', async () => {
     const [task] = serverTasksOf('3080Ti', [503])
     const create = (loadFactor: number) => createServerPolicy('equal-shares', task!, { model, loadFactor })
-    const most = await mostLoad(task!, create, { boardName: '3080Ti', seed: 1, from: 2, precision: 0.05 })
+    const most = await maxLoad(task!, create, { boardName: '3080Ti', seed: 1, from: 2, precision: 0.05 })
     expect(most!.loadFactor).toBeGreaterThan(1)
     expect(most!.run.objectivesMet).toBe(true)
     const from = 1.1 * most!.loadFactor
-    const more = await mostLoad(task!, create, { boardName: '3080Ti', seed: 1, from, precision: 0.05 })
+    const more = await maxLoad(task!, create, { boardName: '3080Ti', seed: 1, from, precision: 0.05 })
     expect(more!.loadFactor).toBeLessThan(from)
   })
 
   it('is of all services of a task at once, also of those that come later', async () => {
     const [task] = serverTasksOf('A100', [516])
-    const how = { seed: 1, iterations: 24, powerMarginW: 0, shadow: false, mostLoad: true } as const
+    const how = { seed: 1, iterations: 24, powerMarginW: 0, shadow: false, maxLoad: true } as const
     const { record } = await runCell({ task: task!, algorithm: 'equal-shares', ...how })
-    expect(record.requests!.mostLoad).toBeGreaterThan(1)
+    expect(record.requests!.maxLoad).toBeGreaterThan(1)
   })
 
   it('does not hold where the cap does not, nor with too few requests to be sure', () => {
@@ -218,9 +218,9 @@ describe('bench-runner --set services', () => {
   })
 
   it('says what it would do, and refuses what means nothing here', async () => {
-    const { stdout } = await call([...argv, '--most-load', '--dry-run', '--algorithm', 'all'])
+    const { stdout } = await call([...argv, '--max-load', '--dry-run', '--algorithm', 'all'])
     expect(stdout.trim().split('\n')).toHaveLength(serverPolicyNames.length)
-    expect(stdout).toContain('most-load')
+    expect(stdout).toContain('max-load')
     for (const [option, ...value] of [
       ['--backend', 'nvml'],
       ['--latency-objective', '50'],
@@ -232,7 +232,7 @@ describe('bench-runner --set services', () => {
       await expect(call([...argv, option!, ...value])).rejects.toThrow(option!)
     }
     await expect(call([...argv, '--algorithm', 'morak'])).rejects.toThrow('pctodl')
-    await expect(call(['--gpu', 'A100', '--most-load'])).rejects.toThrow('--set')
+    await expect(call(['--gpu', 'A100', '--max-load'])).rejects.toThrow('--set')
     expect(parseAlgorithms('all,oracle').at(-1)).toBe('oracle')
     expect(() => parseAlgorithms('none')).toThrow('oracle')
   })

@@ -30,7 +30,7 @@ describe('tuned forms of the baselines', () => {
       for (const [board, id] of tasks) {
         const [own, tuned] = [await runOf(board, id, name), await runOf(board, id, tunedName)]
         ratios.push(tuned.compliant / own.compliant)
-        // Where upstream's start is as safe, the cap-safe one may cost a little of a short run.
+        // Where the Python code's start is as safe, the cap-safe one may cost a little of a short run.
         expect(ratios.at(-1), `${board} task ${id}`).toBeGreaterThan(0.97)
         expect(tuned.above, `${board} task ${id}`).toBeLessThanOrEqual(own.above)
       }

@@ -7,7 +7,7 @@ import { commands } from '../src/command-table.js'
 /** The table of all options: what somebody who knows one command may expect of another. `UPDATE_OPTIONS=1` writes it anew. */
 const file = path.join(import.meta.dirname, 'command-options.txt')
 
-/** One word for one thing: what upstream's scripts and earlier commands called it, which no help shows any more. */
+/** One word for one thing: what the Python code's scripts and earlier commands called it, which no help shows any more. */
 const formerNames: Readonly<Record<string, readonly string[]>> = {
   '--gpu': ['--platform', '--board'],
   '--power-cap': ['--p_cap', '--power_cap'],

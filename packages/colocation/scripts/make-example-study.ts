@@ -1,5 +1,5 @@
 /**
- * Measure the example study `datasets/simulated-v100`: a simulated V100, networks of the model zoo alone and in company.
+ * Measure the example study `datasets/simulated-v100`: a simulated V100, networks of the model zoo alone and in co-runners.
  * Run it with `pnpm example-study`; it goes on where it stopped.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import {
   collectTables,
   formatWorkloadName,
   formatWorkloadTable,
-  measureCompany,
+  measureCoRunners,
   occurrencePlan,
   parseWorkloadTable,
   type Workload,
@@ -32,7 +32,7 @@ mkdirSync(folder, { recursive: true })
 /** A workload measured alone: throughput by the pool, utilisation by the board's sensors, kernels from the layers. */
 async function solo(model: string, batchSize: number): Promise<Workload> {
   const name = formatWorkloadName({ model, batchSize, training: false })
-  const measured = await measureCompany(pool, clock, [name], WINDOW)
+  const measured = await measureCoRunners(pool, clock, [name], WINDOW)
   if ('failure' in measured) throw new Error(`${name}: ${measured.failure}`)
   const { smUtilPercent, memUtilPercent } = await gpu.sample()
   if (smUtilPercent === null || memUtilPercent === null) throw new Error(`${name}: no utilisation was read`)

@@ -49,11 +49,11 @@ export { chooseShares, type ShareChoice } from './select/choose-shares.js'
 export { expectedShareSweep } from './select/expected-share-sweep.js'
 export { allColocationsOf, mostInformative, occurrencePlan } from './collect/plan-measurements.js'
 export {
-  type CompanyMeasurement,
-  measureCompany,
+  type CoRunnerMeasurement,
+  measureCoRunners,
   type MeasuringWindow,
   tenantOfWorkload,
-} from './collect/measure-company.js'
+} from './collect/measure-co-runners.js'
 export { type CollectOptions, collectTables } from './collect/collect-tables.js'
 export { leftOutSplits, type Split, unseenWorkloadSplits } from './evaluate/splits.js'
 export { type Accuracy, accuracy } from './evaluate/accuracy.js'

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   allColocationsOf,
   collectTables,
-  measureCompany,
+  measureCoRunners,
   mostInformative,
   parseColocationTable,
   SlowdownModel,
@@ -33,10 +33,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
 })
 
-describe('measuring company', () => {
+describe('measuring co-runners', () => {
   it('counts all members over one window, and sharing costs them something', async () => {
-    const [alone] = await Promise.all([measureCompany(pool, clock, [names[0]!], window)])
-    const together = await measureCompany(pool, clock, names, window)
+    const [alone] = await Promise.all([measureCoRunners(pool, clock, [names[0]!], window)])
+    const together = await measureCoRunners(pool, clock, names, window)
     if ('failure' in alone || 'failure' in together) throw new Error('failed')
     expect(together.throughputs).toHaveLength(2)
     expect(together.throughputs[0]).toBeLessThan(alone.throughputs[0]!)
@@ -44,28 +44,28 @@ describe('measuring company', () => {
   })
 
   it('takes the power over the window from the energy counter, where there is one', async () => {
-    const alone = await measureCompany(pool, clock, [names[0]!], { ...window, gpu })
-    const together = await measureCompany(pool, clock, names, { ...window, gpu })
+    const alone = await measureCoRunners(pool, clock, [names[0]!], { ...window, gpu })
+    const together = await measureCoRunners(pool, clock, names, { ...window, gpu })
     if ('failure' in alone || 'failure' in together) throw new Error('failed')
     expect(alone.powerW).toBeGreaterThan(80)
     expect(together.powerW).toBeGreaterThan(alone.powerW!)
     expect(together.powerW).toBeLessThan(310)
     const counting = { sample: async () => ({ ...(await gpu.sample()), energyJ: null }) }
-    await expect(measureCompany(pool, clock, names, { ...window, gpu: counting })).rejects.toThrow('counts no energy')
-    expect(await measureCompany(pool, clock, names, window)).not.toHaveProperty('powerW')
+    await expect(measureCoRunners(pool, clock, names, { ...window, gpu: counting })).rejects.toThrow('counts no energy')
+    expect(await measureCoRunners(pool, clock, names, window)).not.toHaveProperty('powerW')
   })
 
   it('reports what cannot run, and refuses what cannot be measured', async () => {
     const tooLarge = ['vgg19_batch4096-inf', names[0]!]
-    expect(await measureCompany(pool, clock, tooLarge, window)).toMatchObject({
+    expect(await measureCoRunners(pool, clock, tooLarge, window)).toMatchObject({
       names: tooLarge,
       failure: expect.stringContaining('vgg19 x 4096: out of memory'),
     })
-    await expect(measureCompany(pool, clock, ['bert_batch8-train'], window)).rejects.toThrow('an inference workload')
-    await expect(measureCompany(pool, clock, names, { warmUpMs: 0, windowMs: 2 })).rejects.toThrow(
+    await expect(measureCoRunners(pool, clock, ['bert_batch8-train'], window)).rejects.toThrow('an inference workload')
+    await expect(measureCoRunners(pool, clock, names, { warmUpMs: 0, windowMs: 2 })).rejects.toThrow(
       'use a longer window',
     )
-    await expect(measureCompany(pool, clock, names, { windowMs: 0 })).rejects.toThrow('above 0')
+    await expect(measureCoRunners(pool, clock, names, { windowMs: 0 })).rejects.toThrow('above 0')
   })
 
   it('lets five seconds pass and counts for thirty, unless told otherwise', async () => {
@@ -82,8 +82,8 @@ describe('measuring company', () => {
         return pool.counters()
       },
     }
-    await measureCompany(timed, clock, names)
-    await measureCompany(timed, clock, names, window)
+    await measureCoRunners(timed, clock, names)
+    await measureCoRunners(timed, clock, names, window)
     const spans = times.slice(1).map((timeMs, i) => Math.round(timeMs - times[i]!))
     expect([spans.slice(0, 2), spans.slice(3)]).toEqual([
       [5_000, 30_000],
@@ -108,8 +108,8 @@ describe('measuring company', () => {
         },
       }
     }
-    expect(await measureCompany(completing(3), clock, names, window)).toEqual({ names, throughputs: [10, 10] })
-    await expect(measureCompany(completing(2), clock, names, window)).rejects.toThrow('2 batches in 3000 ms')
+    expect(await measureCoRunners(completing(3), clock, names, window)).toEqual({ names, throughputs: [10, 10] })
+    await expect(measureCoRunners(completing(2), clock, names, window)).rejects.toThrow('2 batches in 3000 ms')
   })
 
   it('does not take a restarted process for a slow one', async () => {
@@ -122,7 +122,7 @@ describe('measuring company', () => {
         return pool.counters().map((counters) => (readings > 1 ? { ...counters, id: counters.id + 1 } : counters))
       },
     }
-    await expect(measureCompany(restarting, clock, names, window)).rejects.toThrow('its process was restarted')
+    await expect(measureCoRunners(restarting, clock, names, window)).rejects.toThrow('its process was restarted')
   })
 })
 

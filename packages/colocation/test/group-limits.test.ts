@@ -19,14 +19,14 @@ const power = (capW: number) => ({ power: { capW, of: additivePower(20, { [first
 
 describe('the limits of a group', () => {
   it('may be reached', () => {
-    const reached = { memoryGib: 3, leastKeptShare: 0.5, batchTimesMs: { [first!.name]: 160 }, ...power(40) }
+    const reached = { memoryGib: 3, minKeptShare: 0.5, batchTimesMs: { [first!.name]: 160 }, ...power(40) }
     expect(judged(reached)).toEqual({ keptShares: [0.5, 0.5], value: 1 })
     expect(new GroupJudge(source, 'throughput', {}).judge([0, 1])!.value).toBe(150)
   })
 
   it.each<[string, GroupLimits]>([
     ['memory', { memoryGib: 2.9 }],
-    ['kept share', { leastKeptShare: 0.51 }],
+    ['kept share', { minKeptShare: 0.51 }],
     ['time of a batch', { batchTimesMs: { [first!.name]: 159 } }],
     ['power', power(39.9)],
   ])('may not be broken: %s', (_, limits) => {
@@ -35,19 +35,19 @@ describe('the limits of a group', () => {
 
   it.each<[string, GroupLimits]>([
     ['memoryGib', { memoryGib: 0 }],
-    ['leastKeptShare', { leastKeptShare: -0.1 }],
-    ['leastKeptShare', { leastKeptShare: 1.1 }],
+    ['minKeptShare', { minKeptShare: -0.1 }],
+    ['minKeptShare', { minKeptShare: 1.1 }],
     ['batchTimesMs', { batchTimesMs: { [first!.name]: 79 } }],
-    ['batchTimesMs', { batchTimesMs: { stranger: 1000 } }],
+    ['batchTimesMs', { batchTimesMs: { unseen: 1000 } }],
     ['power.capW', power(0)],
   ])('have to be ones that can be kept: %s', (named, limits) => {
     expect(() => judged(limits)).toThrow(named)
   })
 
   it('may be such that a workload alone just keeps them', () => {
-    const limits = { memoryGib: 0.1, leastKeptShare: 1, batchTimesMs: { [first!.name]: 80 }, ...power(1e-9) }
+    const limits = { memoryGib: 0.1, minKeptShare: 1, batchTimesMs: { [first!.name]: 80 }, ...power(1e-9) }
     expect(judged(limits, [0])).toBeNull()
-    expect(judged({ leastKeptShare: 1, batchTimesMs: { [first!.name]: 80 } }, [0])).toEqual({
+    expect(judged({ minKeptShare: 1, batchTimesMs: { [first!.name]: 80 } }, [0])).toEqual({
       keptShares: [1],
       value: 1,
     })

@@ -23,7 +23,7 @@ describe('the power of groups', () => {
     expect(model.fitted.mapePercent).toBeLessThan(1e-6)
     expect(model.of([workloads[0]!], [1])).toBeCloseTo(90, 6)
     const four = workloads.slice(4)
-    expect(model.of(four, [1, 1, 1, 1])).toBe(model.fitted.mostW)
+    expect(model.of(four, [1, 1, 1, 1])).toBe(model.fitted.maxW)
   })
 
   it('is within 2 % on groups of the example study that it has not learnt from, with measured shares', () => {
@@ -40,7 +40,7 @@ describe('the power of groups', () => {
     // VGG-19 x 32 at a fifth of the board each, W (i-Gniter, github.com/icloud-ecnu/igniter: recordpower.sh; idle 53.5 W, limit 300 W).
     const measuredW = [117.56, 184.89, 258.89]
     const vgg: Workload = { ...workloads[0]!, powerW: measuredW[0]! }
-    const model = new GroupPowerModel({ sharedW: 53.5, mostW: 296, mapePercent: 0, groups: 0 })
+    const model = new GroupPowerModel({ sharedW: 53.5, maxW: 296, mapePercent: 0, groups: 0 })
     measuredW.forEach((powerW, i) => {
       const members = Array.from({ length: i + 1 }, () => vgg)
       expect(

@@ -168,8 +168,8 @@ describe('limits of a group', () => {
     for (const limits of [
       {},
       { memoryGib },
-      { leastKeptShare: 0 },
-      { leastKeptShare: 0.5 },
+      { minKeptShare: 0 },
+      { minKeptShare: 0.5 },
       { batchTimesMs: { [first.name]: doubled(first) } },
       { power: power(200) },
     ]) {
@@ -177,8 +177,8 @@ describe('limits of a group', () => {
     }
     for (const limits of [
       { memoryGib: memoryGib - 1e-6 },
-      { leastKeptShare: 0.51 },
-      { leastKeptShare: 1 },
+      { minKeptShare: 0.51 },
+      { minKeptShare: 1 },
       { batchTimesMs: { [second.name]: 0.999 * doubled(second) } },
       { power: power(199.9) },
     ]) {
@@ -189,8 +189,8 @@ describe('limits of a group', () => {
   it('are numbers that some group could keep', () => {
     for (const [limits, message] of [
       [{ memoryGib: 0 }, 'memoryGib'],
-      [{ leastKeptShare: -0.01 }, 'leastKeptShare'],
-      [{ leastKeptShare: 1.01 }, 'leastKeptShare'],
+      [{ minKeptShare: -0.01 }, 'minKeptShare'],
+      [{ minKeptShare: 1.01 }, 'minKeptShare'],
       [{ batchTimesMs: { other: 1 } }, 'workload of batchTimesMs'],
       [{ batchTimesMs: { [first.name]: 0.499 * doubled(first) } }, `batchTimesMs of ${first.name}`],
       [{ power: power(0) }, 'power.capW'],

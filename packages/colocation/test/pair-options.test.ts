@@ -12,8 +12,8 @@ describe('the options of pctodl colocate pair', () => {
     ['--size', '49'],
     ['--gpus', '0'],
     ['--memory-gib', '0'],
-    ['--least-kept', '-0.1'],
-    ['--least-kept', '1.1'],
+    ['--min-kept', '-0.1'],
+    ['--min-kept', '1.1'],
     ['--power-cap', '0'],
     ['--objective', 'fame'],
   ])('refuse %s %s', async (option, value) => {
@@ -23,7 +23,7 @@ describe('the options of pctodl colocate pair', () => {
   })
 
   it('take the ends of what they allow', async () => {
-    const ends = ['--size 48 --gpus 1 --least-kept 1', '--size 1 --least-kept 0']
+    const ends = ['--size 48 --gpus 1 --min-kept 1', '--size 1 --min-kept 0']
     for (const end of ends) expect((await call(...end.split(' '))).stderr).toContain('no-such-folder')
   })
 

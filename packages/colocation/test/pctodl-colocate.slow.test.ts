@@ -97,7 +97,7 @@ describe('pctodl colocate', () => {
     expect(table.stdout).not.toContain('left-out')
   })
 
-  it('divides a pool, ranks company and draws the slowdowns', async () => {
+  it('divides a pool, ranks co-runners and draws the slowdowns', async () => {
     const picture = path.join(study, 'heat.svg')
     const { code, stdout, stderr } = await call('pair', '--study', study, '--heat-map', picture)
     expect(code).toBe(0)
@@ -118,9 +118,9 @@ describe('pctodl colocate', () => {
     const regrets = ranked.groups.map(({ expectedRegret }: { expectedRegret: number }) => expectedRegret)
     expect(regrets).toEqual([...regrets].sort((a, b) => a - b))
     expect((await call('pair', '--study', study, '--for', target)).stdout).toMatch(/90 % interval.*regret/)
-    expect(await call('pair', '--study', study, '--for', target, '--least-kept', '1')).toMatchObject({
+    expect(await call('pair', '--study', study, '--for', target, '--min-kept', '1')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('no company keeps the limits'),
+      stderr: expect.stringContaining('no co-runners keeps the limits'),
     })
   })
 
@@ -218,7 +218,7 @@ describe('pctodl colocate', () => {
   })
 
   it('takes numbers up to their ends', async () => {
-    const ends = ['--size', '2', '--least-kept', '0']
+    const ends = ['--size', '2', '--min-kept', '0']
     expect((await call('pair', '--study', study, ...ends)).code).toBe(0)
   })
 

@@ -119,9 +119,9 @@ describe('a pool of jobs', () => {
     const of = additivePower(50, { [a.name]: 150, [b.name]: 250 })
     const judged = (limits: GroupLimits) => new GroupJudge(source, 'speedup', limits).judge([0, 1])
     const pair = { keptShares: [0.5, 0.5], value: 1 }
-    expect(judged({ memoryGib: 16, leastKeptShare: 0.5, power: { capW: 200, of } })).toEqual(pair)
+    expect(judged({ memoryGib: 16, minKeptShare: 0.5, power: { capW: 200, of } })).toEqual(pair)
     expect(judged({ memoryGib: 15.9 })).toBeNull()
-    expect(judged({ leastKeptShare: 0.51 })).toBeNull()
+    expect(judged({ minKeptShare: 0.51 })).toBeNull()
     expect(judged({ power: { capW: 199, of } })).toBeNull()
   })
 
@@ -150,7 +150,7 @@ describe('a pool of jobs', () => {
       capW: 280,
       of: additivePower(50, Object.fromEntries(workloads.map(({ name }, i) => [name, 120 + 10 * i]))),
     }
-    const limits = { memoryGib, leastKeptShare: 0.6, power }
+    const limits = { memoryGib, minKeptShare: 0.6, power }
     const { groups } = await groupPool(table, pool, { objective: 'speedup', limits, maxMembers: 3, gpus: 6 })
     for (const { members, keptShares } of groups) {
       expect(members.reduce((sum, member) => sum + member.memoryGib, 0)).toBeLessThanOrEqual(memoryGib)
@@ -165,7 +165,7 @@ describe('a pool of jobs', () => {
     ).rejects.toThrow('was found that keeps the limits')
   })
 
-  it('has no bound where too many companies are possible and nobody says what is kept at most', async () => {
+  it('has no bound where too many groups of co-runners are possible and nobody says what is kept at most', async () => {
     const anything: KeptShareSource = { workloads, keptShares: (members) => members.map(() => 0.8) }
     const pool = Array.from({ length: 24 }, (_, i) => i % 7)
     const options = { objective: 'speedup', maxMembers: 8, maxCandidates: 10 } as const
@@ -174,7 +174,7 @@ describe('a pool of jobs', () => {
       bound: Infinity,
       gapPercent: 100,
     })
-    const known: KeptShareSource = { ...anything, mostKept: () => 0.8 }
+    const known: KeptShareSource = { ...anything, maxKept: () => 0.8 }
     expect((await groupPool(known, pool, options)).gapPercent).toBeLessThan(100)
   })
 
@@ -204,14 +204,14 @@ describe('a pool of jobs', () => {
     await expect(groupPool(table, [9], options)).rejects.toThrow('places from 0 to 6')
     await expect(groupPool(table, [0, 1, 2], { ...options, gpus: 1 })).rejects.toThrow('at least 2')
     await expect(groupPool(table, [0], { ...options, maxMembers: 0 })).rejects.toThrow('maxMembers')
-    await expect(groupPool(table, [0], { ...options, limits: { leastKeptShare: 80 } })).rejects.toThrow('from 0 to 1')
+    await expect(groupPool(table, [0], { ...options, limits: { minKeptShare: 80 } })).rejects.toThrow('from 0 to 1')
     await expect(
       groupPool(table, [0], { ...options, limits: { power: { capW: 100, of: additivePower(20, {}) } } }),
     ).rejects.toThrow('the solo power of every member')
   })
 })
 
-describe('a workload that looks for company', () => {
+describe('a workload that looks for co-runners', () => {
   const source: KeptShareSource = {
     workloads,
     keptShares: (members) => members.map((own, rank) => 1 - 0.1 * members[1 - rank]! - 0.01 * own),
@@ -255,7 +255,7 @@ describe('a workload that looks for company', () => {
   })
 
   it('does not see who breaks a limit', () => {
-    const limits = { leastKeptShare: 0.55 }
+    const limits = { minKeptShare: 0.55 }
     expect(rankPartners(source, 2, { objective: 'speedup', limits })).toHaveLength(5)
     expect(rankPartners(source, 2, { objective: 'speedup', candidates: [4] })).toHaveLength(1)
     expect(() => rankPartners(source, 7, { objective: 'speedup' })).toThrow('a place from 0 to 6')

@@ -19,9 +19,9 @@ describe('the shares of a pair', () => {
       mpsPercents: [20, 80],
       keptShares: [0.25, 0.9],
     })
-    const fair = chooseShares(sweep, alone, { objective: 'throughput', leastKeptShares: [0.4, 0.5] })
+    const fair = chooseShares(sweep, alone, { objective: 'throughput', minKeptShares: [0.4, 0.5] })
     expect(fair!.mpsPercents).toEqual([50, 50])
-    expect(chooseShares(sweep, alone, { objective: 'speedup', leastKeptShares: [0.9, 0.9] })).toBeNull()
+    expect(chooseShares(sweep, alone, { objective: 'speedup', minKeptShares: [0.9, 0.9] })).toBeNull()
     expect(() => chooseShares(sweep, [40], { objective: 'speedup' })).toThrow('one per member')
   })
 

@@ -48,11 +48,9 @@ describe('the slowdown model', () => {
   })
 
   it('predicts workloads that it has never seen better than no slowdown at all', () => {
-    const strangers = workloads
-      .slice(14)
-      .flatMap((stranger) => seen.map((known) => lawfulColocation([stranger, known])))
+    const unseen = workloads.slice(14).flatMap((unseen) => seen.map((known) => lawfulColocation([unseen, known])))
     const errorOf = (keptOf: (members: Members) => readonly number[]) =>
-      strangers.reduce((sum, { members, throughputs }) => {
+      unseen.reduce((sum, { members, throughputs }) => {
         const kept = keptOf(members)
         return (
           sum +
@@ -64,7 +62,7 @@ describe('the slowdown model', () => {
     )
   })
 
-  it('tells a stranger that trains from one that infers and is alike in all else', () => {
+  it('tells a unseen that trains from one that infers and is alike in all else', () => {
     const keptBy = ({ training }: Workload) => (training ? 0.5 : 0.9)
     const measured = pairs.map(({ members }) => ({
       members,
@@ -116,7 +114,7 @@ describe('the slowdown model', () => {
         const predicted = model.predict(places.map((place) => workloads[place]!))
         source.keptShares(places).forEach((kept, i) => {
           expect(kept).toBeCloseTo(predicted.keptShares[i]!, 9)
-          expect(kept).toBeLessThanOrEqual(source.mostKept!(places[i]!, [], 0) * (1 + 1e-12))
+          expect(kept).toBeLessThanOrEqual(source.maxKept!(places[i]!, [], 0) * (1 + 1e-12))
         })
       }),
       { numRuns: 40 },
@@ -254,10 +252,8 @@ describe('intervals by what is new about a group', () => {
   })
 
   it('hold for workloads that were never seen', () => {
-    const strangers = workloads
-      .slice(14)
-      .flatMap((stranger) => seen.map((known) => lawfulColocation([stranger, known])))
-    expect(covered(noisy(strangers, 5))).toBeGreaterThan(0.75)
+    const unseen = workloads.slice(14).flatMap((unseen) => seen.map((known) => lawfulColocation([unseen, known])))
+    expect(covered(noisy(unseen, 5))).toBeGreaterThan(0.75)
   })
 
   it('are absent where nothing comparable was ever left out', () => {

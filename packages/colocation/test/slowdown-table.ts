@@ -11,9 +11,9 @@ export function slowdownTable(workloads: readonly Workload[], exponents: readonl
   return {
     workloads,
     keptShares,
-    mostKept: (own, others, company) => {
+    maxKept: (own, others, coRunners) => {
       const kept = (other: number) => exponents[own]![other]!
-      return keptShares([own, ...[...others].sort((a, b) => kept(b) - kept(a)).slice(0, company)])[0]!
+      return keptShares([own, ...[...others].sort((a, b) => kept(b) - kept(a)).slice(0, coRunners)])[0]!
     },
   }
 }

@@ -110,8 +110,8 @@ describe('the table of colocations', () => {
   })
 
   it('refuses workloads that it does not know, and throughputs that cannot be', () => {
-    const stranger = csv.replace(workloads[1]!.name, 'stranger_batch1-inf')
-    expect(tableErrorOf(() => parseColocationTable(stranger, catalog, 'pairs.csv'))).toMatchObject({
+    const unseen = csv.replace(workloads[1]!.name, 'stranger_batch1-inf')
+    expect(tableErrorOf(() => parseColocationTable(unseen, catalog, 'pairs.csv'))).toMatchObject({
       line: 3,
       column: 'workload2',
     })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { occurrencePlan } from '../src/collect/plan-measurements.js'
-import { colocationSpans, companyExponent, trainingRows } from '../src/model/training-rows.js'
+import { colocationSpans, coRunnerExponent, trainingRows } from '../src/model/training-rows.js'
 import { syntheticWorkloads } from './synthetic-board.js'
 
 const [a, b] = syntheticWorkloads(2).map((workload, i) => ({ ...workload, name: 'ab'[i]!, exclusiveThroughput: 100 }))
@@ -22,7 +22,7 @@ describe('what there is to learn from a colocation', () => {
       [1, [0, 0], 2, 1],
     ])
     const perDoubling = [0.5, 0.25, 0.8, 0.9, Math.sqrt(0.2 * 0.4), 0.1].map(
-      (kept, i) => Math.log(kept) / (i < 4 ? 1 : companyExponent(3)),
+      (kept, i) => Math.log(kept) / (i < 4 ? 1 : coRunnerExponent(3)),
     )
     rows.forEach(({ exponent }, i) => {
       expect(exponent).toBeCloseTo(perDoubling[i]!, 12)

@@ -1,6 +1,6 @@
 import { linesOf } from './lines-of.js'
 
-/** Other spellings of options, as upstream's scripts have them: `{ '--p_cap': '--power-cap' }`. */
+/** Other spellings of options, as the Python code's scripts have them: `{ '--p_cap': '--power-cap' }`. */
 export type OptionAliases = Readonly<Record<string, string>>
 
 /** The words of a call with every option in our spelling, `--p_cap=150` too. What stands behind `--` is another command's. */

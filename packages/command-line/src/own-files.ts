@@ -29,7 +29,7 @@ const STICKY = 0o1000
 export type FolderMode = 0o700 | 0o711 | 0o755
 
 /** As many as the kernel follows. */
-const MOST_LINKS = 40
+const MAX_LINKS = 40
 
 /**
  * Where a path leads, if nobody but root and this user can lead it elsewhere: from the root on, every folder and every link
@@ -56,7 +56,7 @@ export function trustedPath(folder: string, writers: number = BY_OTHERS): string
       trusted = here
       continue
     }
-    if (++links > MOST_LINKS) throw refused(`${here} leads in a circle`)
+    if (++links > MAX_LINKS) throw refused(`${here} leads in a circle`)
     const target = readlinkSync(here)
     if (target.startsWith('/')) trusted = '/'
     pending.unshift(...target.split('/').filter(isName))
@@ -119,9 +119,9 @@ export function privateFolder(folder: string, mode: FolderMode = 0o700, writers:
  * The text of a file that this user wrote; null where there is none.
  *
  * @throws Error for a link, for what is no file, for one that is somebody else's or that others can write, and for one of more than
- *   `mostBytes`
+ *   `maxBytes`
  */
-export function readOwnFile(file: string, mostBytes: number, writers: number = BY_OTHERS): string | null {
+export function readOwnFile(file: string, maxBytes: number, writers: number = BY_OTHERS): string | null {
   let fd: number
   try {
     // A pipe in the place of a file must not hold us up.
@@ -136,7 +136,7 @@ export function readOwnFile(file: string, mostBytes: number, writers: number = B
     if (!stat.isFile()) throw refused(`${file} is no file`)
     if (stat.uid !== ownUid()) throw refused(`${file} belongs to user ${stat.uid}, not to user ${ownUid()}`)
     if ((stat.mode & writers) !== 0) throw refused(`${file} can be written by others (mode ${octal(stat.mode)})`)
-    if (stat.size > mostBytes) throw refused(`${file} has ${stat.size} bytes, more than ${mostBytes}`)
+    if (stat.size > maxBytes) throw refused(`${file} has ${stat.size} bytes, more than ${maxBytes}`)
     return readFileSync(fd, 'utf8')
   } finally {
     closeSync(fd)

@@ -64,7 +64,7 @@ export class VirtualServer {
   ): Promise<VirtualServer> {
     const server = new VirtualServer(board, loads, seed, watched)
     server.#served = server.gpu.serve(
-      loads.map(({ service, arrivals }) => ({ service, arrivals: arrivals(), mostQueued: 100_000 })),
+      loads.map(({ service, arrivals }) => ({ service, arrivals: arrivals(), maxQueued: 100_000 })),
       { seed, batchSpread: 0.03 },
     )
     const launch = server.gpu.launch.bind(server.gpu)

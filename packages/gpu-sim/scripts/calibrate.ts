@@ -164,7 +164,7 @@ function residualsOf(
   return out
 }
 
-/** Power along the clock at the swept configurations: upstream's static curve and scaling law through the anchor value. */
+/** Power along the clock at the swept configurations: the Python code's static curve and scaling law through the anchor value. */
 function clockCurves(all: readonly SurrogateRow[]): ClockPoint[] {
   const points: ClockPoint[] = []
   for (const row of all) {
@@ -184,9 +184,9 @@ function clockCurves(all: readonly SurrogateRow[]): ClockPoint[] {
 }
 
 function powerLaw(row: SurrogateRow, memClockMhz: number) {
-  const upstreamName = row.network === 'mnasnet1_0' ? 'mnasnet' : row.network
+  const referenceName = row.network === 'mnasnet1_0' ? 'mnasnet' : row.network
   const set = row.board === 'A100' ? 'imagenet_a100_mem1215' : `imagenet_mem${memClockMhz}`
-  const json = JSON.parse(readFileSync(path.join(folder, 'params', `${upstreamName}.${set}.json`), 'utf8'))
+  const json = JSON.parse(readFileSync(path.join(folder, 'params', `${referenceName}.${set}.json`), 'utf8'))
   const { static: s, dynamic: d } = json.power
   return {
     staticW: (f: number) => s.delta_3 * f ** 3 + s.delta_2 * f ** 2 + s.delta_1 * f + s.delta_0,

@@ -1,5 +1,5 @@
 const DEPTH = 5
-const MOST_STEPS = 200
+const MAX_STEPS = 200
 
 /** A map of numbers within 0..1 to as many others. */
 export interface UnitMap {
@@ -43,7 +43,7 @@ export class FixedPoint {
         if (r > largest) largest = r
         else if (-r > largest) largest = -r
       }
-      if (largest < tolerance || step === MOST_STEPS) {
+      if (largest < tolerance || step === MAX_STEPS) {
         x.set(image)
         return step
       }

@@ -33,7 +33,7 @@ export interface OracleOptions extends Execution {
   /** Default: all that the board has for work. */
   readonly memClocksMhz?: readonly number[]
   /** Default 48, the MPS client limit. */
-  readonly mostTenants?: number
+  readonly maxTenants?: number
   /** Best configurations of one batch size from which the search over unlike batch sizes sets out. Default 100. */
   readonly starts?: number
   /** Default: the coefficients of the board. */
@@ -104,7 +104,7 @@ class OracleSearch {
   readonly #betweenClocks: boolean
   readonly #batchSizes: readonly number[]
   readonly #memClocksMhz: readonly number[]
-  readonly #mostTenants: number
+  readonly #maxTenants: number
   readonly #starts: number
   readonly #solver: SteadyStateSolver
   readonly #limitW: number
@@ -126,7 +126,7 @@ class OracleSearch {
       batchSizes = defaultBatchSizes,
       memClocksMhz = spec.performanceMemClocksMhz,
     } = options
-    const { mostTenants = MAX_MPS_CLIENTS, starts = 100, physics, ...execution } = options
+    const { maxTenants = MAX_MPS_CLIENTS, starts = 100, physics, ...execution } = options
     assertOptions(spec, powerCapW, sharePercentStep, batchSizes, memClocksMhz)
     if (!(finestSharePercentStep > 0 && Number.isInteger(sharePercentStep / finestSharePercentStep))) {
       const bound = `a divisor of sharePercentStep, ${sharePercentStep}`
@@ -141,7 +141,7 @@ class OracleSearch {
     this.#betweenClocks = betweenClocks
     this.#batchSizes = [...batchSizes].sort((a, b) => a - b)
     this.#memClocksMhz = memClocksMhz
-    this.#mostTenants = mostTenants
+    this.#maxTenants = maxTenants
     this.#starts = starts
     this.#solver = new SteadyStateSolver(spec, physics, execution)
     this.#limitW = Math.min(powerCapW, regulatedLimitW(physics.firmware, spec.powerLimitW.default))
@@ -152,7 +152,7 @@ class OracleSearch {
 
   run(): Oracle {
     const alike: Found[] = []
-    for (const shares of shareMultisets(100 / (this.#step * this.#coarse), this.#mostTenants)) {
+    for (const shares of shareMultisets(100 / (this.#step * this.#coarse), this.#maxTenants)) {
       for (let batch = 0; batch < this.#batchSizes.length; batch++) {
         const found = this.#evaluate(shares.map((units) => ({ units: units * this.#coarse, batch })))
         if (found) alike.push(found)
@@ -189,7 +189,7 @@ class OracleSearch {
     let here = start
     for (;;) {
       let best = here
-      for (const slots of neighbours(here.slots, 100 / this.#step, this.#batchSizes.length, this.#mostTenants)) {
+      for (const slots of neighbours(here.slots, 100 / this.#step, this.#batchSizes.length, this.#maxTenants)) {
         const found = this.#evaluate(slots, best.throughput)
         if (found && found.throughput > best.throughput) best = found
       }

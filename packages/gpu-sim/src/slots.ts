@@ -5,10 +5,10 @@ export interface Slot {
 }
 
 /** Every multiset of shares of at most `units` in sum, each descending. */
-export function* shareMultisets(units: number, mostTenants: number): Generator<number[]> {
+export function* shareMultisets(units: number, maxTenants: number): Generator<number[]> {
   function* extend(prefix: number[], free: number): Generator<number[]> {
     if (prefix.length > 0) yield prefix
-    if (prefix.length === mostTenants) return
+    if (prefix.length === maxTenants) return
     for (let next = Math.min(free, prefix.at(-1) ?? free); next >= 1; next--) {
       yield* extend([...prefix, next], free - next)
     }
@@ -24,11 +24,11 @@ export function neighbours(
   slots: readonly Slot[],
   units: number,
   batches: number,
-  mostTenants: number,
+  maxTenants: number,
 ): readonly (readonly Slot[])[] {
   const found = new Map<string, readonly Slot[]>()
   const add = (changed: readonly Slot[]) => {
-    if (changed.length === 0 || changed.length > mostTenants) return
+    if (changed.length === 0 || changed.length > maxTenants) return
     if (changed.some(({ units: u, batch }) => u < 1 || batch < 0 || batch >= batches)) return
     if (changed.reduce((sum, slot) => sum + slot.units, 0) > units) return
     const sorted = [...changed].sort((a, b) => b.units - a.units || b.batch - a.batch)

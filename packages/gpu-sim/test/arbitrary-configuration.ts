@@ -4,11 +4,11 @@ import fc from 'fast-check'
 const batchSize = fc.constantFrom(1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 /** Tenants whose shares sum to at most 100 %. */
-export const arbitraryTenants = (mostTenants: number): fc.Arbitrary<Tenant[]> =>
+export const arbitraryTenants = (maxTenants: number): fc.Arbitrary<Tenant[]> =>
   fc
     .array(fc.record({ model: fc.constantFrom(...networkNames), units: fc.integer({ min: 1, max: 20 }), batchSize }), {
       minLength: 1,
-      maxLength: mostTenants,
+      maxLength: maxTenants,
     })
     .map((drawn) => {
       let free = 20
@@ -22,10 +22,10 @@ export const arbitraryTenants = (mostTenants: number): fc.Arbitrary<Tenant[]> =>
       return tenants
     })
 
-export const arbitraryConfiguration = (board: string, mostTenants = 6): fc.Arbitrary<Configuration> => {
+export const arbitraryConfiguration = (board: string, maxTenants = 6): fc.Arbitrary<Configuration> => {
   const spec = findGpuSpec(board)
   return fc.record({
-    tenants: arbitraryTenants(mostTenants),
+    tenants: arbitraryTenants(maxTenants),
     memClockMhz: fc.constantFrom(...spec.performanceMemClocksMhz),
     smClockMhz: fc.constantFrom(...smClocksAt(spec, spec.performanceMemClocksMhz[0]!)!),
   })

@@ -22,7 +22,7 @@ function run({ ratePerS, batchMs, maxBatchSize = 1, servers = 1, requests, optio
     0,
     options,
   )
-  engine.addService({ service: service({ maxBatchSize }), arrivals: poisson(ratePerS, 7), mostQueued: 1e6 })
+  engine.addService({ service: service({ maxBatchSize }), arrivals: poisson(ratePerS, 7), maxQueued: 1e6 })
   const processes = Array.from({ length: servers }, () => new TestProcess({ batchSize: maxBatchSize }))
   engine.setProcesses(processes)
   const durationMs = (1000 * requests) / ratePerS
@@ -169,13 +169,13 @@ describe('against an independent simulation', () => {
     const clockAt = (timeMs: number) => 800 + 200 * (Math.floor(timeMs / 100) % 3)
     const engine = new ServingEngine(law, 0)
     services.forEach((each, i) => {
-      engine.addService({ service: each, arrivals: times(arrivalsMs[i]!), mostQueued: 12 })
+      engine.addService({ service: each, arrivals: times(arrivalsMs[i]!), maxQueued: 12 })
     })
     engine.setProcesses(tenants.map((tenant) => new TestProcess(tenant)))
     const untilMs = 8000
     for (let timeMs = 0; timeMs < untilMs; timeMs += 100) engine.advance(timeMs + 100, clockAt(timeMs), 1000)
 
-    const byHand = simulateByHand({ law, services, tenants, arrivalsMs, mostQueued: 12, clockAt, untilMs })
+    const byHand = simulateByHand({ law, services, tenants, arrivalsMs, maxQueued: 12, clockAt, untilMs })
     engine.counters().forEach((counters, i) => {
       const hand = byHand[i]!
       shed += counters.shed
@@ -215,7 +215,7 @@ describe('sums', () => {
         engine.addService({
           service: service({ name, maxBatchSize: 1 + random.integer(6), maxQueueDelayMs: random.integer(2) * 3 }),
           arrivals: poisson(100 + 500 * random.uniform(), seed),
-          mostQueued: 1 + random.integer(40),
+          maxQueued: 1 + random.integer(40),
           ...(random.integer(3) === 0 ? { shedAfterMs: 10 } : {}),
         })
       }
@@ -389,7 +389,7 @@ describe('shedding', () => {
       0,
     )
     const arrivals = times([0, 1, 2, 3, 4])
-    engine.addService({ service: service(), arrivals, mostQueued: 3, shedAfterMs: 150 })
+    engine.addService({ service: service(), arrivals, maxQueued: 3, shedAfterMs: 150 })
     engine.setProcesses([new TestProcess()])
     engine.advance(50, 1000, 1000)
     expect(engine.counters()[0]).toMatchObject({ running: 1, queued: 3, shed: 1 })

@@ -17,7 +17,7 @@ export function simulateByHand(world: {
   readonly services: readonly Service[]
   readonly tenants: readonly (Tenant & { readonly service: string })[]
   readonly arrivalsMs: readonly (readonly number[])[]
-  readonly mostQueued: number
+  readonly maxQueued: number
   /** The clock from a multiple of 100 ms on. */
   readonly clockAt: (timeMs: number) => number
   readonly untilMs: number
@@ -79,7 +79,7 @@ export function simulateByHand(world: {
     upcoming.forEach((list, s) => {
       if ((list[0] ?? Number.POSITIVE_INFINITY) > nowMs) return
       const arrivedMs = list.shift()!
-      if (waiting[s]!.length >= world.mostQueued) fates[s]!.shed++
+      if (waiting[s]!.length >= world.maxQueued) fates[s]!.shed++
       else waiting[s]!.push(arrivedMs)
     })
     dispatch()

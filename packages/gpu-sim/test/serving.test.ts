@@ -242,7 +242,7 @@ describe('refuses', () => {
   it.each([
     ['services[0].weight', { ...served(search, 1), service: { ...search, weight: 0 } }],
     ['services[0].arrivals', { service: search, arrivals: undefined as never }],
-    ['services[0].mostQueued', { ...served(search, 1), mostQueued: 0 }],
+    ['services[0].maxQueued', { ...served(search, 1), maxQueued: 0 }],
     ['services[0].shedAfterMs', { ...served(search, 1), shedAfterMs: -1 }],
   ])('a wrong %s by name', (field, wrong) => {
     const gpu = new SimulatedGpu('A100', { clock: new VirtualClock() })

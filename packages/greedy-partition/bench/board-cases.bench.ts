@@ -1,7 +1,7 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import { smClocksAt } from '@pctodl/platform'
 import { exhaustive, type PartitionOptions, partition, throughputUpperBound } from '../src/index.js'
-import { gapPercent, printSummary, scoreOf, timed, timedLeast } from './summary.js'
+import { gapPercent, printSummary, scoreOf, timed, timedMin } from './summary.js'
 
 // Our models of both boards, seven networks, six caps: ours, the best there is, the times.
 
@@ -31,8 +31,8 @@ function boardCases(key: string): void {
     let before = 0
     return capsW.map((powerCapW) => {
       const options: PartitionOptions = { models, powerCapW }
-      const greedy = timedLeast(10, () => partition(predictor, { ...options, improve: false }))
-      const ours = timedLeast(3, () => partition(predictor, options))
+      const greedy = timedMin(10, () => partition(predictor, { ...options, improve: false }))
+      const ours = timedMin(3, () => partition(predictor, options))
       const in50Ms = partition(predictor, { ...options, now, budgetEvaluations: 1e9 })
       const seeds = [2, 3, 4].map((seed) => partition(predictor, { ...options, seed, budgetEvaluations: 20000 }))
       const ours10 = partition(predictor, { ...options, sharePercentStep: 10 })

@@ -49,9 +49,9 @@ for (const objective of goals) {
   const milliseconds: number[] = []
   for (const { model, services, ratesPerS, powerCapW } of cases) {
     // What is possible with the margins, a part of it for the least power, and more than it to have to shed.
-    const most = planServices(model, services, ratesPerS, { objective: 'most-load', powerCapW })
+    const most = planServices(model, services, ratesPerS, { objective: 'max-load', powerCapW })
     if (!most.feasible) continue
-    const factor = { 'least-power': 0.6, 'most-load': 1, 'most-value': 1.5 }[objective] * most.loadFactor
+    const factor = { 'min-power': 0.6, 'max-load': 1, 'max-value': 1.5 }[objective] * most.loadFactor
     const rates = ratesPerS.map((rate) => factor * rate)
     const options = { objective, powerCapW }
     const start = process.cpuUsage()
@@ -68,7 +68,7 @@ for (const objective of goals) {
     for (const manner of manners) {
       const plain = plainPlan(model, services, rates, options, manner)
       if (plain.feasible)
-        ratios[manner].push(objective === 'least-power' ? plain.score / plan.score : plan.score / plain.score)
+        ratios[manner].push(objective === 'min-power' ? plain.score / plan.score : plan.score / plain.score)
       else none[manner]++
     }
   }

@@ -12,7 +12,7 @@ export function timed<T>(run: () => T): Timed<T> {
 }
 
 /** The least time of several runs: what a machine's other work adds is not the search's. */
-export function timedLeast<T>(runs: number, run: () => T): Timed<T> {
+export function timedMin<T>(runs: number, run: () => T): Timed<T> {
   return Array.from({ length: runs }, () => timed(run)).reduce((a, b) => (b.ms < a.ms ? b : a))
 }
 

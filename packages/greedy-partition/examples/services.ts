@@ -15,7 +15,7 @@ const ads: Service = { ...search, name: 'ads', model: 'vgg19', objective: { p99M
 /** Say how to answer so many requests/s of two services with the fewest watts. */
 export function planRequests(searchPerS: number, adsPerS: number, powerCapW: number): string {
   const rates = [searchPerS, adsPerS]
-  const plan = planServices(loadPerfModel('A100'), [search, ads], rates, { objective: 'least-power', powerCapW })
+  const plan = planServices(loadPerfModel('A100'), [search, ads], rates, { objective: 'min-power', powerCapW })
   if (!plan.feasible) return plan.message
   const { tenants, smClockMhz } = plan.configuration
   const shares = tenants.map(({ service, mpsPercent, batchSize }) => `${service} ${mpsPercent} % x ${batchSize}`)

@@ -81,7 +81,7 @@ export class CompositionEvaluator {
     const solved = highestClock(predictor, problem, tenants, problem.memClocksMhz[memIndex]!)
     if (solved === undefined) return undefined
     const { smClockMhz, prediction } = solved
-    if (prediction.distance !== undefined && prediction.distance > problem.mostDistance) {
+    if (prediction.distance !== undefined && prediction.distance > problem.maxDistance) {
       this.#leftOut++
       return undefined
     }

@@ -2,7 +2,7 @@ import { type Candidate, describeKinds } from './candidate.js'
 import type { CompositionEvaluator } from './composition-evaluator.js'
 
 /** Beyond this many equal tenants a board is no longer cut finer: 5 % shares, the finest that the published search uses. */
-const MOST_EQUAL_TENANTS = 20
+const MAX_EQUAL_TENANTS = 20
 
 /**
  * Boards cut into n equal tenants, n = 1, 2, ... 20, at every batch size, in one memory state.
@@ -14,7 +14,7 @@ export function equalShares(evaluator: CompositionEvaluator, memIndex: number): 
   const { kinds, totalUnits, maxTenants } = evaluator.problem
   const found: Candidate[] = []
   if (kinds.networks.length > 1) return sharedBetweenNetworks(evaluator, memIndex)
-  for (let n = 1; n <= Math.min(MOST_EQUAL_TENANTS, maxTenants, totalUnits); n++) {
+  for (let n = 1; n <= Math.min(MAX_EQUAL_TENANTS, maxTenants, totalUnits); n++) {
     const units = Math.min(Math.floor(totalUnits / n), kinds.maxUnits)
     for (const kind of kinds.at(0, units)) {
       if (evaluator.spent() !== undefined) return found
@@ -28,7 +28,7 @@ export function equalShares(evaluator: CompositionEvaluator, memIndex: number): 
 }
 
 /** Of each network, at most. */
-const MOST_TENANTS_EACH = 4
+const MAX_TENANTS_EACH = 4
 
 /**
  * The board cut into equal parts, one for each network, and each part into n equal tenants, n = 1 to 4, all of one batch size. What
@@ -38,7 +38,7 @@ function sharedBetweenNetworks(evaluator: CompositionEvaluator, memIndex: number
   const { kinds, totalUnits, maxTenants } = evaluator.problem
   const { networks, maxUnits } = kinds
   const found: Candidate[] = []
-  for (let n = 1; n <= MOST_TENANTS_EACH && n * networks.length <= Math.min(maxTenants, totalUnits); n++) {
+  for (let n = 1; n <= MAX_TENANTS_EACH && n * networks.length <= Math.min(maxTenants, totalUnits); n++) {
     const units = Math.min(Math.floor(totalUnits / (n * networks.length)), maxUnits)
     const sizes = new Set(networks.flatMap((_, i) => kinds.at(i, units).map((kind) => kinds.tenants[kind]!.batchSize)))
     for (const batchSize of sizes) {

@@ -4,7 +4,7 @@ import { bestOfAll, configurationCount } from './best-of-all.js'
 import { CompositionEvaluator } from './composition-evaluator.js'
 import { feasible } from './feasible.js'
 import { infeasible } from './infeasible.js'
-import { leastPower } from './lowest-feasible-cap.js'
+import { minPower } from './lowest-feasible-cap.js'
 import type { PartitionOptions } from './options.js'
 import type { PartitionResult } from './result.js'
 import { searchProblem } from './search-problem.js'
@@ -42,6 +42,6 @@ export function exhaustive(
   }
   const evaluator = new CompositionEvaluator(predictor, problem)
   const best = bestOfAll(evaluator)
-  if (best === undefined) return infeasible(evaluator, leastPower(predictor, problem))
+  if (best === undefined) return infeasible(evaluator, minPower(predictor, problem))
   return feasible(evaluator, best, 'exhausted', [])
 }

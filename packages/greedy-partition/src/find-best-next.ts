@@ -3,10 +3,10 @@ import type { CompositionEvaluator, Evaluation } from './composition-evaluator.j
 import type { TenantKinds } from './tenant-kinds.js'
 
 /** Every round looks at this many candidates at least, so that one stale gain alone never decides. */
-const LEAST_LOOKS = 2
+const MIN_LOOKS = 2
 
 /** Gains never fall below this part of what they were when the board was empty, or nothing would be left to compare. */
-const LEAST_DECAY = 1e-3
+const MIN_DECAY = 1e-3
 
 /**
  * The kinds that may still be added, each with the marginal gain it had when it was last looked at.
@@ -55,19 +55,19 @@ export function findBestNext(
   const { gains, freshFor } = queue
   const counts = tenantsPerNetwork(kinds, composition)
   const missing = counts.filter((count) => count === 0).length
-  const mostUnits = missing > 0 ? freeUnits - missing + 1 : freeUnits
+  const maxUnits = missing > 0 ? freeUnits - missing + 1 : freeUnits
   const round = composition.length
   let best: NextTenant | undefined
 
   for (let looks = 0; evaluator.spent() === undefined; looks++) {
     let top = -1
     for (let kind = 0; kind < gains.length; kind++) {
-      if (freshFor[kind] === round || kinds.units[kind]! > mostUnits) continue
+      if (freshFor[kind] === round || kinds.units[kind]! > maxUnits) continue
       if (missing > 0 && counts[kinds.network[kind]!]! > 0) continue
       if (gains[kind]! > (top < 0 ? -Infinity : gains[top]!)) top = kind
     }
     if (top < 0) break
-    if (best !== undefined && looks >= LEAST_LOOKS && best.gain >= gains[top]! * queue.decay) break
+    if (best !== undefined && looks >= MIN_LOOKS && best.gain >= gains[top]! * queue.decay) break
     const evaluation = evaluator.evaluate(changed(composition, [], [top]), memIndex)
     if (evaluation === undefined) {
       // What does not fit now will not fit beside more tenants.
@@ -77,7 +77,7 @@ export function findBestNext(
     const gain = (evaluation.score - score) / kinds.units[top]!
     const decay = gain / gains[top]!
     if (decay > 0 && decay < Infinity && (best === undefined || decay > queue.decay)) {
-      queue.decay = Math.min(1, Math.max(LEAST_DECAY, decay))
+      queue.decay = Math.min(1, Math.max(MIN_DECAY, decay))
     }
     gains[top] = gain / queue.decay
     freshFor[top] = round

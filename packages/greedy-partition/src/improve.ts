@@ -6,11 +6,11 @@ import { better, type CompositionEvaluator, type Evaluation } from './compositio
 import { type Move, movesFrom } from './moves.js'
 
 /** Gains below this part of the score are rounding, not improvement. */
-const LEAST_GAIN = 1e-9
+const MIN_GAIN = 1e-9
 
 /** Shares are first searched in double steps, where that leaves at least this many of them to the board. */
 const COARSE_GRAIN = 2
-const LEAST_COARSE_UNITS = 5
+const MIN_COARSE_UNITS = 5
 
 const settings: ClimbSettings = { starts: 8, finished: 2, patience: 40, patienceAfterShake: 60, shakes: 8 }
 
@@ -29,7 +29,7 @@ export function improveAll(
   )
   const at = (grain: number, from: readonly Candidate[]) =>
     climbAll(new Compositions(evaluator, grain), from, random, settings)
-  if (totalUnits < COARSE_GRAIN * LEAST_COARSE_UNITS || coarse.length === 0) return at(1, starts)
+  if (totalUnits < COARSE_GRAIN * MIN_COARSE_UNITS || coarse.length === 0) return at(1, starts)
   return at(1, [...starts, at(COARSE_GRAIN, coarse)])
 }
 
@@ -55,7 +55,7 @@ class Compositions implements Landscape<Candidate, Move> {
 
   improved(from: Candidate, move: Move): Candidate | undefined {
     const evaluation = this.#evaluate(from, move)
-    if (evaluation === undefined || evaluation.score <= from.evaluation.score * (1 + LEAST_GAIN)) return undefined
+    if (evaluation === undefined || evaluation.score <= from.evaluation.score * (1 + MIN_GAIN)) return undefined
     return this.#after(from, 'improve', move, evaluation)
   }
 

@@ -1,22 +1,22 @@
 import type { CompositionEvaluator } from './composition-evaluator.js'
-import { capFor, type leastPower } from './lowest-feasible-cap.js'
+import { capFor, type minPower } from './lowest-feasible-cap.js'
 import type { InfeasiblePartition } from './result.js'
 
 /** Why there is no configuration, after a search that found none. */
-export function infeasible(evaluator: CompositionEvaluator, least: ReturnType<typeof leastPower>): InfeasiblePartition {
+export function infeasible(evaluator: CompositionEvaluator, least: ReturnType<typeof minPower>): InfeasiblePartition {
   const { problem, predictor, evaluations } = evaluator
   const clamped = problem.boardLimitW === undefined ? {} : { boardLimitW: problem.boardLimitW }
   if ('reason' in least) return { feasible: false, ...least, lowestFeasibleCapW: null, ...clamped, evaluations }
   const lowestW = capFor(least.powerW, problem.powerMarginW)
-  const mostW = predictor.spec.powerLimitW.max
-  const lowestFeasibleCapW = lowestW <= mostW ? lowestW : null
+  const maxW = predictor.spec.powerLimitW.max
+  const lowestFeasibleCapW = lowestW <= maxW ? lowestW : null
   if (lowestW <= problem.powerCapW && evaluator.leftOut > 0) {
     return {
       feasible: false,
       reason: 'distance',
       message:
         `all that ${problem.kinds.networks.join(', ')} could run as on ${predictor.spec.name} lies further than ` +
-        `${problem.mostDistance} from what the predictor was fitted to: measure some rows, or allow a larger mostDistance`,
+        `${problem.maxDistance} from what the predictor was fitted to: measure some rows, or allow a larger maxDistance`,
       lowestFeasibleCapW,
       ...clamped,
       evaluations,
@@ -36,7 +36,7 @@ export function infeasible(evaluator: CompositionEvaluator, least: ReturnType<ty
       `a cap of ${problem.powerCapW} W cannot be kept by ${problem.kinds.networks.join(', ')} on ` +
       `${predictor.spec.name}: ` +
       (lowestFeasibleCapW === null
-        ? `it takes ${lowestW} W${margin}, and the board's highest limit is ${mostW} W`
+        ? `it takes ${lowestW} W${margin}, and the board's highest limit is ${maxW} W`
         : `raise it to at least ${lowestW} W${margin}`),
     lowestFeasibleCapW,
     ...clamped,

@@ -7,7 +7,7 @@ import type { InfeasiblePartition } from './result.js'
 import { type SearchProblem, searchProblem } from './search-problem.js'
 
 /** The least that the board can be made to draw while it serves every network within the bounds. */
-export interface LeastPower {
+export interface MinPower {
   /** One kind per network. */
   readonly composition: readonly number[]
   readonly memIndex: number
@@ -34,7 +34,7 @@ interface Cost {
  */
 export function lowestFeasibleCap(predictor: Predictor, options: Omit<PartitionOptions, 'powerCapW'>): number | null {
   const problem = searchProblem(predictor, { ...options, powerCapW: Number.MAX_VALUE })
-  const least = leastPower(predictor, problem)
+  const least = minPower(predictor, problem)
   if ('reason' in least) return null
   const capW = capFor(least.powerW, problem.powerMarginW)
   return capW <= predictor.spec.powerLimitW.max ? capW : null
@@ -46,25 +46,25 @@ export function capFor(powerW: number, marginW: number): number {
 }
 
 /** As `lowestFeasibleCap`, with the tenants, or why there are none. */
-export function leastPower(
+export function minPower(
   predictor: Predictor,
   problem: SearchProblem,
-): LeastPower | Pick<InfeasiblePartition, 'reason' | 'message'> {
+): MinPower | Pick<InfeasiblePartition, 'reason' | 'message'> {
   const { kinds } = problem
   const leanest = kinds.networks.map((_, network) =>
     kinds.at(network, 1).reduce((a, b) => (kinds.memoryBytes[b]! < kinds.memoryBytes[a]! ? b : a)),
   )
-  const leastBytes = memoryOf(problem, leanest)
-  if (leastBytes > problem.memoryBytes) {
+  const minBytes = memoryOf(problem, leanest)
+  if (minBytes > problem.memoryBytes) {
     return {
       reason: 'memory',
       message:
-        `the smallest tenants of ${kinds.networks.join(', ')} need ${MiB(leastBytes)} of device memory, ` +
+        `the smallest tenants of ${kinds.networks.join(', ')} need ${MiB(minBytes)} of device memory, ` +
         `${MiB(problem.memoryBytes)} are there; allow smaller batches (batchSizes) or use a board with more memory`,
     }
   }
 
-  let best: (LeastPower & Cost) | undefined
+  let best: (MinPower & Cost) | undefined
   for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
     const found = descend(predictor, problem, leanest, memIndex)
     if (best === undefined || cheaper(found, best)) best = found

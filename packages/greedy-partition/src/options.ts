@@ -47,7 +47,7 @@ export interface PartitionOptions {
   /**
    * How far from what the predictor was fitted to a plan may lie, in `Prediction.distance`; Infinity for anywhere. Default 2.
    */
-  readonly mostDistance?: number
+  readonly maxDistance?: number
   /** Most configurations to evaluate (a clock solve and a prediction each). Default 4000. */
   readonly budgetEvaluations?: number
   /**
@@ -80,7 +80,7 @@ export const knownOptions = [
   'latencyPercentile',
   'minTenantThroughput',
   'memoryBytes',
-  'mostDistance',
+  'maxDistance',
   'budgetEvaluations',
   'timeBudgetMs',
   'now',

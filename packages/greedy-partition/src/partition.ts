@@ -7,7 +7,7 @@ import { feasible } from './feasible.js'
 import { greedy } from './greedy.js'
 import { bestFirst, improveAll } from './improve.js'
 import { infeasible } from './infeasible.js'
-import { leastPower } from './lowest-feasible-cap.js'
+import { minPower } from './lowest-feasible-cap.js'
 import type { PartitionOptions } from './options.js'
 import type { PartitionResult } from './result.js'
 import { searchProblem } from './search-problem.js'
@@ -30,7 +30,7 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
   evaluator.watchTime()
   if (problem.improve) starts.push(...memStates.flatMap((memIndex) => equalShares(evaluator, memIndex)))
   if (starts.length === 0) {
-    const least = leastPower(predictor, problem)
+    const least = minPower(predictor, problem)
     starts = lastResort(evaluator, least)
     if (starts.length === 0) return infeasible(evaluator, least)
   }
@@ -43,7 +43,7 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
 }
 
 /** The configuration of least power, where the budget or the greedy choices missed every other one. */
-function lastResort(evaluator: CompositionEvaluator, least: ReturnType<typeof leastPower>): Candidate[] {
+function lastResort(evaluator: CompositionEvaluator, least: ReturnType<typeof minPower>): Candidate[] {
   if ('reason' in least || least.powerW > evaluator.problem.powerLimitW) return []
   const evaluation = evaluator.evaluate(least.composition, least.memIndex)
   return evaluation === undefined

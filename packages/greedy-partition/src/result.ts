@@ -44,7 +44,7 @@ export interface InfeasiblePartition {
    * - `latency-slo`: the SLO cannot be kept at any clock, whatever the cap
    * - `min-throughput`: a tenant's least throughput cannot be reached at any clock, whatever the cap
    * - `power-cap`: everything else can be kept, but needs more power
-   * - `distance`: all that could run lies further from what the predictor was fitted to than `mostDistance` allows
+   * - `distance`: all that could run lies further from what the predictor was fitted to than `maxDistance` allows
    */
   readonly reason: 'memory' | 'latency-slo' | 'min-throughput' | 'power-cap' | 'distance'
   /** What was needed, what there is and what to do. */

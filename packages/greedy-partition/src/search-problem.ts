@@ -5,12 +5,12 @@ import { knownOptions, type NetworkDemand, type PartitionOptions } from './optio
 import { defaultBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
 
 /** Kinds are numbered in 16 bits. */
-const MOST_KINDS = 65535
+const MAX_KINDS = 65535
 
 const DEFAULT_TIME_BUDGET_MS = 50
 
 /** Beyond, a predictor knows half as much as of the worst of its measured rows: what looks good there is mostly its error. */
-const DEFAULT_MOST_DISTANCE = 2
+const DEFAULT_MAX_DISTANCE = 2
 
 /** Checked options, everything filled in. Networks and memory clocks are in canonical order. */
 export interface SearchProblem {
@@ -37,7 +37,7 @@ export interface SearchProblem {
   /** Whether any network has an SLO or a least throughput. */
   readonly boundsTenants: boolean
   readonly memoryBytes: number
-  readonly mostDistance: number
+  readonly maxDistance: number
   readonly budgetEvaluations: number
   readonly timeBudgetMs: number
   readonly now: () => number
@@ -54,9 +54,9 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
   assertKnownOptions('options', options, knownOptions)
   const demands = networkDemands(options)
   const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
-  const mostW = predictor.spec.powerLimitW.max
+  const maxW = predictor.spec.powerLimitW.max
   // No limit above it can be set: the board lowers its clock, and what was planned for more does not run as predicted.
-  const powerCapW = Math.min(askedCapW, mostW)
+  const powerCapW = Math.min(askedCapW, maxW)
   const powerMarginW = number(
     'powerMarginW',
     options.powerMarginW ?? 0,
@@ -95,11 +95,11 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     ),
     memoryBytesOf: (tenant) => predictor.memoryBytes(tenant),
   })
-  if (kinds.tenants.length > MOST_KINDS) {
+  if (kinds.tenants.length > MAX_KINDS) {
     throw new InvalidInputError(
       'batchSizes',
       options.batchSizes,
-      `fewer sizes, or a larger sharePercentStep: at most ${MOST_KINDS} combinations of network, share and batch size`,
+      `fewer sizes, or a larger sharePercentStep: at most ${MAX_KINDS} combinations of network, share and batch size`,
     )
   }
   const ordered = kinds.networks.map((name) => demands.find((demand) => demand.model === name)!)
@@ -113,7 +113,7 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     kinds,
     weights: ordered.map((demand) => demand.weight),
     powerCapW,
-    boardLimitW: askedCapW > mostW ? mostW : undefined,
+    boardLimitW: askedCapW > maxW ? maxW : undefined,
     powerMarginW,
     powerLimitW: powerCapW - powerMarginW,
     capExceedanceProbability: probability,
@@ -125,9 +125,9 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     minTenantThroughput,
     boundsTenants: latencySloMs.some((ms) => ms < Infinity) || minTenantThroughput.some((least) => least > 0),
     memoryBytes: memoryForTenants(predictor, options.memoryBytes),
-    mostDistance: number(
-      'mostDistance',
-      options.mostDistance ?? DEFAULT_MOST_DISTANCE,
+    maxDistance: number(
+      'maxDistance',
+      options.maxDistance ?? DEFAULT_MAX_DISTANCE,
       'a number of at least 1',
       (x) => x >= 1,
     ),
@@ -151,7 +151,7 @@ function networkDemands(options: PartitionOptions): Required<NetworkDemand>[] {
     throw new InvalidInputError('models', models, 'the name of a network, or a list of { model, weight? }')
   }
   const sloMs = latencySlo('latencySloMs', options.latencySloMs ?? Infinity)
-  const least = leastThroughput('minTenantThroughput', options.minTenantThroughput ?? 0)
+  const least = minThroughput('minTenantThroughput', options.minTenantThroughput ?? 0)
   const seen = new Set<string>()
   return list.map(({ model, weight = 1, ...own }: NetworkDemand, i) => {
     if (typeof model !== 'string' || model === '') {
@@ -163,7 +163,7 @@ function networkDemands(options: PartitionOptions): Required<NetworkDemand>[] {
       model,
       weight: number(`models[${i}].weight`, weight, 'a number from 1e-100 to 1e100', (x) => x >= 1e-100 && x <= 1e100),
       latencySloMs: latencySlo(`models[${i}].latencySloMs`, own.latencySloMs ?? sloMs),
-      minTenantThroughput: leastThroughput(`models[${i}].minTenantThroughput`, own.minTenantThroughput ?? least),
+      minTenantThroughput: minThroughput(`models[${i}].minTenantThroughput`, own.minTenantThroughput ?? least),
     }
   })
 }
@@ -172,7 +172,7 @@ function latencySlo(field: string, value: number): number {
   return number(field, value, 'milliseconds above 0', (x) => x > 0)
 }
 
-function leastThroughput(field: string, value: number): number {
+function minThroughput(field: string, value: number): number {
   return number(field, value, 'samples/s of at least 0', (x) => x >= 0 && x < Infinity)
 }
 

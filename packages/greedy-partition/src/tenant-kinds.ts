@@ -4,8 +4,8 @@ import type { Tenant } from '@pctodl/platform'
 export const defaultBatchSizes: readonly number[] = [4, 8, 16, 32, 64, 96, 128, 192, 256]
 
 /** Samples per batch and percent of share that the published search bounds its batch sizes by. */
-const LEAST_BATCH_PER_PERCENT = 0.8
-const MOST_BATCH_PER_PERCENT = 6.4
+const MIN_BATCH_PER_PERCENT = 0.8
+const MAX_BATCH_PER_PERCENT = 6.4
 
 /**
  * Every tenant that may take part, numbered. A kind is a network, a share in units of the share step, and a batch size.
@@ -64,7 +64,7 @@ export function tenantKinds(limits: KindLimits): TenantKinds {
         tenants.push({ model, mpsPercent, batchSize })
         network.push(n)
         units.push(u)
-        published.push(batchSize >= Math.trunc(LEAST_BATCH_PER_PERCENT * mpsPercent) ? 1 : 0)
+        published.push(batchSize >= Math.trunc(MIN_BATCH_PER_PERCENT * mpsPercent) ? 1 : 0)
       }
       // Where every size is below the published range, the published search takes the nearest one.
       published[tenants.length - 1] = 1
@@ -91,7 +91,7 @@ export function tenantKinds(limits: KindLimits): TenantKinds {
  */
 function batchSizesFor(mpsPercent: number, { batchSizes, minBatchPerPercent }: KindLimits): readonly number[] {
   const least = Math.trunc(minBatchPerPercent * mpsPercent + 1e-9)
-  const most = Math.trunc(MOST_BATCH_PER_PERCENT * mpsPercent + 1e-9)
+  const most = Math.trunc(MAX_BATCH_PER_PERCENT * mpsPercent + 1e-9)
   const fitting = batchSizes.filter((batchSize) => batchSize >= least && batchSize <= most)
   if (fitting.length > 0) return fitting
   return batchSizes.at(-1)! < least ? batchSizes.slice(-1) : batchSizes.slice(0, 1)

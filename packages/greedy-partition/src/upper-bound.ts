@@ -18,15 +18,15 @@ export interface BoundLimits {
 }
 
 /** One network in steps of 10 %. */
-const MOST_CONFIGURATIONS = 400_000
-const MOST_BOXES = 600
+const MAX_CONFIGURATIONS = 400_000
+const MAX_BOXES = 600
 /** Predictions are solved to 1e-10; no rounding shall put a plan above its bound. */
 const ROUNDING = 1 + 1e-8
 
 /**
  * An upper bound on what any search could find; null where nothing keeps the cap. Small spaces are looked at as a whole, and the bound is then the best
  * there is. Larger ones are split into boxes of mixes, each bounded by the laws of the predictor (`mixBounds`), as `PerfModel` has
- * them; of a predictor without them tenants are taken to do what they do alone. A chance constraint and `mostDistance` are left out, which can only
+ * them; of a predictor without them tenants are taken to do what they do alone. A chance constraint and `maxDistance` are left out, which can only
  * raise the bound. `timeBudgetMs` of the options ends the splitting, not before each number of tenants had its box.
  *
  * @throws InvalidInputError
@@ -39,8 +39,8 @@ export function throughputUpperBound(
   assertKnownOptions('limits', limits, ['maxConfigurations', 'maxBoxes', 'enough'])
   const problem = searchProblem(predictor, { ...options, budgetEvaluations: Number.MAX_SAFE_INTEGER })
   const timed = problem.timeBudgetMs < Infinity
-  const maxConfigurations = limit('maxConfigurations', limits.maxConfigurations ?? (timed ? 0 : MOST_CONFIGURATIONS))
-  const maxBoxes = limit('maxBoxes', limits.maxBoxes ?? MOST_BOXES)
+  const maxConfigurations = limit('maxConfigurations', limits.maxConfigurations ?? (timed ? 0 : MAX_CONFIGURATIONS))
+  const maxBoxes = limit('maxBoxes', limits.maxBoxes ?? MAX_BOXES)
   const enough = limit('enough', limits.enough ?? 0)
   if (configurationCount(problem) * problem.memClocksMhz.length <= maxConfigurations) {
     const found = bestOfAll(new CompositionEvaluator(predictor, problem))

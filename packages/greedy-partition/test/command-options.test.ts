@@ -38,7 +38,7 @@ describe('the options of pctodl partition', () => {
     const { search, ...call } = await parsed(
       '--model resnet50=1e-100,mine=1e100 --gpu A100 --power-cap 170 --power-margin 3 --mps-step 20 --mem-clock 1215 ' +
         '--risk 0.05 --latency-slo 40 --latency-percentile p99 --min-throughput 7 --max-tenants 6 --max-share 60 --max-batch 32 ' +
-        '--most-distance 3 --memory-mib 2 --seed 9 --budget-ms 20 --budget-evaluations 30 --explain --json --params here',
+        '--max-distance 3 --memory-mib 2 --seed 9 --budget-ms 20 --budget-evaluations 30 --explain --json --params here',
     )
     expect(search).toEqual({
       powerCapW: 170,
@@ -52,7 +52,7 @@ describe('the options of pctodl partition', () => {
       maxTenants: 6,
       maxSharePercent: 60,
       maxBatchSize: 32,
-      mostDistance: 3,
+      maxDistance: 3,
       memoryBytes: 2 * 1024 ** 2,
       seed: 9,
       timeBudgetMs: 20,
@@ -83,7 +83,7 @@ describe('the options of pctodl partition', () => {
     '--max-share 101',
     '--max-tenants 0',
     '--max-batch 0',
-    '--most-distance 0.9',
+    '--max-distance 0.9',
     '--seed -1',
     '--seed 4294967296',
     '--budget-evaluations 0',
@@ -98,8 +98,8 @@ describe('the options of pctodl partition', () => {
 
   it('may be the ends of what is allowed', async () => {
     for (const ends of [
-      '--mps-step 1 --power-margin 0 --risk 1e-9 --max-share 1 --max-tenants 1 --max-batch 1 --most-distance 1 --seed 0',
-      '--mps-step 100 --power-margin 10000 --risk 0.5 --max-share 100 --most-distance 1e9 --seed 4294967295',
+      '--mps-step 1 --power-margin 0 --risk 1e-9 --max-share 1 --max-tenants 1 --max-batch 1 --max-distance 1 --seed 0',
+      '--mps-step 100 --power-margin 10000 --risk 0.5 --max-share 100 --max-distance 1e9 --seed 4294967295',
     ]) {
       await expect(parsed(`--model resnet50 --gpu A100 ${ends} --budget-evaluations 1`)).resolves.toBeDefined()
     }
@@ -109,7 +109,7 @@ describe('the options of pctodl partition', () => {
     const least = (await parsed(`--services ${file} --gpu A100`)).services!
     expect(least).toMatchObject({ ratesPerS: [5], withoutMaxBatchSize: ['a'] })
     expect(least.options).toEqual({
-      objective: 'least-power',
+      objective: 'min-power',
       powerCapW: 150,
       powerMarginW: 0,
       sharePercentStep: 5,
@@ -118,12 +118,12 @@ describe('the options of pctodl partition', () => {
     })
     const { options } = (
       await parsed(
-        `--services ${file} --gpu A100 --objective most-load --power-cap 90 --power-margin 2 --mps-step 10 --seed 4 --budget-ms 7 ` +
+        `--services ${file} --gpu A100 --objective max-load --power-cap 90 --power-margin 2 --mps-step 10 --seed 4 --budget-ms 7 ` +
           '--budget-evaluations 8 --rate-margin 1.5 --latency-margin 0.2 --burstiness 3 --mem-clock 1215 --max-tenants 5 --memory-mib 3',
       )
     ).services!
     expect(options).toEqual({
-      objective: 'most-load',
+      objective: 'max-load',
       powerCapW: 90,
       powerMarginW: 2,
       sharePercentStep: 10,

@@ -37,7 +37,7 @@ function evaluated(options: Partial<PartitionOptions>, tenants = 2) {
 
 describe('a composition', () => {
   it('may take all of each bound, and no more', () => {
-    const reached = { powerCapW: 200, memoryBytes: 2e9, latencySloMs: 50, minTenantThroughput: 10, mostDistance: 2 }
+    const reached = { powerCapW: 200, memoryBytes: 2e9, latencySloMs: 50, minTenantThroughput: 10, maxDistance: 2 }
     expect(evaluated(reached).found).toMatchObject({ smClockMhz: 1410, score: 20 })
     expect(evaluated({ latencySloMs: 80, latencyPercentile: 'p99' }).found).toBeDefined()
     const broken: Partial<PartitionOptions>[] = [
@@ -46,13 +46,13 @@ describe('a composition', () => {
       { latencySloMs: 49.9 },
       { latencySloMs: 79.9, latencyPercentile: 'p99' },
       { minTenantThroughput: 10.1 },
-      { mostDistance: 1.9 },
+      { maxDistance: 1.9 },
     ]
     for (const bound of broken) expect(evaluated(bound).found, JSON.stringify(bound)).toBeUndefined()
   })
 
   it('counts as evaluated once, but for those without room in memory, and as left out where it is too far away', () => {
-    const far = evaluated({ mostDistance: 1.9 }).evaluator
+    const far = evaluated({ maxDistance: 1.9 }).evaluator
     expect(far.evaluate([0, 0], 0)).toBeUndefined()
     expect([far.evaluations, far.leftOut]).toEqual([1, 1])
     const near = evaluated({ latencySloMs: 49 }).evaluator

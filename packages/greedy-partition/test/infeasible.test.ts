@@ -70,13 +70,13 @@ describe('the lowest cap', () => {
     const batchSizes = [4, 32, 128]
     for (const latencySloMs of [Infinity, 100, 50, 25]) {
       const caps = predictor.memClocksMhz.map((memClockMhz) => {
-        let leastW = Infinity
+        let minW = Infinity
         for (const mpsPercent of [25, 50, 75, 100]) {
           for (const batchSize of batchSizes) {
             const tenants = [{ model: 'middle', mpsPercent, batchSize }]
             for (const smClockMhz of smClocksAt(predictor.spec, memClockMhz)!) {
               const { powerW, tenants: of } = predictor.predict({ tenants, smClockMhz, memClockMhz })
-              if (of[0]!.latencyMs <= latencySloMs) leastW = Math.min(leastW, powerW)
+              if (of[0]!.latencyMs <= latencySloMs) minW = Math.min(minW, powerW)
             }
           }
         }
@@ -87,8 +87,8 @@ describe('the lowest cap', () => {
           latencySloMs,
           memClocksMhz: [memClockMhz],
         }
-        expect(lowestFeasibleCap(predictor, options)).toBeCloseTo(leastW, 2)
-        return leastW
+        expect(lowestFeasibleCap(predictor, options)).toBeCloseTo(minW, 2)
+        return minW
       })
       const all = lowestFeasibleCap(predictor, { models: 'middle', sharePercentStep: 25, batchSizes, latencySloMs })!
       expect(all).toBeCloseTo(Math.min(...caps), 2)
@@ -98,7 +98,7 @@ describe('the lowest cap', () => {
   it('is one that two networks keep together: with halves of the board, and not with more', () => {
     const models = [{ model: 'light' }, { model: 'middle' }]
     const halves = { models, sharePercentStep: 50, batchSizes: [4, 64] }
-    let leastW = Infinity
+    let minW = Infinity
     for (const memClockMhz of predictor.memClocksMhz) {
       const smClockMhz = smClocksAt(predictor.spec, memClockMhz)![0]!
       for (const [light, middle] of [
@@ -111,10 +111,10 @@ describe('the lowest cap', () => {
           { model: 'light', mpsPercent: 50, batchSize: light },
           { model: 'middle', mpsPercent: 50, batchSize: middle },
         ]
-        leastW = Math.min(leastW, predictor.predict({ tenants, smClockMhz, memClockMhz }).powerW)
+        minW = Math.min(minW, predictor.predict({ tenants, smClockMhz, memClockMhz }).powerW)
       }
     }
-    expect(lowestFeasibleCap(predictor, halves)).toBeCloseTo(leastW, 2)
+    expect(lowestFeasibleCap(predictor, halves)).toBeCloseTo(minW, 2)
     // Each could with the whole board.
     const alone = partition(predictor, { models: 'middle', powerCapW: 350, sharePercentStep: 100, batchSizes: [4, 64] })
     const half = partition(predictor, {

@@ -17,7 +17,7 @@ const service: Service = {
 }
 const problem = planProblem(model, [service, { ...service, name: 'b' }], [1, 1], {
   powerCapW: 200,
-  objective: 'least-power',
+  objective: 'min-power',
   sharePercentStep: 5,
   batchSizes: [1, 4, 16],
   maxInstances: 4,
@@ -82,7 +82,7 @@ describe('what one change makes of a layout', () => {
   })
 
   it('is the whole board for a service alone', () => {
-    const alone = planProblem(model, [service], [1], { powerCapW: 200, objective: 'least-power', batchSizes: [1] })
+    const alone = planProblem(model, [service], [1], { powerCapW: 200, objective: 'min-power', batchSizes: [1] })
     const around = layoutsAround(alone, { services: [{ count: 1, units: 16, batch: 0 }], memIndex: 0 })
     const wholes = around.filter(({ services: [of] }) => of!.count === 1).map(({ services: [of] }) => of!.units)
     expect([...new Set(wholes)].sort((a, b) => a - b)).toEqual([8, 12, 14, 15, 17, 18, 20])
@@ -105,7 +105,7 @@ describe('the layouts of a small space', () => {
   it('are as many as they are said to be at most, where memory leaves none out', () => {
     const small = planProblem(model, [service, { ...service, name: 'b' }], [1, 1], {
       powerCapW: 200,
-      objective: 'least-power',
+      objective: 'min-power',
       sharePercentStep: 20,
       batchSizes: [1, 2],
       maxInstances: 2,

@@ -14,7 +14,7 @@ const service = {
 
 describe('a layout that misses an objective', () => {
   const scorer = new LayoutScorer(
-    planProblem(loadPerfModel('A100'), [service], [1e5], { powerCapW: 250, objective: 'least-power' }),
+    planProblem(loadPerfModel('A100'), [service], [1e5], { powerCapW: 250, objective: 'min-power' }),
   )
   const shortfallOf = (units: number) =>
     scorer.score({ services: [{ count: 1, units, batch: 4 }], memIndex: 0 })!.shortfall
@@ -27,7 +27,7 @@ describe('a layout that misses an objective', () => {
 
   it('is the nearer the less its latency is beyond the objective', () => {
     const hurried = { ...service, objective: { p99Ms: 5 } }
-    const options = { powerCapW: 250, objective: 'least-power', latencyMargin: 0 } as const
+    const options = { powerCapW: 250, objective: 'min-power', latencyMargin: 0 } as const
     const { problem } = new LayoutScorer(planProblem(loadPerfModel('A100'), [hurried], [1], options))
     const layout = { services: [{ count: 1, units: 6, batch: 4 }], memIndex: 0 }
     const alone = new LayoutScorer(problem)

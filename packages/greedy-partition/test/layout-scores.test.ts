@@ -44,7 +44,7 @@ function keptAt(scorer: LayoutScorer, layout: Layout, clockIndex: number, factor
 describe('the score of a layout', () => {
   it('for least power is that of the lowest clock at which all objectives hold', () => {
     for (const layout of layouts) {
-      const scorer = scorerFor('least-power')
+      const scorer = scorerFor('min-power')
       const { clockIndex, cost, powerW, shortfall, ratesPerS } = scorer.score(layout)!
       const met = Array.from({ length: scorer.board(layout).clocks }, (_, i) => keptAt(scorer, layout, i, 1).met)
       expect(shortfall).toBe(0)
@@ -56,7 +56,7 @@ describe('the score of a layout', () => {
 
   it('for most load is the largest common factor that objectives and cap allow at any clock', () => {
     for (const layout of layouts) {
-      const scorer = scorerFor('most-load', { powerCapW: 100 })
+      const scorer = scorerFor('max-load', { powerCapW: 100 })
       const { clockIndex, cost, powerW, ratesPerS } = scorer.score(layout)!
       const clocks = Array.from({ length: scorer.board(layout).clocks }, (_, i) => i)
       expect(keptAt(scorer, layout, clockIndex, -cost).kept).toBe(true)
@@ -68,31 +68,31 @@ describe('the score of a layout', () => {
 
   it('for most value is within a hundredth of the most at any clock', () => {
     for (const layout of layouts) {
-      const scorer = scorerFor('most-value', { powerCapW: 90 }, [2000, 3000])
+      const scorer = scorerFor('max-value', { powerCapW: 90 }, [2000, 3000])
       const { cost, powerW, ratesPerS } = scorer.score(layout)!
       expect(powerW).toBeLessThanOrEqual(90)
       expect(-cost).toBeCloseTo(ratesPerS[0]! + 2 * ratesPerS[1]!, 6)
       for (const smClockMhz of [300, 600, 750, 900, 1050, 1200, 1410]) {
-        const there = scorerFor('most-value', { powerCapW: 90, smClocksMhz: [smClockMhz] }, [2000, 3000]).score(layout)!
+        const there = scorerFor('max-value', { powerCapW: 90, smClocksMhz: [smClockMhz] }, [2000, 3000]).score(layout)!
         if (there.shortfall === 0) expect(-there.cost).toBeLessThanOrEqual(-cost * 1.01)
       }
     }
   })
 
-  it.each<ServiceGoal>(['least-power', 'most-load'])(
+  it.each<ServiceGoal>(['min-power', 'max-load'])(
     'for %s does not hang on what was scored before, but for how finely it is looked for',
     (goal) => {
       const [forward, backward] = [scorerFor(goal), scorerFor(goal)]
       const scores = layouts.map((layout) => forward.score(layout)!.cost)
       const others = layouts.toReversed().map((layout) => backward.score(layout)!.cost)
       others.reverse().forEach((cost, i) => {
-        expect(cost / scores[i]!).toBeCloseTo(1, goal === 'most-load' ? 2 : 5)
+        expect(cost / scores[i]!).toBeCloseTo(1, goal === 'max-load' ? 2 : 5)
       })
     },
   )
 
   it('is worked out once, and not at all where the board has no room', () => {
-    const scorer = scorerFor('least-power')
+    const scorer = scorerFor('min-power')
     const [layout] = layouts
     const first = scorer.score(layout!)
     expect(scorer.score(structuredClone(layout!))).toBe(first)
@@ -103,7 +103,7 @@ describe('the score of a layout', () => {
     expect(scorer.evaluations).toBe(1)
   })
 
-  it.each<ServiceGoal>(['least-power', 'most-load'])(
+  it.each<ServiceGoal>(['min-power', 'max-load'])(
     'for %s is told where it is better than another, and only there',
     (goal) => {
       for (const than of layouts) {
@@ -123,7 +123,7 @@ describe('the score of a layout', () => {
 
   it('is found better than one at a clock that its memory state does not have', () => {
     const ti = loadPerfModel('3080Ti')
-    const problem = planProblem(ti, services, [400, 300], { objective: 'least-power', powerCapW: 350 })
+    const problem = planProblem(ti, services, [400, 300], { objective: 'min-power', powerCapW: 350 })
     const [high, low] = problem.smClocksMhz
     const narrow = { ...problem, smClocksMhz: [high!, low!.slice(0, 30)] }
     const layout = { ...layouts[0]!, memIndex: 1 }
@@ -133,8 +133,8 @@ describe('the score of a layout', () => {
   })
 
   it('counts a look that is cut short once, and remembers what it was not better than', () => {
-    const scorer = scorerFor('least-power')
-    const scored = layouts.map((layout) => scorerFor('least-power').score(layout)!).sort(bestFirst)
+    const scorer = scorerFor('min-power')
+    const scored = layouts.map((layout) => scorerFor('min-power').score(layout)!).sort(bestFirst)
     const best = scorer.score(scored[0]!.layout)!
     const worst = scored.at(-1)!.layout
     expect(scorer.scoreAbove(worst, best)).toBeUndefined()
@@ -148,14 +148,14 @@ describe('the score of a layout', () => {
 
 describe('what a search may spend', () => {
   it('is its evaluations, and the time since it began', () => {
-    const counted = scorerFor('least-power', { budgetEvaluations: 2 })
+    const counted = scorerFor('min-power', { budgetEvaluations: 2 })
     expect(counted.spent()).toBeUndefined()
     counted.score(layouts[0]!)
     expect(counted.spent()).toBeUndefined()
     counted.score(layouts[1]!)
     expect(counted.spent()).toBe('evaluation-budget')
     let ms = 1000
-    const timed = scorerFor('least-power', { timeBudgetMs: 5, now: () => ms })
+    const timed = scorerFor('min-power', { timeBudgetMs: 5, now: () => ms })
     ms = 1004.9
     expect(timed.spent()).toBeUndefined()
     ms = 1005

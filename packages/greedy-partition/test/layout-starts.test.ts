@@ -21,7 +21,7 @@ const problemOf = (ratesPerS: readonly number[], more: Partial<ServicePlanOption
     model,
     ratesPerS.map((_, i) => ({ ...service, name: `s${i}`, ...(i === 0 ? { maxBatchSize: 4 } : {}) })),
     ratesPerS,
-    { powerCapW: 200, objective: 'least-power', sharePercentStep: 5, batchSizes: [1, 4, 16], maxInstances: 3, ...more },
+    { powerCapW: 200, objective: 'min-power', sharePercentStep: 5, batchSizes: [1, 4, 16], maxInstances: 3, ...more },
   )
 
 describe('where the climb begins', () => {

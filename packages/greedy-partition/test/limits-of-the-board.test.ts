@@ -14,23 +14,23 @@ const coarse = { sharePercentStep: 20, budgetEvaluations: 300 }
 
 describe("a cap above the board's highest limit", () => {
   const model = loadPerfModel('3080Ti')
-  const mostW = model.spec.powerLimitW.max
-  const asked = { ...coarse, models: 'vgg19', powerCapW: 2 * mostW }
+  const maxW = model.spec.powerLimitW.max
+  const asked = { ...coarse, models: 'vgg19', powerCapW: 2 * maxW }
 
   it('is that limit, and the plan says so', () => {
     const clamped = partition(model, asked) as FeasiblePartition
     const { boardLimitW, ...rest } = clamped
-    expect(boardLimitW).toBe(mostW)
-    expect(rest).toEqual(partition(model, { ...asked, powerCapW: mostW }))
+    expect(boardLimitW).toBe(maxW)
+    expect(rest).toEqual(partition(model, { ...asked, powerCapW: maxW }))
     expect(rest).not.toHaveProperty('boardLimitW')
-    expect(clamped.prediction.powerW).toBeLessThanOrEqual(mostW)
-    expect(clamped.marginW).toBeCloseTo(mostW - clamped.prediction.powerW, 9)
+    expect(clamped.prediction.powerW).toBeLessThanOrEqual(maxW)
+    expect(clamped.marginW).toBeCloseTo(maxW - clamped.prediction.powerW, 9)
   })
 
   it('is what a margin is taken from', () => {
     const { prediction } = partition(model, { ...asked, powerMarginW: 30 }) as FeasiblePartition
-    expect(prediction.powerW).toBeLessThanOrEqual(mostW - 30)
-    expect(() => partition(model, { ...asked, powerMarginW: mostW })).toThrow('powerMarginW')
+    expect(prediction.powerW).toBeLessThanOrEqual(maxW - 30)
+    expect(() => partition(model, { ...asked, powerMarginW: maxW })).toThrow('powerMarginW')
   })
 
   it('does not help where even the least power is above it', () => {
@@ -99,9 +99,9 @@ describe('the domain of a plan', () => {
     const near = partition(distant, options) as FeasiblePartition
     expect(near.configuration.tenants.length).toBeLessThanOrEqual(2)
     expect(Math.max(...asked)).toBeGreaterThan(2)
-    const far = partition(distant, { ...options, mostDistance: Infinity }) as FeasiblePartition
+    const far = partition(distant, { ...options, maxDistance: Infinity }) as FeasiblePartition
     expect(far.configuration.tenants.length).toBeGreaterThan(2)
-    expect(() => partition(distant, { ...options, mostDistance: 0.5 })).toThrow(/mostDistance/)
+    expect(() => partition(distant, { ...options, maxDistance: 0.5 })).toThrow(/maxDistance/)
   })
 
   it('says so where nothing else is left', () => {
@@ -117,7 +117,7 @@ describe('the domain of a plan', () => {
     const result = partition(unknown, options)
     expect(result).toMatchObject({ feasible: false, reason: 'distance' })
     expect((result as { message: string }).message).toMatch(/further than 2 .* measure some rows/)
-    expect(partition(unknown, { ...options, mostDistance: 3 }).feasible).toBe(true)
+    expect(partition(unknown, { ...options, maxDistance: 3 }).feasible).toBe(true)
     expect(partition(unknown, { ...options, powerCapW: 20 })).toMatchObject({ reason: 'power-cap' })
   })
 

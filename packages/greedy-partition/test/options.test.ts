@@ -41,7 +41,7 @@ describe('options', () => {
     ['capExceedanceProbability', { capExceedanceProbability: 0.51 }],
     ['memoryBytes', { memoryBytes: Number.NaN }],
     ['memoryBytes', { memoryBytes: 0 }],
-    ['mostDistance', { mostDistance: 0.9 }],
+    ['maxDistance', { maxDistance: 0.9 }],
     ['budgetEvaluations', { budgetEvaluations: 0 }],
     ['budgetEvaluations', { budgetEvaluations: 2 ** 53 }],
     ['timeBudgetMs', { timeBudgetMs: -1, now: () => 0 }],
@@ -79,7 +79,7 @@ describe('options', () => {
     { batchSizes: [1], maxBatchSize: 1 },
     { batchSizes: [65536], maxBatchSize: 65536, minBatchPerPercent: 6.4 },
     manyKinds(21845),
-    { latencySloMs: 1e-9, minTenantThroughput: 0, minBatchPerPercent: 0, memoryBytes: 1, mostDistance: 1 },
+    { latencySloMs: 1e-9, minTenantThroughput: 0, minBatchPerPercent: 0, memoryBytes: 1, maxDistance: 1 },
     { budgetEvaluations: 1, timeBudgetMs: 1e-9, now: () => 0, seed: 0, memoryBytes: spec.memoryBytes },
     { budgetEvaluations: Number.MAX_SAFE_INTEGER, seed: 2 ** 32 - 1, maxTenants: 48 },
     { capExceedanceProbability: 1e-9 },
@@ -106,7 +106,7 @@ describe('options', () => {
       minTenantThroughput: [0],
       boundsTenants: false,
       memoryBytes: spec.memoryBytes,
-      mostDistance: 2,
+      maxDistance: 2,
       budgetEvaluations: 4000,
       timeBudgetMs: Infinity,
       seed: 1,
@@ -159,10 +159,10 @@ describe('options', () => {
   })
 
   it('of a cap at the limit of the board leave it as it is, and above it say so', () => {
-    const mostW = spec.powerLimitW.max
-    expect(searchProblem(predictor, { ...good, powerCapW: mostW }).boardLimitW).toBeUndefined()
-    const above = searchProblem(predictor, { ...good, powerCapW: mostW + 1e-6, powerMarginW: 10 })
-    expect(above).toMatchObject({ boardLimitW: mostW, powerCapW: mostW, powerLimitW: mostW - 10 })
+    const maxW = spec.powerLimitW.max
+    expect(searchProblem(predictor, { ...good, powerCapW: maxW }).boardLimitW).toBeUndefined()
+    const above = searchProblem(predictor, { ...good, powerCapW: maxW + 1e-6, powerMarginW: 10 })
+    expect(above).toMatchObject({ boardLimitW: maxW, powerCapW: maxW, powerLimitW: maxW - 10 })
   })
 
   it('leaves unknown networks to the predictor', () => {

@@ -142,13 +142,13 @@ describe('pctodl partition --services', () => {
   it('prints a plan for each objective', async () => {
     const least = await call(...asked, '--power-cap', '180')
     expect(least).toMatchObject({ code: 0, stderr: '' })
-    expect(least.stdout).toMatch(/^search, photos, ads on NVIDIA A100-PCIE-40GB, power cap 180 W, least-power\n/)
+    expect(least.stdout).toMatch(/^search, photos, ads on NVIDIA A100-PCIE-40GB, power cap 180 W, min-power\n/)
     expect(least.stdout).toMatch(/^ search +resnet50 +\d+ +\d+ +\d+ +1200 +[\d.]+ +40 +(100\.0|99\.\d) $/m)
     expect(least.stdout).toMatch(/^batches {5}at most 64 of search, photos, ads: no maxBatchSize is given$/m)
     expect(least.stdout).toMatch(/^limit {7}the objective of \w+; by the model no plan is more than \d+ % better$/m)
     expect(least.stdout).not.toContain('the board takes at most')
     expect(least.stdout).toMatch(/^power {7}\d+\.\d W, \d+\.\d W below the cap$/m)
-    const most = await call(...asked, '--power-cap', '180', '--objective', 'most-load', '--burstiness', '2')
+    const most = await call(...asked, '--power-cap', '180', '--objective', 'max-load', '--burstiness', '2')
     expect(most.stdout).toMatch(/^load {8}[\d.]+ of the rates$/m)
   })
 
@@ -158,7 +158,7 @@ describe('pctodl partition --services', () => {
       '--power-cap',
       '60',
       '--objective',
-      'most-value',
+      'max-value',
       '--budget-ms',
       '500',
       '--json',

@@ -41,7 +41,7 @@ function judged({ configuration }: FeasibleServicePlan, ratesPerS: readonly numb
 
 describe('planServices', () => {
   it('keeps all objectives with fewer watts than the best of equal shares', () => {
-    const options: ServicePlanOptions = { ...coarse, objective: 'least-power' }
+    const options: ServicePlanOptions = { ...coarse, objective: 'min-power' }
     const plan = planned(rates, options)
     expect(plan.prediction.services.every(({ objectiveMet }) => objectiveMet)).toBe(true)
     expect(plan).toMatchObject({ loadFactor: 1, admittedPerS: rates, maxQueueDelayMs: [0, 0, 0] })
@@ -56,7 +56,7 @@ describe('planServices', () => {
   })
 
   it('finds the largest common factor that objectives and cap allow', () => {
-    const plan = planned(rates, { ...coarse, objective: 'most-load' })
+    const plan = planned(rates, { ...coarse, objective: 'max-load' })
     const at = (factor: number) =>
       judged(
         plan,
@@ -71,14 +71,14 @@ describe('planServices', () => {
 
   it('sheds where not all can be answered, those of least worth a joule', () => {
     const busy = rates.map((rate) => 20 * rate)
-    const plan = planned(busy, { ...coarse, objective: 'most-value', budgetEvaluations: 60 })
+    const plan = planned(busy, { ...coarse, objective: 'max-value', budgetEvaluations: 60 })
     const parts = plan.admittedPerS.map((rate, i) => rate / busy[i]!)
     expect(Math.min(...parts)).toBeLessThan(0.9)
     expect(plan.prediction.powerW).toBeLessThanOrEqual(coarse.powerCapW)
     plan.prediction.services.forEach(({ objectiveMet }, i) => {
       if (plan.admittedPerS[i]! > 0) expect(objectiveMet).toBe(true)
     })
-    const all = planned(rates, { ...coarse, objective: 'most-value', budgetEvaluations: 60 })
+    const all = planned(rates, { ...coarse, objective: 'max-value', budgetEvaluations: 60 })
     expect(all.admittedPerS).toEqual(rates)
     expect(all.score).toBeCloseTo(400 + 300 + 3 * 60, 9)
     expect(all.binds).toEqual({ what: 'nothing' })
@@ -86,10 +86,10 @@ describe('planServices', () => {
 
   it('says what gives way first, and how far from it anything better can lie', () => {
     const bound = true
-    const load = planned(rates, { ...coarse, objective: 'most-load', bound })
+    const load = planned(rates, { ...coarse, objective: 'max-load', bound })
     expect(load.bound!.value).toBeGreaterThanOrEqual(load.score)
     expect(load.bound!.gap).toBeCloseTo(load.bound!.value / load.score - 1, 9)
-    const least = planned(rates, { ...coarse, objective: 'least-power', bound })
+    const least = planned(rates, { ...coarse, objective: 'min-power', bound })
     expect(least.bound!.value).toBeLessThanOrEqual(least.score)
     expect(least.bound!.value).toBeGreaterThan(20)
     // At one clock less, the objective that is said to bind is missed.
@@ -104,24 +104,24 @@ describe('planServices', () => {
       expect(lower.services[i]!.p99Ms).toBeGreaterThan(0.88 * services[i]!.objective.p99Ms)
     }
     // At the highest clock, too.
-    const top = { ...coarse, objective: 'least-power' as const, smClocksMhz: [210, 1410], budgetEvaluations: 40 }
+    const top = { ...coarse, objective: 'min-power' as const, smClocksMhz: [210, 1410], budgetEvaluations: 40 }
     expect(planned(rates, top)).toMatchObject({ binds: { what: 'objective' }, configuration: { smClockMhz: 1410 } })
-    expect(planned([1, 1, 1], { ...coarse, objective: 'least-power' }).binds).toEqual({ what: 'lowest-clock' })
+    expect(planned([1, 1, 1], { ...coarse, objective: 'min-power' }).binds).toEqual({ what: 'lowest-clock' })
   })
 
   it('is never worse than the obvious plans', () => {
     for (const { services: of, ratesPerS, model: board, powerCapW } of planCases(3, new SeededRandom(5), { most: 3 })) {
-      const options: ServicePlanOptions = { ...small, objective: 'most-load', powerCapW }
+      const options: ServicePlanOptions = { ...small, objective: 'max-load', powerCapW }
       const best = planServices(board, of, ratesPerS, options)
       for (const manner of ['equal-shares', 'shares-by-load', 'one-batch'] as const) {
         const plain = plainPlan(board, of, ratesPerS, options, manner)
-        expect(gapOf('most-load', best, plain), manner).toBeGreaterThan(-0.005)
+        expect(gapOf('max-load', best, plain), manner).toBeGreaterThan(-0.005)
       }
     }
   })
 
   it('begins with what is given, and leaves out what of it is not allowed', () => {
-    const options: ServicePlanOptions = { ...coarse, objective: 'least-power' }
+    const options: ServicePlanOptions = { ...coarse, objective: 'min-power' }
     const first = planned(rates, options)
     const again = planned(rates, { ...options, startFrom: first.configuration, improve: false })
     expect(again.score).toBeLessThanOrEqual(first.score * 1.002)
@@ -130,30 +130,30 @@ describe('planServices', () => {
   })
 
   it('takes a single tenant for all that there may be', () => {
-    const options: ServicePlanOptions = { ...coarse, objective: 'least-power', maxTenants: 1, budgetEvaluations: 20 }
+    const options: ServicePlanOptions = { ...coarse, objective: 'min-power', maxTenants: 1, budgetEvaluations: 20 }
     const plan = planServices(model, [search], [100], options)
     expect(plan.feasible && plan.configuration.tenants).toHaveLength(1)
   })
 
   it('takes the only layout that there is', () => {
     const only = { ...coarse, sharePercentStep: 100, maxInstances: 1, batchSizes: [4] }
-    const plan = planServices(model, [search], [100], { ...only, objective: 'most-load' })
+    const plan = planServices(model, [search], [100], { ...only, objective: 'max-load' })
     expect(plan.feasible && plan.configuration.tenants).toMatchObject([{ mpsPercent: 100, batchSize: 4 }])
   })
 
   it('takes a service that nobody asks for', () => {
-    expect(planned([400, 0, 60], { ...coarse, objective: 'least-power' }).admittedPerS[1]).toBeLessThan(0.01)
+    expect(planned([400, 0, 60], { ...coarse, objective: 'min-power' }).admittedPerS[1]).toBeLessThan(0.01)
   })
 
   it('ends when its time is over, and not before', () => {
-    const brief: ServicePlanOptions = { ...coarse, objective: 'least-power', timeBudgetMs: 3 }
+    const brief: ServicePlanOptions = { ...coarse, objective: 'min-power', timeBudgetMs: 3 }
     let ms = 1e6
     expect(planned(rates, { ...brief, now: () => ms++ }).stoppedBecause).toBe('time-budget')
     expect(planned(rates, { ...brief, now: () => 1e6 }).stoppedBecause).not.toBe('time-budget')
   })
 
   it('comes out the same each time', () => {
-    const options: ServicePlanOptions = { ...coarse, objective: 'least-power', budgetEvaluations: 100 }
+    const options: ServicePlanOptions = { ...coarse, objective: 'min-power', budgetEvaluations: 100 }
     expect(planServices(model, services, rates, options)).toEqual(planServices(model, services, rates, options))
   })
 })
@@ -174,14 +174,14 @@ describe('exhaustiveServices', () => {
   })
 
   it('refuses a space too large to look at', () => {
-    expect(() => exhaustiveServices(model, services, rates, { ...coarse, objective: 'least-power' })).toThrow(
+    expect(() => exhaustiveServices(model, services, rates, { ...coarse, objective: 'min-power' })).toThrow(
       /sharePercentStep: got 10, expected a step.* these leave \d+/,
     )
   })
 })
 
 describe('plans without a search', () => {
-  const options: ServicePlanOptions = { ...coarse, ...small, objective: 'least-power', maxInstances: 1 }
+  const options: ServicePlanOptions = { ...coarse, ...small, objective: 'min-power', maxInstances: 1 }
   const manners = ['equal-shares', 'one-batch', 'shares-by-load'] as const
 
   it.each<[string, readonly Service[], Partial<ServicePlanOptions>]>([
@@ -199,7 +199,7 @@ describe('plans without a search', () => {
   it('are of equal shares or of shares by load, each service with the batch that is best for it', () => {
     const patient = [search, { ...ads, maxBatchSize: 4 }].map((each) => ({ ...each, objective: { p99Ms: 1e4 } }))
     const plan = (manner: (typeof manners)[number]) => {
-      const asked = { ...options, objective: 'most-load' as const, powerCapW: 250, batchSizes: [1, 4, 16, 64] }
+      const asked = { ...options, objective: 'max-load' as const, powerCapW: 250, batchSizes: [1, 4, 16, 64] }
       const found = plainPlan(model, patient, [400, 60], asked, manner)
       if (!found.feasible) throw new Error(found.message)
       expect(found.stoppedBecause).toBe('greedy-only')
@@ -227,7 +227,7 @@ describe('the batches of a service', () => {
   const sizesOf = (maxBatchSize: number, batchSizes?: readonly number[]) =>
     planProblem(model, [{ ...search, maxBatchSize }], [1], {
       ...coarse,
-      objective: 'least-power',
+      objective: 'min-power',
       ...(batchSizes === undefined ? {} : { batchSizes }),
     }).services[0]!.batchSizes
 
@@ -242,7 +242,7 @@ describe('the batches of a service', () => {
 })
 
 describe('services that cannot be kept', () => {
-  const options: ServicePlanOptions = { ...coarse, objective: 'least-power' }
+  const options: ServicePlanOptions = { ...coarse, objective: 'min-power' }
 
   it('names the service whose objective is out of reach, and the best it could have', () => {
     const hasty = [search, photos, { ...ads, objective: { p99Ms: 1 } }]
@@ -272,7 +272,7 @@ describe('services that cannot be kept', () => {
   })
 
   it('says when only together they are too much', () => {
-    const { loadFactor } = planned(rates, { ...coarse, powerCapW: 250, objective: 'most-load' })
+    const { loadFactor } = planned(rates, { ...coarse, powerCapW: 250, objective: 'max-load' })
     const busy = rates.map((rate) => 1.3 * loadFactor * rate)
     const plan = planServices(model, services, busy, { ...options, powerCapW: 250 })
     expect(plan).toMatchObject({ feasible: false })

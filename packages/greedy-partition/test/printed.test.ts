@@ -96,8 +96,8 @@ describe('what is printed of a plan', () => {
       ].join('\n'),
     )
     const asked = ['--services', file, '--gpu', 'A100', '--power-cap', '300', '--mps-step', '20', '--objective']
-    expect(await printed(...asked, 'most-value', '--budget-evaluations', '30')).toMatchInlineSnapshot(`
-      "search, ads on NVIDIA A100-PCIE-40GB, power cap 300 W, most-value
+    expect(await printed(...asked, 'max-value', '--budget-evaluations', '30')).toMatchInlineSnapshot(`
+      "search, ads on NVIDIA A100-PCIE-40GB, power cap 300 W, max-value
       the board takes at most 250 W, which is held in the place of the cap
        service   network    tenants   share %   batch     requests/s   p99 ms   of ms   in time % 
        search    resnet50         4        20      16   3867 of 9000     20.0      40       100.0 
@@ -110,8 +110,8 @@ describe('what is printed of a plan', () => {
       search      54 layouts in so many ms; stopped because the evaluation budget is spent
       "
     `)
-    expect(await printed(...asked, 'most-load', '--budget-evaluations', '30')).toMatchInlineSnapshot(`
-      "search, ads on NVIDIA A100-PCIE-40GB, power cap 300 W, most-load
+    expect(await printed(...asked, 'max-load', '--budget-evaluations', '30')).toMatchInlineSnapshot(`
+      "search, ads on NVIDIA A100-PCIE-40GB, power cap 300 W, max-load
       the board takes at most 250 W, which is held in the place of the cap
        service   network    tenants   share %   batch     requests/s   p99 ms   of ms   in time % 
        search    resnet50         4        20      16   3869 of 9000     20.7      40       100.0 

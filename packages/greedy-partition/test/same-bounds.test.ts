@@ -43,7 +43,7 @@ describe('the same bounds as before', () => {
       { name: 'search', model: 'resnet50', objective: { p99Ms: 40 }, ...rest },
       { name: 'ads', model: 'vgg19', objective: { p99Ms: 100 }, ...rest, weight: 3 },
     ]
-    const bounds = (['least-power', 'most-load', 'most-value'] as const).flatMap((objective) =>
+    const bounds = (['min-power', 'max-load', 'max-value'] as const).flatMap((objective) =>
       ([150, 80] as const).map((powerCapW) =>
         planBound(
           planProblem(predictors.A100, services, [900, 500], { objective, powerCapW, sharePercentStep: 10 }),

@@ -100,10 +100,10 @@ describe('the same plans as before', () => {
     }
     const coarse = { powerCapW: 150, sharePercentStep: 10, budgetEvaluations: 150, bound: true }
     const plans = [
-      found([400, 60], { ...coarse, objective: 'least-power' }),
-      found([400, 60], { ...coarse, objective: 'most-load', burstiness: 3 }),
-      found([4000, 600], { ...coarse, objective: 'most-value', budgetEvaluations: 60 }),
-      found([400, 5000], { ...coarse, objective: 'least-power', budgetEvaluations: 60 }),
+      found([400, 60], { ...coarse, objective: 'min-power' }),
+      found([400, 60], { ...coarse, objective: 'max-load', burstiness: 3 }),
+      found([4000, 600], { ...coarse, objective: 'max-value', budgetEvaluations: 60 }),
+      found([400, 5000], { ...coarse, objective: 'min-power', budgetEvaluations: 60 }),
     ]
     expect(plans).toMatchInlineSnapshot(`
       [

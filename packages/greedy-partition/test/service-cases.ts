@@ -59,7 +59,7 @@ export const brief: Pick<ServicePlanOptions, 'sharePercentStep' | 'budgetEvaluat
   budgetEvaluations: 300,
 }
 
-export const goals: readonly ServiceGoal[] = ['least-power', 'most-load', 'most-value']
+export const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
 /** A space that can be looked at as a whole. */
 export const small: Pick<ServicePlanOptions, 'sharePercentStep' | 'batchSizes'> = {
@@ -71,5 +71,5 @@ export const small: Pick<ServicePlanOptions, 'sharePercentStep' | 'batchSizes'> 
 export function gapOf(goal: ServiceGoal, best: ServicePlan, other: ServicePlan): number {
   if (!best.feasible) return 0
   if (!other.feasible) return 1
-  return goal === 'least-power' ? other.score / best.score - 1 : 1 - other.score / best.score
+  return goal === 'min-power' ? other.score / best.score - 1 : 1 - other.score / best.score
 }

@@ -6,7 +6,7 @@ import type { TrainingJob } from './training-job.js'
 /** How many steps a job takes to its accuracy, as a function of the global batch. */
 export interface Convergence {
   /** Steps that even the largest batch needs. */
-  readonly leastSteps: number
+  readonly minSteps: number
   /** Gradient noise scale, samples: a batch of this size needs twice as many steps, and twice as many samples as the smallest. */
   readonly noiseScale: number
 }
@@ -29,15 +29,15 @@ export interface ChosenBatch extends BatchChoice {
 }
 
 /**
- * Steps to an accuracy: leastSteps * (1 + noiseScale / batch) (McCandlish et al. 2018, "An Empirical Model of Large-Batch Training",
+ * Steps to an accuracy: minSteps * (1 + noiseScale / batch) (McCandlish et al. 2018, "An Empirical Model of Large-Batch Training",
  * arXiv 1812.06162, equation 2.11 and appendix D). An expectation: training runs scatter around it.
  */
-export function stepsToAccuracy({ leastSteps, noiseScale }: Convergence, globalBatch: number): number {
-  return leastSteps * (1 + noiseScale / globalBatch)
+export function stepsToAccuracy({ minSteps, noiseScale }: Convergence, globalBatch: number): number {
+  return minSteps * (1 + noiseScale / globalBatch)
 }
 
 /**
- * Both numbers from finished runs: least squares of the line steps = leastSteps + leastSteps * noiseScale / batch.
+ * Both numbers from finished runs: least squares of the line steps = minSteps + minSteps * noiseScale / batch.
  *
  * @param runs batches and the steps that they took to the same accuracy; at least two different batches
  * @throws InvalidInputError for fewer, and where larger batches took more steps
@@ -51,15 +51,15 @@ export function fitConvergence(runs: readonly { readonly globalBatch: number; re
   if (new Set(runs.map(({ globalBatch }) => globalBatch)).size < 2) {
     throw new InvalidInputError('runs', runs.length, 'runs of at least two different batches')
   }
-  const { intercept: leastSteps, slope } = fitLine(
+  const { intercept: minSteps, slope } = fitLine(
     runs.map(({ globalBatch }) => 1 / globalBatch),
     runs.map(({ steps }) => steps),
   )
-  if (!(slope >= 0 && leastSteps > 0)) {
+  if (!(slope >= 0 && minSteps > 0)) {
     const seen = runs.map(({ globalBatch, steps }) => `${steps} steps of ${globalBatch}`).join(', ')
     throw new InvalidInputError('runs', seen, 'runs whose steps fall with the batch, and by less than in proportion')
   }
-  return { leastSteps, noiseScale: slope / leastSteps }
+  return { minSteps, noiseScale: slope / minSteps }
 }
 
 /**
@@ -76,9 +76,9 @@ export function chooseGlobalBatch(
   budgets: Budgets = {},
 ): ChosenBatch {
   if (batches.length === 0) throw new InvalidInputError('batches', 'none', 'at least one global batch')
-  const { leastSteps, noiseScale } = convergence
-  if (!(leastSteps > 0 && Number.isFinite(leastSteps))) {
-    throw new InvalidInputError('convergence.leastSteps', leastSteps, 'a positive number of steps')
+  const { minSteps, noiseScale } = convergence
+  if (!(minSteps > 0 && Number.isFinite(minSteps))) {
+    throw new InvalidInputError('convergence.minSteps', minSteps, 'a positive number of steps')
   }
   if (!(noiseScale >= 0 && Number.isFinite(noiseScale))) {
     throw new InvalidInputError('convergence.noiseScale', noiseScale, 'samples, at least 0')

@@ -44,7 +44,7 @@ export function findPlan(job: TrainingJob, budgets: Budgets = {}): FoundPlan {
   const search = new DeadlineSearch(prepared.options, job.globalBatch)
   const free = search.cheapest(objective)
   if (!free) throw infeasible(prepared, search, budgets)
-  const cheapest = prepared.eta === 0 ? (search.leastEnergy(free.timeS, prepared.idlePowerW) ?? free) : free
+  const cheapest = prepared.eta === 0 ? (search.minEnergy(free.timeS, prepared.idlePowerW) ?? free) : free
   const plan = planOf(prepared, cheapest)
   return { ...plan, lowerBound: plan.cost, warnings: planWarnings(plan, prepared) }
 }
@@ -55,7 +55,7 @@ function objectiveOf({ eta, idlePowerW, maxPowerW, allReduceS }: PreparedJob, bu
     timeWeightW: eta * idlePowerW + (1 - eta) * maxPowerW,
     idlePowerW,
     longestS: (budgets.timeS ?? Number.POSITIVE_INFINITY) - allReduceS,
-    mostEnergyJ: (budgets.energyJ ?? Number.POSITIVE_INFINITY) - idlePowerW * allReduceS,
+    maxEnergyJ: (budgets.energyJ ?? Number.POSITIVE_INFINITY) - idlePowerW * allReduceS,
   }
 }
 
@@ -73,9 +73,9 @@ function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: B
   const costOf = ({ timeS, energyJ }: Split) =>
     objective.energyWeight * (energyJ - idlePowerW * timeS) + objective.timeWeightW * timeS
   // A budget of energy that no plan keeps shows by itself, and where the thriftiest keeps it the search begins with that.
-  const thriftiest = budgets.energyJ === undefined ? null : least({ ...energy, mostEnergyJ: unlimited })
-  const isTooDear = thriftiest !== null && thriftiest.lowerBound > objective.mostEnergyJ
-  const known = thriftiest?.split && thriftiest.split.energyJ <= objective.mostEnergyJ ? thriftiest.split : null
+  const thriftiest = budgets.energyJ === undefined ? null : least({ ...energy, maxEnergyJ: unlimited })
+  const isTooDear = thriftiest !== null && thriftiest.lowerBound > objective.maxEnergyJ
+  const known = thriftiest?.split && thriftiest.split.energyJ <= objective.maxEnergyJ ? thriftiest.split : null
   const { split, lowerBound } = isTooDear
     ? { split: null, lowerBound: unlimited }
     : least({}, known && { ...known, cost: costOf(known) })
@@ -90,9 +90,9 @@ function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: B
   if (search.cheapest(objective) === null) throw infeasible(prepared, search, budgets)
   const fastest = isTooDear
     ? null
-    : least({ energyWeight: 0, timeWeightW: 1, longestS: unlimited, mostEnergyJ: unlimited })
+    : least({ energyWeight: 0, timeWeightW: 1, longestS: unlimited, maxEnergyJ: unlimited })
   const other = fastest?.split
-  if (other && other.timeS <= objective.longestS && other.energyJ <= objective.mostEnergyJ) {
+  if (other && other.timeS <= objective.longestS && other.energyJ <= objective.maxEnergyJ) {
     return planned(other, Math.max(0, costOf(other) - lowerBound))
   }
   const isProved = lowerBound === unlimited || (fastest !== null && fastest.lowerBound > objective.longestS)
@@ -154,21 +154,21 @@ function infeasible(prepared: PreparedJob, search: DeadlineSearch, budgets: Budg
     )
   }
   const within = (budgets.timeS ?? Number.POSITIVE_INFINITY) - prepared.allReduceS
-  const thriftiest = leastEnergyWithin(prepared, search, within)
+  const thriftiest = minEnergyWithin(prepared, search, within)
   return new InfeasibleBudgetError(
     `no plan takes at most ${budgets.energyJ} J${budgets.timeS === undefined ? '' : ` within ${budgets.timeS} s`}: ` +
       `the thriftiest takes ${thriftiest.energyJ.toPrecision(5)} J`,
   )
 }
 
-function leastEnergyWithin(prepared: PreparedJob, search: DeadlineSearch, longestS: number): TrainingPlan {
+function minEnergyWithin(prepared: PreparedJob, search: DeadlineSearch, longestS: number): TrainingPlan {
   const { idlePowerW } = prepared
   const split = search.cheapest({
     energyWeight: 1,
     timeWeightW: idlePowerW,
     idlePowerW,
     longestS,
-    mostEnergyJ: Number.POSITIVE_INFINITY,
+    maxEnergyJ: Number.POSITIVE_INFINITY,
   })
   return planOf(prepared, split!)
 }

@@ -23,15 +23,15 @@ export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
   const prepared = prepareJob(job)
   const { idlePowerW } = prepared
   const search = new DeadlineSearch(prepared.options, job.globalBatch)
-  const leastEnergy: Objective = {
+  const minEnergy: Objective = {
     energyWeight: 1,
     timeWeightW: idlePowerW,
     idlePowerW,
     longestS: Number.POSITIVE_INFINITY,
-    mostEnergyJ: Number.POSITIVE_INFINITY,
+    maxEnergyJ: Number.POSITIVE_INFINITY,
   }
-  const fastest = search.cheapest({ ...leastEnergy, energyWeight: 0, timeWeightW: 1 })
-  const thriftiest = search.cheapest(leastEnergy)
+  const fastest = search.cheapest({ ...minEnergy, energyWeight: 0, timeWeightW: 1 })
+  const thriftiest = search.cheapest(minEnergy)
   if (!fastest || !thriftiest) {
     throw new InvalidInputError(
       'gpus',
@@ -45,7 +45,7 @@ export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
   for (let i = 0; i < points; i++) {
     const deadlineS = (fastest.timeS + ((thriftiest.timeS - fastest.timeS) * i) / (points - 1)) * (1 + SAME_TIME)
     // The least energy within a deadline may be that of a shorter step: whoever waits less idles less.
-    const split: Split = search.cheapest({ ...leastEnergy, longestS: deadlineS }, beforeS, known)!
+    const split: Split = search.cheapest({ ...minEnergy, longestS: deadlineS }, beforeS, known)!
     if (known === null || split.energyJ < known.energyJ) plans.push(planOf(prepared, split))
     known = split
     beforeS = deadlineS

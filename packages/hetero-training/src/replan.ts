@@ -6,7 +6,7 @@ import { type Assignment, evaluateAssignments, settingIndex, type TrainingPlan }
 
 export interface ReplanOptions {
   /** Least relative saving of cost for which running shares are changed. Default 0.05. */
-  readonly leastGain?: number
+  readonly minGain?: number
   /** Rounds in a row that must promise it. Default 3. */
   readonly rounds?: number
   /** Weight of a new round in what is believed of a GPU's speed, above 0, at most 1. Default 0.5. */
@@ -59,8 +59,8 @@ export function startReplanning(job: TrainingJob, budgets: Budgets = {}): Replan
  *   cannot keep the budgets, after a drop-out at once and else for `rounds` in a row, or none is left
  */
 export function replan(state: ReplanState, reports: readonly GpuReport[], options: ReplanOptions = {}): ReplanAnswer {
-  const { leastGain = 0.05, rounds = 3, newWeight = 0.5 } = options
-  assertOptions(leastGain, rounds, newWeight)
+  const { minGain = 0.05, rounds = 3, newWeight = 0.5 } = options
+  assertOptions(minGain, rounds, newWeight)
   const { plan, budgets } = state
   assertReports(state, reports)
   const { slowdowns, shown, isBroken } = learned(state, reports, newWeight)
@@ -78,11 +78,11 @@ export function replan(state: ReplanState, reports: readonly GpuReport[], option
   }
   const running = isBroken ? null : asBelieved(believed, plan)
   const gain = running === null ? Number.POSITIVE_INFINITY : 1 - best.cost / running.cost
-  const isDue = running === null || gain >= leastGain || !keepsBudgets(running, budgets)
+  const isDue = running === null || gain >= minGain || !keepsBudgets(running, budgets)
   const isShown = () => {
     const now = believedJob(state.job, shown)
     const [keeping, changing] = [asBelieved(now, plan), asBelieved(now, best)]
-    return 1 - changing.cost / keeping.cost >= leastGain / 2 || !keepsBudgets(keeping, budgets)
+    return 1 - changing.cost / keeping.cost >= minGain / 2 || !keepsBudgets(keeping, budgets)
   }
   const promising = isDue && !isSame(best, plan) && (isBroken || isShown()) ? state.promising + 1 : 0
   if (isBroken || promising >= rounds) {
@@ -174,8 +174,8 @@ function withAll(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
   }
 }
 
-function assertOptions(leastGain: number, rounds: number, newWeight: number): void {
-  if (!(leastGain >= 0 && leastGain < 1)) throw new InvalidInputError('leastGain', leastGain, 'at least 0 and below 1')
+function assertOptions(minGain: number, rounds: number, newWeight: number): void {
+  if (!(minGain >= 0 && minGain < 1)) throw new InvalidInputError('minGain', minGain, 'at least 0 and below 1')
   if (!Number.isInteger(rounds) || rounds < 1) throw new InvalidInputError('rounds', rounds, 'an integer of at least 1')
   if (!(newWeight > 0 && newWeight <= 1)) throw new InvalidInputError('newWeight', newWeight, 'above 0 and at most 1')
 }

@@ -143,12 +143,12 @@ function allowedSettings(
     )
   }
   if (powerLimitsW?.length === 0) throw new InvalidInputError(`${name}: powerLimitsW`, 'none', 'at least one')
-  const mostW = powerLimitsW === undefined ? Number.POSITIVE_INFINITY : Math.max(...powerLimitsW)
+  const maxW = powerLimitsW === undefined ? Number.POSITIVE_INFINITY : Math.max(...powerLimitsW)
   return settings.flatMap(({ powerLimitW, smClockMhz }, i) => {
     const isAllowed =
       smClockMhz === null
         ? (powerLimitsW?.includes(powerLimitW) ?? true)
-        : powerLimitW <= mostW && (smClocksMhz?.includes(smClockMhz) ?? true)
+        : powerLimitW <= maxW && (smClocksMhz?.includes(smClockMhz) ?? true)
     return isAllowed ? [i] : []
   })
 }

@@ -119,7 +119,7 @@ export function settingIndex({ settings }: GpuCurves, setting: Parameters<typeof
 }
 
 /** Part of a step in which all wait from which on it is worth a warning. */
-const LEAST_WAITED = 0.02
+const MIN_WAITED = 0.02
 
 const isBeyond = ({ smallestProfiled, largestProfiled }: GpuCurves, batchSize: number) =>
   batchSize < smallestProfiled || batchSize > largestProfiled
@@ -141,7 +141,7 @@ export function planWarnings(
 
   /** What waits with a process loaded draws more than what idles, and a limit that holds the average lets it draw more in between. */
   function exchangeWarning(): string[] {
-    if (allReduceS < LEAST_WAITED * timeS) return []
+    if (allReduceS < MIN_WAITED * timeS) return []
     const moreJ = sum(
       gpus.map(({ share, powerW }, i) => (share === 0 ? 0 : (powerW - curves[i]!.idlePowerW) * allReduceS)),
     )

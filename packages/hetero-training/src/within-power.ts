@@ -16,7 +16,7 @@ export interface SplitWithinPower {
 }
 
 /** Curves of shares that are searched before the search is ended; and as many more for each GPU. */
-const MOST_WORK = 4e6
+const MAX_WORK = 4e6
 const MORE_WORK = 1e5
 /** Deadlines at which plans are looked for before the search begins. */
 const SCANNED_DEADLINES = 40
@@ -83,7 +83,7 @@ class PowerSearch {
     this.#powerW = powerW
     this.#levelShares = gpus.map((gpu) => gpu.powerLimitsW.map((_, limit) => new LevelShares(gpu.table(limit))))
     this.#relaxation = new PowerRelaxation(gpus, this.#levelShares, globalBatch, powerW)
-    this.#highestPrice = 1 + sum(this.#levelShares.map((limits) => Math.max(...limits.map((each) => each.mostEnergyJ))))
+    this.#highestPrice = 1 + sum(this.#levelShares.map((limits) => Math.max(...limits.map((each) => each.maxEnergyJ))))
   }
 
   run(): SplitWithinPower {
@@ -107,7 +107,7 @@ class PowerSearch {
   }
 
   #hasWork(): boolean {
-    return this.#relaxation.work < MOST_WORK + MORE_WORK * this.#gpus.length
+    return this.#relaxation.work < MAX_WORK + MORE_WORK * this.#gpus.length
   }
 
   /** What a plan must cost less than to be worth anything. */
@@ -148,14 +148,14 @@ class PowerSearch {
   }
 
   #branch(node: Node): void {
-    const { energyWeight, timeWeightW, idlePowerW, mostEnergyJ } = this.#objective
+    const { energyWeight, timeWeightW, idlePowerW, maxEnergyJ } = this.#objective
     const { afterS, deadlineS, floor, cap } = node
     const relaxation = this.#relaxation
     const enough = energyWeight === 0 ? Number.POSITIVE_INFINITY : (this.#upper() - timeWeightW * afterS) / energyWeight
     relaxation.solve(deadlineS, node, enough, node.price)
     const energyJ = relaxation.bound
     const { price, undecided } = relaxation
-    if (energyJ === Number.POSITIVE_INFINITY || energyJ + idlePowerW * afterS > mostEnergyJ) return
+    if (energyJ === Number.POSITIVE_INFINITY || energyJ + idlePowerW * afterS > maxEnergyJ) return
     const bound = Math.max(node.bound, energyWeight * energyJ + timeWeightW * afterS)
     if (bound >= this.#upper()) return
     const rounded = this.#round(deadlineS, node)
@@ -250,8 +250,8 @@ class PowerSearch {
   }
 
   #consider(split: Split): void {
-    const { longestS, mostEnergyJ } = this.#objective
-    if (split.timeS > longestS || split.energyJ > mostEnergyJ || !this.#keepsWatts(split.limits)) return
+    const { longestS, maxEnergyJ } = this.#objective
+    if (split.timeS > longestS || split.energyJ > maxEnergyJ || !this.#keepsWatts(split.limits)) return
     if (this.#best === null || split.cost < this.#best.cost) this.#best = split
   }
 

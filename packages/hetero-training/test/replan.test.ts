@@ -244,7 +244,7 @@ describe('replan', () => {
   it('does not change to what is running', () => {
     let state = startReplanning(job)
     for (let i = 0; i < 5; i++) {
-      const answer = replan(state, round(state, {}), { leastGain: 0, rounds: 1 })
+      const answer = replan(state, round(state, {}), { minGain: 0, rounds: 1 })
       expect(answer.action).toBe('keep')
       state = answer.state
     }
@@ -262,7 +262,7 @@ describe('replan', () => {
       ),
     ).toThrow(/reports: a: got 0/)
     expect(() => replan(state, good, { rounds: 0 })).toThrow(/rounds: got 0/)
-    expect(() => replan(state, good, { leastGain: 1 })).toThrow(/leastGain: got 1/)
+    expect(() => replan(state, good, { minGain: 1 })).toThrow(/minGain: got 1/)
     expect(() => replan(state, good, { newWeight: 0 })).toThrow(/newWeight: got 0/)
   })
 })
@@ -270,7 +270,7 @@ describe('replan', () => {
 describe('chooseGlobalBatch', () => {
   it('finds the batch that each batch by itself shows to be the cheapest', () => {
     const anyConvergence = fc.record({
-      leastSteps: fc.integer({ min: 100, max: 10_000 }),
+      minSteps: fc.integer({ min: 100, max: 10_000 }),
       noiseScale: fc.integer({ min: 0, max: 5000 }),
     })
     fc.assert(
@@ -279,7 +279,7 @@ describe('chooseGlobalBatch', () => {
         const chosen = chooseGlobalBatch({ ...job, eta }, batches, convergence)
         const costs = batches.map(
           (globalBatch) =>
-            convergence.leastSteps *
+            convergence.minSteps *
             (1 + convergence.noiseScale / globalBatch) *
             findPlan({ ...job, eta, globalBatch }).cost,
         )
@@ -294,17 +294,17 @@ describe('chooseGlobalBatch', () => {
   it('takes larger batches where gradients are noisier', () => {
     const chosen = [10, 100, 1000, 10_000].map(
       (noiseScale) =>
-        chooseGlobalBatch(job, [8, 16, 32, 64, 128, 256, 512], { leastSteps: 1000, noiseScale }).globalBatch,
+        chooseGlobalBatch(job, [8, 16, 32, 64, 128, 256, 512], { minSteps: 1000, noiseScale }).globalBatch,
     )
     expect(chosen).toEqual([...chosen].sort((a, b) => a - b))
     expect(chosen[3]!).toBeGreaterThan(chosen[0]!)
   })
 
   it('learns both numbers from runs, and passes over batches without a plan', () => {
-    const truth = { leastSteps: 1500, noiseScale: 700 }
+    const truth = { minSteps: 1500, noiseScale: 700 }
     const runs = [64, 256, 1024].map((globalBatch) => ({ globalBatch, steps: stepsToAccuracy(truth, globalBatch) }))
     const fitted = fitConvergence(runs)
-    expect(fitted.leastSteps).toBeCloseTo(1500, 6)
+    expect(fitted.minSteps).toBeCloseTo(1500, 6)
     expect(fitted.noiseScale).toBeCloseTo(700, 6)
     const capped = { ...job, gpus: job.gpus.map((gpu) => ({ ...gpu, maxShare: 50 })) }
     expect(chooseGlobalBatch(capped, [100, 150, 151], truth).choices.map(({ globalBatch }) => globalBatch)).toEqual([
@@ -314,7 +314,7 @@ describe('chooseGlobalBatch', () => {
     expect(() => fitConvergence(runs.slice(1, 2))).toThrow(/runs: got 1/)
     expect(() => fitConvergence([...runs].map((run, i) => ({ ...run, steps: 100 * (i + 1) })))).toThrow(/steps fall/)
     expect(() => chooseGlobalBatch(job, [], truth)).toThrow(/batches: got 'none'/)
-    expect(() => chooseGlobalBatch(job, [64], { ...truth, leastSteps: 0 })).toThrow(/leastSteps: got 0/)
+    expect(() => chooseGlobalBatch(job, [64], { ...truth, minSteps: 0 })).toThrow(/minSteps: got 0/)
   })
 })
 

@@ -44,11 +44,11 @@ const anyGpu = (limitCount: number, clockCount = 0) =>
       return { unit: 'step', idlePowerW, rows }
     })
 
-const anyJob = (count: number, limitCount: number, mostSamples: number, clockCount = 0) =>
+const anyJob = (count: number, limitCount: number, maxSamples: number, clockCount = 0) =>
   fc
     .record({
       profiles: fc.array(anyGpu(limitCount, clockCount), { minLength: count, maxLength: count }),
-      globalBatch: fc.integer({ min: count, max: mostSamples }),
+      globalBatch: fc.integer({ min: count, max: maxSamples }),
       eta: fc.constantFrom(0, 0.5, 1),
       curves: fc.constantFrom('physical' as const, 'measured' as const),
       mayLeaveOut: fc.boolean(),
@@ -101,8 +101,8 @@ function expectCheapest(
 ): void {
   const all = [...everyPlan(job)]
   const watts = all.map(({ powerLimitW }) => powerLimitW)
-  const leastW = watts.reduce((a, b) => Math.min(a, b))
-  const powerW = leastW + power * (watts.reduce((a, b) => Math.max(a, b)) - leastW)
+  const minW = watts.reduce((a, b) => Math.min(a, b))
+  const powerW = minW + power * (watts.reduce((a, b) => Math.max(a, b)) - minW)
   const lean = all.filter(({ powerLimitW }) => powerLimitW <= powerW)
   const budgets: Required<Budgets> = {
     powerW,

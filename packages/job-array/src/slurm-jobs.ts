@@ -303,7 +303,7 @@ export class SlurmJobs {
     return `pctodl-${readNote(file)!.trim()}`
   }
 
-  async #scancel(id: string, args: readonly string[], signal?: AbortSignal, mostMs?: number): Promise<void> {
+  async #scancel(id: string, args: readonly string[], signal?: AbortSignal, maxMs?: number): Promise<void> {
     if (this.#ended.has(id) || !isId(id)) return
     const isKnown = this.#slurmIds.has(id)
     if (!isKnown && !existsSync(this.#file('intent', id))) return
@@ -314,7 +314,7 @@ export class SlurmJobs {
         if (slurmId !== undefined) await cancel([...args, slurmId], run)
       },
       signal,
-      mostMs,
+      maxMs,
     )
   }
 

@@ -134,16 +134,16 @@ export class SlurmPatience {
    * Do what may be done twice until it succeeds, while Slurm's controller is not reached. What runs when the signal aborts may still answer
    * for a while, for it may have been done.
    *
-   * @param mostMs a shorter silence than that of the options, for who ends: he waits for no Slurm that is silent already
+   * @param maxMs a shorter silence than that of the options, for who ends: he waits for no Slurm that is silent already
    * @throws as `ask`
    */
   async untilReached<T>(
     what: (run: RunSlurm, attempt: number) => Promise<T>,
     signal?: AbortSignal,
-    mostMs?: number,
+    maxMs?: number,
   ): Promise<T> {
-    const timeoutMs = mostMs === undefined ? this.#commandMs : Math.min(this.#commandMs, LONGEST_END_MS)
-    const longestMs = mostMs === undefined ? this.#longestMs : this.#isSilent ? 0 : Math.min(mostMs, this.#longestMs)
+    const timeoutMs = maxMs === undefined ? this.#commandMs : Math.min(this.#commandMs, LONGEST_END_MS)
+    const longestMs = maxMs === undefined ? this.#longestMs : this.#isSilent ? 0 : Math.min(maxMs, this.#longestMs)
     const limits = { timeoutMs, signal, graceMs: LONGEST_END_MS }
     let silence: Silence | undefined
     for (let attempt = 1; ; attempt++) {

@@ -5,7 +5,7 @@ import { InvalidInputError } from '@pctodl/platform'
 
 /** The group may write above a work folder, as shells of many systems make folders; nobody but its owner writes in it. */
 const ALL_MAY_WRITE = 0o002
-const MOST_BYTES = 64 * 2 ** 20
+const MAX_BYTES = 64 * 2 ** 20
 
 /**
  * A folder in which only this user writes, made where it is not there yet.
@@ -22,7 +22,7 @@ export function workFolder(folder: string): string {
 
 /** What a job of this user wrote. @returns undefined where there is nothing @throws PctodlError `NOT_OWN` for a link or what is others' */
 export function readNote(file: string): string | undefined {
-  return readOwnFile(file, MOST_BYTES, ALL_MAY_WRITE) ?? undefined
+  return readOwnFile(file, MAX_BYTES, ALL_MAY_WRITE) ?? undefined
 }
 
 export function writeNote(file: string, text: string): void {

@@ -46,7 +46,7 @@ for (const board of ['A100-80GB', 'H100']) {
   const [, objectives] = loadObjectives(exampleFolder('example-objectives'), models)
   const idleW = await idlePowerW(board)
   for (const night of [0.3, 0.05]) {
-    for (const [gate, parked, mostLate] of [
+    for (const [gate, parked, maxLate] of [
       ['latency', 0, 0],
       ['latency', 0, 0.005],
       ['latency', 0.5, 0.005],
@@ -56,7 +56,7 @@ for (const board of ['A100-80GB', 'H100']) {
       const periods = day(objectives!, 6, night, 2)
       const fleet = fleetOf(board, profiles, { idleW })
       const plan = await planDay(fleet, periods, {
-        ...{ periodS: 3600, migrationS: 60, parkedW: parked * idleW, mostLate, mostIterations: 5000, gate },
+        ...{ periodS: 3600, migrationS: 60, parkedW: parked * idleW, maxLate, maxIterations: 5000, gate },
       })
       const waiting = plan.periods.flatMap(({ boards }, h) => {
         const served = periods[h]!.map((objective) => {
@@ -66,10 +66,10 @@ for (const board of ['A100-80GB', 'H100']) {
         return simulateFleet({ boards, served }, fleet, { requests: 50_000, seed: h + 1 })
       })
       table.push({
-        ...{ board, gate, 'idle W': Math.round(idleW), night, parked, 'may be late': mostLate },
-        GPUs: `${plan.mostBoards} (${Math.min(...plan.periods.map(({ boards }) => boards.length))})`,
+        ...{ board, gate, 'idle W': Math.round(idleW), night, parked, 'may be late': maxLate },
+        GPUs: `${plan.maxBoards} (${Math.min(...plan.periods.map(({ boards }) => boards.length))})`,
         static: kWh(plan.staticPlan.energyJ),
-        waiting: kWh(HOURS * 3600 * plan.staticPlan.mostBoards * (1 - parked) * idleW),
+        waiting: kWh(HOURS * 3600 * plan.staticPlan.maxBoards * (1 - parked) * idleW),
         schedule: kWh(plan.energyJ),
         'saved %': percent(1 - plan.energyJ / plan.staticPlan.energyJ),
         'saved at most %': percent(1 - plan.lowerBoundJ / plan.staticPlan.energyJ),
@@ -97,12 +97,12 @@ for (const clock of new Set(clocked.flatMap(({ points }) => points.map(({ smCloc
   }))
   const idleW = await idlePowerW('H100', clock)
   for (const night of [0.3, 0.05]) {
-    const costs = { periodS: 3600, migrationS: 60, parkedW: 0, mostLate: 0.005, mostIterations: 5000 }
+    const costs = { periodS: 3600, migrationS: 60, parkedW: 0, maxLate: 0.005, maxIterations: 5000 }
     const fleet = { groups: [{ gpu: 'H100', profiles, idleW }] }
     const plan = await planDay(fleet, day(peaks!, 6, night, 2), { ...costs, gate: 'tail' })
     byClock.push({
       ...{ MHz: clock, 'idle W': Math.round(idleW), night, static: kWh(plan.staticPlan.energyJ) },
-      ...{ schedule: kWh(plan.energyJ), least: kWh(plan.lowerBoundJ), GPUs: plan.mostBoards },
+      ...{ schedule: kWh(plan.energyJ), least: kWh(plan.lowerBoundJ), GPUs: plan.maxBoards },
     })
   }
 }

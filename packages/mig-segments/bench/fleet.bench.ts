@@ -4,7 +4,7 @@ import {
   exampleFolder,
   type Fleet,
   type FleetPlan,
-  loadCompany,
+  loadCoRunners,
   loadFleetProfiles,
   loadObjectives,
   planFleet,
@@ -22,12 +22,17 @@ const idleW: Record<string, number> = {}
 for (const clock of clocks) idleW[clock] = Math.round(10 * (await idlePowerW('H100', clock))) / 10
 const at = (clock: number) =>
   clocked.map(({ model, points }) => ({ model, points: points.filter(({ smClockMhz }) => smClockMhz === clock) }))
-const company = loadCompany(exampleFolder('H100-company'), geometry, { idleW: idleW[highest]! })
+const coRunners = loadCoRunners(exampleFolder('H100-coRunners'), geometry, { idleW: idleW[highest]! })
 const fleets: Record<string, Fleet> = {
   'one model, one clock': { groups: [{ gpu: 'H100', profiles: at(highest), idleW }] },
   shared: {
     groups: [
-      { gpu: 'H100', profiles: at(highest), idleW, company: company.map((each) => ({ ...each, smClockMhz: highest })) },
+      {
+        gpu: 'H100',
+        profiles: at(highest),
+        idleW,
+        coRunners: coRunners.map((each) => ({ ...each, smClockMhz: highest })),
+      },
     ],
   },
   clocks: { groups: [{ gpu: 'H100', profiles: clocked, idleW }] },
@@ -40,7 +45,7 @@ for (const [k, row] of rows.entries()) {
   for (const factor of [1, 2]) {
     const objectives = row.map((objective) => ({ ...objective, ratePerS: factor * objective.ratePerS }))
     for (const [name, fleet] of Object.entries(fleets)) {
-      const plan = await planFleet(fleet, objectives, { gate: 'tail', mostIterations: 10_000 })
+      const plan = await planFleet(fleet, objectives, { gate: 'tail', maxIterations: 10_000 })
       const late = simulateFleet(plan, fleet, { requests: 100_000, seed: 3 })
       table.push({
         ...{ row: k + 1, rates: factor, fleet: name, boards: plan.cost, bound: Number(plan.lowerBoundCost.toFixed(3)) },

@@ -4,7 +4,7 @@ import { findGpuSpec, PctodlError, type TenantCounters, VirtualClock } from '@pc
 import type { ProfilePoint } from '../src/index.js'
 
 const WINDOW_MS = 1000
-const LEAST_BATCHES = 4
+const MIN_BATCHES = 4
 
 /**
  * Measure a point on a simulated board, in virtual time: the SM clock locked, by default at the base clock, the rest of the board busy.
@@ -38,7 +38,7 @@ export async function measureSlice(
       if (after.some(({ state }) => state === 'failed')) {
         return { sizeGpcs, batchSize, processes, processThroughput: 0, latencyMs: 0, ...at }
       }
-    } while (after.some(({ batches }, i) => batches - before[i]!.batches < LEAST_BATCHES))
+    } while (after.some(({ batches }, i) => batches - before[i]!.batches < MIN_BATCHES))
     const mean = (of: (at: TenantCounters, since: TenantCounters) => number) =>
       after.reduce((sum, counters, i) => sum + of(counters, before[i]!), 0) / processes
     return {

@@ -22,9 +22,9 @@ export type { BoardGroup, Fleet, FleetPoint, FleetProfile } from './fleet/fleet.
 export { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
 export type { FleetPlan } from './fleet/fleet-plan.js'
 export type { FleetBoard } from './fleet/place-fleet.js'
-export type { InstanceCompany } from './fleet/shared-points.js'
+export type { InstanceCoRunners } from './fleet/shared-points.js'
 export { loadFleet } from './input/load-fleet.js'
-export { loadCompany } from './input/load-company.js'
+export { loadCoRunners } from './input/load-co-runners.js'
 export { fleetOf, gpusOf } from './fleet/one-board.js'
 // Change a running plan; follow rates over a day.
 export { type FleetReplan, type FleetReplanOptions, replanFleet } from './replan/replan-fleet.js'

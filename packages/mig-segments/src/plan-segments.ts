@@ -79,7 +79,7 @@ export async function planSegments(
   }
   const asked = profiles.filter(({ model }) => objectives.some((objective) => objective.model === model))
   const fleet = fleetOf('A100', powerCap ? asked : profiles, {
-    boardsPerNode: MOST_PER_NODE,
+    boardsPerNode: MAX_PER_NODE,
     ...(powerCap && { idleW: powerCap.idleW, boardCapW: powerCap.boardW }),
   })
   const plan = await planFewestSlices(fleet, objectives, { dispatch: 'shared', ...options })
@@ -87,7 +87,7 @@ export async function planSegments(
   if (maxGpus !== undefined && plan.boards.length > maxGpus) {
     throw new TooFewGpusError(maxGpus, plan.boards.length, lowerBoundGpus)
   }
-  const gpus = gpusOf(plan.boards, MOST_PER_NODE)
+  const gpus = gpusOf(plan.boards, MAX_PER_NODE)
   const { gpuCount, gpcCount } = countPlan(gpus)
   const highestW = plan.boards.reduce((most, { powerW }) => Math.max(most, powerW), powerCap?.idleW ?? 0)
   return {
@@ -104,7 +104,7 @@ export function simulatePlan(
   profiles: readonly ServiceProfile[],
   options: SimulationOptions = {},
 ): SimulatedService[] {
-  const boards = boardsOf(gpus, 'A100', MOST_PER_NODE).map(({ segments, ...board }, i) => ({
+  const boards = boardsOf(gpus, 'A100', MAX_PER_NODE).map(({ segments, ...board }, i) => ({
     ...{ ...board, group: 0, powerW: Number.NaN },
     segments: segments.map((segment, k) => ({ ratePerS: gpus[i]!.segments[k]!.throughput, ...segment })),
   }))
@@ -112,7 +112,7 @@ export function simulatePlan(
 }
 
 /** GPUs are counted over the whole cluster: whoever writes a map says how many a node has. */
-const MOST_PER_NODE = 1_000_000
+const MAX_PER_NODE = 1_000_000
 
 function assertProfiles(profiles: readonly ServiceProfile[]): void {
   profiles.forEach(({ model }, i) => {

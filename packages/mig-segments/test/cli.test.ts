@@ -160,9 +160,9 @@ describe('pctodl segments', () => {
       '--json',
       '--nodes',
       '1',
-      '--most-iterations',
+      '--max-iterations',
       '500',
-      '--most-late',
+      '--max-late',
       '0.005',
     )
     expect(JSON.parse(json.stdout)).toMatchObject({ boards: 8, unserved: [] })
@@ -262,7 +262,7 @@ describe('pctodl segments', () => {
     [['2', '--profiles', '/nowhere'], 2, /--profiles needs --slo/],
     [['2', '--profiles', '/nowhere', '--slo', '/nowhere'], 1, /\/nowhere has no profiles/],
     [['2', '--algorithm', 'magic'], 2, /not one of exact, published/],
-    [['2', '--most-iterations', '0'], 2, /integer of at least 1/],
+    [['2', '--max-iterations', '0'], 2, /integer of at least 1/],
     [['2', '--algorithm', 'published', '--explain'], 2, /leave it away with published/],
     [['2', '--algorithm', 'published', '--latency-share', '0.5'], 2, /0.45 in the published/],
     [['2', '--gate', 'none'], 2, /not one of latency, tail/],

@@ -52,7 +52,7 @@ function fitNodes(boards: readonly Filling[], nodes: number, places: number, cap
 }
 
 /** The least cost of all fleets of at most `most` boards that keep every limit; Infinity where none does. */
-function leastCost({ groups, powerW = Infinity }: Fleet, rates: readonly number[], most: number): number {
+function minCost({ groups, powerW = Infinity }: Fleet, rates: readonly number[], most: number): number {
   const ways = fillings(groups)
   const rateOf = ({ group, counts }: Filling, m: number) =>
     counts[m]! * groups[group]!.profiles[m]!.points[0]!.processThroughput
@@ -95,7 +95,7 @@ describe('a fleet of two groups under limits of boards, nodes and all', () => {
       })
       const fleet: Fleet = { groups, powerW: draw(150, 350) }
       const rates = [draw(5, 50), draw(5, 50)]
-      const best = leastCost(fleet, rates, 4)
+      const best = minCost(fleet, rates, 4)
       const plan = await planFleet(fleet, asked(...rates)).catch(({ code }: { code: string }) => code)
       if (typeof plan === 'string') {
         // That none was found is said of what packs badly only; that there are too few boards is certain.

@@ -10,8 +10,8 @@ import {
   type Fleet,
   type FleetPlan,
   type FleetPoint,
-  type InstanceCompany,
-  loadCompany,
+  type InstanceCoRunners,
+  loadCoRunners,
   planFleet,
   type ServiceObjective,
   simulateFleet,
@@ -24,12 +24,12 @@ const workload = (model: string, batchSize: number, exclusiveThroughput: number)
 })
 
 /** Each member of a group keeps one share, and the group draws so many watts. */
-const companyOf = (
+const coRunnersOf = (
   profile: string,
   workloads: readonly Workload[],
   kept: number,
-  more: Partial<InstanceCompany> = {},
-): InstanceCompany => ({
+  more: Partial<InstanceCoRunners> = {},
+): InstanceCoRunners => ({
   profile,
   source: { workloads, keptShares: (members) => members.map(() => (members.length === 1 ? 1 : kept)) },
   powerW: (members) => 12 * members.length,
@@ -101,7 +101,7 @@ describe('instances shared by models, and boards with clocks of their own', () =
       const idleW = { 1000: 20, 1400: 26 }
       const uses = new Map<number, Use[]>(clocks.map((clock) => [clock, []]))
       const points = new Map<string, FleetPoint[]>(models.map((model) => [model, []]))
-      const company: InstanceCompany[] = []
+      const coRunners: InstanceCoRunners[] = []
       for (const smClockMhz of clocks) {
         const speed = smClockMhz / 1400
         for (const [profile, size] of [
@@ -120,7 +120,7 @@ describe('instances shared by models, and boards with clocks of their own', () =
         const profile = '2g.12gb'
         const workloads = models.map((model) => workload(model, 1, speed * (8 + 12 * random.uniform())))
         const kept = 0.5 + 0.4 * random.uniform()
-        company.push(companyOf(profile, workloads, kept, { smClockMhz, maxMembers: 3 }))
+        coRunners.push(coRunnersOf(profile, workloads, kept, { smClockMhz, maxMembers: 3 }))
         for (let set = 0; set < 1 << models.length; set++) {
           const members = models.map((_, m) => m).filter((m) => set & (1 << m))
           if (members.length < 2) continue
@@ -133,7 +133,7 @@ describe('instances shared by models, and boards with clocks of their own', () =
       }
       const profiles = models.map((model) => ({ model, points: points.get(model)! }))
       const objectives = models.map((model) => ({ model, ratePerS: 4 + 20 * random.uniform(), latencyMs: 1e4 }))
-      const fleet: Fleet = { groups: [{ gpu: 'A30', profiles, company, idleW }] }
+      const fleet: Fleet = { groups: [{ gpu: 'A30', profiles, coRunners, idleW }] }
       const plan = await planFleet(fleet, objectives)
       const best = bruteForce(
         uses,
@@ -163,9 +163,9 @@ describe('instances shared by models, and boards with clocks of their own', () =
         const stepMs = 2 + 10 * random.uniform()
         return [1, 4, 16].map((batch) => workload(model, batch, (1000 * batch) / (stepMs + 1.5 * batch)))
       })
-      const company = [companyOf('1g.6gb', workloads, 0.45 + 0.3 * random.uniform(), { maxMembers: 3 })]
+      const coRunners = [coRunnersOf('1g.6gb', workloads, 0.45 + 0.3 * random.uniform(), { maxMembers: 3 })]
       const profiles = models.map((model) => ({ model, points: aloneIn('4g.24gb', model, workloads) }))
-      const fleet: Fleet = { groups: [{ gpu: 'A30', profiles, company, idleW: 20 }] }
+      const fleet: Fleet = { groups: [{ gpu: 'A30', profiles, coRunners, idleW: 20 }] }
       const objectives = models.map(
         (model): ServiceObjective => ({
           ...{ model, ratePerS: 5 + 120 * random.uniform(), latencyMs: 60 + 200 * random.uniform() },
@@ -185,26 +185,30 @@ describe('instances shared by models, and boards with clocks of their own', () =
     const profiles = [{ model: 'a', points: [clocked(1000), clocked(1400)] }]
     const wrong = (more: object) =>
       planFleet({ groups: [{ gpu: 'A30', profiles, ...more }] }, [{ model: 'a', ratePerS: 1, latencyMs: 100 }])
-    const company = [companyOf('1g.6gb', [workload('a', 1, 9)], 1)]
-    await expect(wrong({ company })).rejects.toThrow(/company, 1g.6gb: got undefined, expected a clock.*1400, 1000/)
+    const coRunners = [coRunnersOf('1g.6gb', [workload('a', 1, 9)], 1)]
+    await expect(wrong({ coRunners })).rejects.toThrow(/coRunners, 1g.6gb: got undefined, expected a clock.*1400, 1000/)
     await expect(wrong({ idleW: { 1000: 20 } })).rejects.toThrow(/idleW: got undefined.*1400 MHz/)
     const mixed = [{ model: 'a', points: [clocked(1000), { ...clocked(1400), smClockMhz: undefined }] }]
     await expect(wrong({ profiles: mixed as never })).rejects.toThrow(/profiles, a: .*a column Clock/)
-    const strange = [companyOf('3g.40gb', [], 1, { smClockMhz: 1000 })]
-    await expect(wrong({ company: strange })).rejects.toThrow(/company: got '3g.40gb'.*a MIG profile of A30/)
-    const { powerW: _, ...unmeasured } = companyOf('1g.6gb', [], 1, { smClockMhz: 1000 })
-    await expect(wrong({ company: [unmeasured], idleW: 20, boardCapW: 100 })).rejects.toThrow(/company.*measured power/)
-    await expect(wrong({ company: [{ ...company[0], smClockMhz: 1000, maxMembers: 9 }] })).rejects.toThrow(/maxMembers/)
+    const strange = [coRunnersOf('3g.40gb', [], 1, { smClockMhz: 1000 })]
+    await expect(wrong({ coRunners: strange })).rejects.toThrow(/coRunners: got '3g.40gb'.*a MIG profile of A30/)
+    const { powerW: _, ...unmeasured } = coRunnersOf('1g.6gb', [], 1, { smClockMhz: 1000 })
+    await expect(wrong({ coRunners: [unmeasured], idleW: 20, boardCapW: 100 })).rejects.toThrow(
+      /coRunners.*measured power/,
+    )
+    await expect(wrong({ coRunners: [{ ...coRunners[0], smClockMhz: 1000, maxMembers: 9 }] })).rejects.toThrow(
+      /maxMembers/,
+    )
   })
 })
 
-describe('the example of company', () => {
+describe('the example of co-runners', () => {
   const geometry = geometryOf('H100')
-  const example = path.join(exampleFolder('H100-company'), '1g.10gb')
+  const example = path.join(exampleFolder('H100-coRunners'), '1g.10gb')
 
   it('is read, and planned with at the lower ends of its intervals', () => {
     // A third of it, which is learnt in no time.
-    const folder = mkdtempSync(path.join(tmpdir(), 'company-'))
+    const folder = mkdtempSync(path.join(tmpdir(), 'coRunners-'))
     try {
       mkdirSync(path.join(folder, '1g.10gb'))
       for (const name of ['workloads.csv', 'colocations2.csv']) {
@@ -212,7 +216,7 @@ describe('the example of company', () => {
         const few = lines.filter((line, i) => i === 0 || (line !== '' && !/_batch(2|32)-inf/.test(line)))
         writeFileSync(path.join(folder, '1g.10gb', name), few.join('\n'))
       }
-      const [likely, sure] = [0.5, 0.9].map((level) => loadCompany(folder, geometry, { level, idleW: 90 })[0]!)
+      const [likely, sure] = [0.5, 0.9].map((level) => loadCoRunners(folder, geometry, { level, idleW: 90 })[0]!)
       expect(sure!.profile).toBe('1g.10gb')
       const { source, powerW } = sure!
       const members = [0, 3]
@@ -230,8 +234,10 @@ describe('the example of company', () => {
   })
 
   it('is needed where a fleet names it, at a level that is one', () => {
-    expect(() => loadCompany('/nonexistent', geometry)).toThrow(/no study of instances: expected folders named 1g.10gb/)
-    expect(() => loadCompany(exampleFolder('H100-company'), geometry, { level: 1 })).toThrow(/companyLevel/)
+    expect(() => loadCoRunners('/nonexistent', geometry)).toThrow(
+      /no study of instances: expected folders named 1g.10gb/,
+    )
+    expect(() => loadCoRunners(exampleFolder('H100-coRunners'), geometry, { level: 1 })).toThrow(/coRunnerLevel/)
   })
 })
 

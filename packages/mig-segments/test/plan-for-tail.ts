@@ -11,4 +11,4 @@ export const planForTail = (
   profiles: readonly ServiceProfile[],
   objectives: readonly ServiceObjective[],
   options: PlanOptions = {},
-): Promise<BoundedPlan> => planSegments(profiles, objectives, { gate: 'tail', mostIterations: 3000, ...options })
+): Promise<BoundedPlan> => planSegments(profiles, objectives, { gate: 'tail', maxIterations: 3000, ...options })

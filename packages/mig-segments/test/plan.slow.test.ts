@@ -100,7 +100,7 @@ describe('a plan', () => {
     await expect(planSegments(profiles, [{ ...objective, latencyMs: Number.NaN }])).rejects.toThrow(/latencyMs/)
     await expect(planSegments(profiles, [objective], { latencyShare: 2 })).rejects.toThrow(/latencyShare/)
     await expect(planSegments(profiles, [objective], { maxGpus: 0 })).rejects.toThrow(/maxGpus/)
-    await expect(planSegments(profiles, [objective], { mostIterations: 0 })).rejects.toThrow(/mostIterations/)
+    await expect(planSegments(profiles, [objective], { maxIterations: 0 })).rejects.toThrow(/maxIterations/)
     await expect(planSegments(profiles, [objective], { maxGpus: 2 })).rejects.toMatchObject({
       code: 'TOO_FEW_GPUS',
       neededGpus: 3,
@@ -122,7 +122,7 @@ describe('a plan', () => {
       })),
     }))
     const objectives = profiles.map(({ model }, i) => ({ model, ratePerS: 50 + (i % 13) * 60, latencyMs: 100 }))
-    const plan = await planSegments(profiles, objectives, { mostIterations: 3000 })
+    const plan = await planSegments(profiles, objectives, { maxIterations: 3000 })
     assertSound(plan, { profiles, objectives })
     expect(plan.gpuCount - plan.lowerBoundGpus).toBeLessThanOrEqual(1)
   })

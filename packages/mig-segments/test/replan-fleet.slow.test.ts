@@ -7,7 +7,7 @@ import {
   type Fleet,
   type FleetPoint,
   type FleetReplan,
-  type InstanceCompany,
+  type InstanceCoRunners,
   planFleet,
   replanFleet,
   type ServiceObjective,
@@ -33,7 +33,7 @@ function drawn(random: SeededRandom): { fleet: Fleet; objectives: ServiceObjecti
     }))
     return { gpu, profiles, idleW: { 1400: 60, 1000: 50 } }
   }
-  const company: InstanceCompany = {
+  const coRunners: InstanceCoRunners = {
     ...{ profile: '2g.12gb', smClockMhz: 1400, powerW: () => 30 },
     source: {
       workloads: models.map((model) => ({
@@ -44,7 +44,7 @@ function drawn(random: SeededRandom): { fleet: Fleet; objectives: ServiceObjecti
       keptShares: (members) => members.map(() => (members.length === 1 ? 1 : 0.75)),
     },
   }
-  const fleet = { groups: [{ ...groupOf('A30', 1), price: 0.5, company: [company] }, groupOf('H100', 1.5)] }
+  const fleet = { groups: [{ ...groupOf('A30', 1), price: 0.5, coRunners: [coRunners] }, groupOf('H100', 1.5)] }
   const objectives = models.map((model) => ({ model, ratePerS: 20 + 100 * random.uniform(), latencyMs: 1e4 }))
   return { fleet, objectives }
 }
@@ -53,8 +53,8 @@ const capacityIn = (boards: readonly MappedBoard[], rates: ReadonlyMap<string, n
   boards
     .flatMap(({ gpu, smClockMhz, segments }) =>
       segments.map((segment) => {
-        const company = segments.filter(({ start }) => start === segment.start).length
-        return segment.model === model ? rates.get([gpu, smClockMhz, segment.profile, model, company].join())! : 0
+        const coRunners = segments.filter(({ start }) => start === segment.start).length
+        return segment.model === model ? rates.get([gpu, smClockMhz, segment.profile, model, coRunners].join())! : 0
       }),
     )
     .reduce((sum, rate) => sum + rate, 0)
@@ -62,13 +62,13 @@ const capacityIn = (boards: readonly MappedBoard[], rates: ReadonlyMap<string, n
 /** Requests/s of every way that may stand in a map, from the fleet itself. */
 function ratesOf({ groups }: Fleet): Map<string, number> {
   const rates = new Map<string, number>()
-  for (const { gpu, profiles, company = [] } of groups) {
+  for (const { gpu, profiles, coRunners = [] } of groups) {
     for (const { model, points } of profiles) {
       for (const point of points) {
         rates.set([gpu, point.smClockMhz, point.profile, model, 1].join(), point.processThroughput)
       }
     }
-    for (const { profile, smClockMhz } of company) {
+    for (const { profile, smClockMhz } of coRunners) {
       for (const model of models) rates.set([gpu, smClockMhz, profile, model, 2].join(), 12)
     }
   }
@@ -160,7 +160,7 @@ describe('a change of a running fleet', () => {
     const { fleet, objectives } = drawn(new SeededRandom(4))
     const asked = (factor: number) =>
       objectives.map((each, m) => ({ ...each, ratePerS: 30 * each.ratePerS * factor ** m }))
-    const options = { mostIterations: 200 }
+    const options = { maxIterations: 200 }
     const { boards } = await planFleet(fleet, asked(1), options)
     const current = parseFleetMap(formatFleetMap(boards), 'fleet.csv')
     const same = await replanFleet(current, fleet, asked(1), options)
@@ -187,15 +187,15 @@ describe('a change of a running fleet', () => {
     for (let round = 0; round < 2; round++) {
       const { fleet: free, objectives: few } = drawn(random)
       const objectives = few.map((each) => ({ ...each, ratePerS: 2.5 * each.ratePerS }))
-      const groups = free.groups.map(({ company: _, ...group }) => ({
+      const groups = free.groups.map(({ coRunners: _, ...group }) => ({
         ...group,
         ...{ boardsPerNode: 3, boardCapW: 180, nodeCapW: 300 + 80 * random.uniform() },
       }))
       const fleet: Fleet = { groups }
-      const { boards } = await planFleet(fleet, objectives, { mostIterations: 800 })
+      const { boards } = await planFleet(fleet, objectives, { maxIterations: 800 })
       const current = parseFleetMap(formatFleetMap(boards), 'fleet.csv')
       const next = objectives.map((each) => ({ ...each, ratePerS: each.ratePerS * (0.6 + 0.8 * random.uniform()) }))
-      const plan = await replanFleet(current, fleet, next, { mostIterations: 800 })
+      const plan = await replanFleet(current, fleet, next, { maxIterations: 800 })
       expectWay(current, plan, fleet)
       for (const map of [current, ...stepFleetMaps(current, plan.steps)]) {
         for (const { gpu, profiles, idleW, boardCapW, nodeCapW } of groups) {

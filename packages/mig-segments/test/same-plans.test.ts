@@ -99,7 +99,7 @@ describe('the same plans as before', () => {
     const objectives = models.map((model) => ({ model, ratePerS: 40 + 50 * random.uniform(), latencyMs: 1000 }))
     const told: string[] = []
     for (const gate of ['latency', 'tail'] as const) {
-      const options = { gate, mostIterations: 300, checkRequests: 1000 }
+      const options = { gate, maxIterations: 300, checkRequests: 1000 }
       const plan = await planFleet(fleet, objectives, options)
       told.push(
         `${plan.cost} (${plan.lowerBoundCost.toFixed(3)}) ${plan.powerW.toFixed(2)} (${plan.lowerBoundPowerW.toFixed(2)}) ${plan.meanPowerW.toFixed(2)} ${digest(plan.boards)}`,

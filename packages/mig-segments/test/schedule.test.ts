@@ -56,7 +56,7 @@ describe('a schedule', () => {
     await fc.assert(
       fc.asyncProperty(arbitraryServices, fc.integer({ min: 2, max: 4 }), async (services, periods) => {
         const rates = day(services.objectives, periods)
-        const plan = await planDay(boards(measured(services.profiles)), rates, { ...costs, mostIterations: 2000 })
+        const plan = await planDay(boards(measured(services.profiles)), rates, { ...costs, maxIterations: 2000 })
         expect(plan.lateRequests).toBe(0)
         expect(plan.energyJ).toBeLessThanOrEqual(plan.staticPlan.energyJ * (1 + 1e-9))
         expect(plan.lowerBoundJ).toBeLessThanOrEqual(plan.energyJ * (1 + 1e-9))
@@ -133,7 +133,7 @@ describe('a schedule', () => {
     expect(plan.created).toBe(0)
     expect(plan.energyJ).toBeCloseTo(plan.staticPlan.energyJ, 6)
     const single = await planSegments(profiles, [objective])
-    expect((await planDay(boards(profiles), [[objective]], costs)).mostBoards).toBe(single.gpuCount)
+    expect((await planDay(boards(profiles), [[objective]], costs)).maxBoards).toBe(single.gpuCount)
     await expect(planDay(boards(profiles, { boards: 1 }), [[objective]], costs)).rejects.toThrow(
       expect.objectContaining({ code: 'TOO_FEW_GPUS' }),
     )
@@ -150,9 +150,9 @@ describe('a schedule', () => {
     }))
     const objectives = profiles.map(({ model }) => ({ model, ratePerS: 400 + 900 * random.uniform(), latencyMs: 100 }))
     const rates = day(objectives, 8, 3)
-    const options = { ...costs, mostIterations: 2000 }
+    const options = { ...costs, maxIterations: 2000 }
     const strict = await planDay(boards(profiles), rates, options)
-    const loose = await planDay(boards(profiles), rates, { ...options, mostLate: 0.005 })
+    const loose = await planDay(boards(profiles), rates, { ...options, maxLate: 0.005 })
     expect(strict.lateRequests).toBe(0)
     expect(loose.lateRequests).toBeLessThanOrEqual(0.005 * loose.requests)
     expect(loose.energyJ).toBeLessThanOrEqual(strict.energyJ)
@@ -183,7 +183,7 @@ describe('a schedule', () => {
       planDay(boards(measured(profiles), { idleW }), periods, { ...costs, ...options })
     await expect(wrong({ periodS: 0 })).rejects.toThrow(/periodS/)
     await expect(wrong({ migrationS: 4000 })).rejects.toThrow(/migrationS/)
-    await expect(wrong({ mostLate: 0.2 })).rejects.toThrow(/mostLate/)
+    await expect(wrong({ maxLate: 0.2 })).rejects.toThrow(/maxLate/)
     await expect(wrong({}, undefined, -1)).rejects.toThrow(/parkedW|idleW/)
     await expect(wrong({ parkedW: 61 })).rejects.toThrow(/parkedW.*60/)
     await expect(wrong({}, [])).rejects.toThrow(/1 to 96 periods/)

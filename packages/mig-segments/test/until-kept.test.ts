@@ -73,7 +73,7 @@ describe('whom a plan calls served', () => {
   it.each([1, 4])('is in time in the check of a fleet, too: burstiness %d', async (burstiness) => {
     const { profiles, objectives } = drawn(50 + burstiness)
     const fleet = fleetOf(profiles)
-    const options = { gate: 'tail', burstiness, checkRequests: requests, mostIterations: 2000 } as const
+    const options = { gate: 'tail', burstiness, checkRequests: requests, maxIterations: 2000 } as const
     const plan = await planFleet(fleet, objectives, options)
     for (const outcome of simulateFleet(plan, fleet, { burstiness, requests, seed: CHECK_SEED })) {
       expect(isLate(outcome), outcome.model).toBe(false)
@@ -140,7 +140,7 @@ describe('planning until all are kept', () => {
   it('gives more room each time', () => {
     const rooms = [0, 1, 2, 6].map((late) => roomOf(new Map([['a', late]]), 'a')!)
     for (const [i, room] of rooms.slice(1).entries()) {
-      expect(room.mostLate).toBeLessThan(rooms[i]!.mostLate)
+      expect(room.maxLate).toBeLessThan(rooms[i]!.maxLate)
       expect(room.margin).toBeGreaterThan(rooms[i]!.margin)
     }
   })

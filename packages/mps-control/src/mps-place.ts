@@ -56,10 +56,10 @@ const PIPE = 'control'
 const leftBehind = [PID_FILE, PIPE, 'control_lock', 'control_privileged', 'log']
 
 /** Bytes of a socket's path that the kernel takes (unix(7)), without its end. */
-const MOST_SOCKET_PATH = 107
+const MAX_SOCKET_PATH = 107
 
 /** Of the file that holds a process id, and of our record. */
-const MOST_FILE_BYTES = 16 * 1024
+const MAX_FILE_BYTES = 16 * 1024
 
 /**
  * The folder of all places of this user: `$PCTODL_MPS_DIR`, or one in `/run` for root, in the user's own runtime folder for others.
@@ -111,7 +111,7 @@ export class MpsPlace {
    */
   make(uid: number): void {
     const pipe = path.join(this.pipeDirectory, PIPE)
-    const over = Buffer.byteLength(pipe) - MOST_SOCKET_PATH
+    const over = Buffer.byteLength(pipe) - MAX_SOCKET_PATH
     if (over > 0)
       throw unusable(this.directory, new Error(`the path of its socket, ${pipe}, is ${over} bytes too long`))
     const above = this.#above === undefined ? [] : [this.#above]
@@ -154,7 +154,7 @@ export class MpsPlace {
   pidInFile(): number | null {
     if (!this.#isOurs(this.pipeDirectory)) return null
     try {
-      const pid = Number(readOwnFile(path.join(this.pipeDirectory, PID_FILE), MOST_FILE_BYTES)?.trim() || Number.NaN)
+      const pid = Number(readOwnFile(path.join(this.pipeDirectory, PID_FILE), MAX_FILE_BYTES)?.trim() || Number.NaN)
       return Number.isInteger(pid) && pid > 0 ? pid : null
     } catch (cause) {
       throw unusable(this.pipeDirectory, cause)
@@ -197,7 +197,7 @@ export class MpsPlace {
     if (!this.#isOurs(this.directory)) return null
     const file = this.#recordFile
     try {
-      const text = readOwnFile(file, MOST_FILE_BYTES)
+      const text = readOwnFile(file, MAX_FILE_BYTES)
       if (text === null) return null
       const record = daemonRecord.parse(JSON.parse(text))
       const { daemon, executable } = record

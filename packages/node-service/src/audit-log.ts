@@ -33,14 +33,14 @@ export interface AuditEntry {
 }
 
 /** The log and the one before it take at most twice this, bytes. */
-const MOST_BYTES = 64 * 1024 * 1024
+const MAX_BYTES = 64 * 1024 * 1024
 /** Refusals of one user that are written down within a minute; of the others, only how many there were. */
-const MOST_REFUSALS = 30
+const MAX_REFUSALS = 30
 /** Characters of an entry's detail; what a client has sent may be in it. */
-const MOST_DETAIL = 500
+const MAX_DETAIL = 500
 const MINUTE_MS = 60_000
 /** Users whose refusals are counted; those beyond share one count. */
-const MOST_USERS = 256
+const MAX_USERS = 256
 const THE_OTHERS = -1
 
 interface Refusals {
@@ -52,19 +52,19 @@ interface Refusals {
 /** Every decision and every change, one JSON value a line, in a file that only this user can read and that only grows. */
 export class AuditLog {
   readonly file: string
-  readonly #mostBytes: number
+  readonly #maxBytes: number
   readonly #refusals = new Map<number, Refusals>()
   #fd: number
   #bytes: number
   #isClosed = false
 
   /**
-   * @param options.mostBytes size at which the log begins anew; the one before it stays as `audit.1.jsonl`. Default 64 MiB
+   * @param options.maxBytes size at which the log begins anew; the one before it stays as `audit.1.jsonl`. Default 64 MiB
    * @throws PctodlError `AUDIT_LOG` where it cannot be written: what is not written down is not done
    */
-  constructor(folder: string, { mostBytes = MOST_BYTES }: { readonly mostBytes?: number } = {}) {
+  constructor(folder: string, { maxBytes = MAX_BYTES }: { readonly maxBytes?: number } = {}) {
     this.file = path.join(folder, 'audit.jsonl')
-    this.#mostBytes = mostBytes
+    this.#maxBytes = maxBytes
     try {
       makePrivateFolder(folder)
       this.#fd = openLog(this.file)
@@ -101,10 +101,10 @@ export class AuditLog {
   refused(peer: Peer, program: string, detail: string): void {
     const nowMs = performance.now()
     for (const [uid, { sinceMs }] of this.#refusals) if (nowMs - sinceMs >= MINUTE_MS) this.#forget(uid)
-    const uid = this.#refusals.has(peer.uid) || this.#refusals.size < MOST_USERS ? peer.uid : THE_OTHERS
+    const uid = this.#refusals.has(peer.uid) || this.#refusals.size < MAX_USERS ? peer.uid : THE_OTHERS
     const refusals = this.#refusals.get(uid) ?? { sinceMs: nowMs, written: 0, left: 0 }
     this.#refusals.set(uid, refusals)
-    if (refusals.written >= MOST_REFUSALS) refusals.left++
+    if (refusals.written >= MAX_REFUSALS) refusals.left++
     else {
       refusals.written++
       this.note({ event: 'refused', peer, program, detail })
@@ -131,9 +131,9 @@ export class AuditLog {
   #write({ peer, ...entry }: AuditEntry): void {
     const who = peer ? { uid: peer.uid, pid: peer.pid, workload: peer.workload } : {}
     const { detail } = entry
-    const short = detail === undefined ? {} : { detail: detail.slice(0, MOST_DETAIL) }
+    const short = detail === undefined ? {} : { detail: detail.slice(0, MAX_DETAIL) }
     const line = `${harmless(JSON.stringify({ at: new Date().toISOString(), ...entry, ...short, ...who }))}\n`
-    if (this.#bytes > 0 && this.#bytes + line.length > this.#mostBytes) this.#beginAnew()
+    if (this.#bytes > 0 && this.#bytes + line.length > this.#maxBytes) this.#beginAnew()
     const written = writeSync(this.#fd, line)
     this.#bytes += written
     if (written < Buffer.byteLength(line)) throw new Error('no space left for a whole line')

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import {
   type LeaseReport,
-  MOST_REQUEST_BYTES,
+  MAX_REQUEST_BYTES,
   parseServiceRequest,
   readLines,
   type ServiceMessage,
@@ -33,8 +33,8 @@ const HELLO_MS = 5000
 /** Whoever is cut off is told why; those who do not read it within this time are not waited for, ms. */
 const FAREWELL_MS = 1000
 /** Requests that wait for their turn, and bytes of answers that nobody reads. */
-const MOST_QUEUED = 64
-const MOST_UNREAD_BYTES = 1024 * 1024
+const MAX_QUEUED = 64
+const MAX_UNREAD_BYTES = 1024 * 1024
 
 interface Leased {
   readonly keeper: BoardKeeper
@@ -88,9 +88,9 @@ export class ClientConnection {
     socket.on('error', () => {})
     readLines(
       socket,
-      MOST_REQUEST_BYTES,
+      MAX_REQUEST_BYTES,
       (line) => this.#onLine(line),
-      () => this.#cut('REQUEST_TOO_LONG', `a request has at most ${MOST_REQUEST_BYTES} bytes`),
+      () => this.#cut('REQUEST_TOO_LONG', `a request has at most ${MAX_REQUEST_BYTES} bytes`),
     )
   }
 
@@ -110,8 +110,8 @@ export class ClientConnection {
       this.#cut('BAD_REQUEST', `not a request of this protocol: ${reason}`)
       return
     }
-    if (++this.#queued > MOST_QUEUED) {
-      this.#cut('TOO_MANY_REQUESTS', `more than ${MOST_QUEUED} requests wait`)
+    if (++this.#queued > MAX_QUEUED) {
+      this.#cut('TOO_MANY_REQUESTS', `more than ${MAX_QUEUED} requests wait`)
       return
     }
     this.#queue = this.#queue.then(async () => {
@@ -305,6 +305,6 @@ export class ClientConnection {
   #send(message: ServiceMessage): void {
     if (!this.#socket.writable) return
     this.#socket.write(`${JSON.stringify(message)}\n`)
-    if (this.#socket.writableLength > MOST_UNREAD_BYTES) this.#socket.destroy()
+    if (this.#socket.writableLength > MAX_UNREAD_BYTES) this.#socket.destroy()
   }
 }

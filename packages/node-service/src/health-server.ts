@@ -5,7 +5,7 @@ import { PctodlError } from '@pctodl/platform'
 import { Registry } from 'prom-client'
 
 /** Whoever is on the node may connect; more than so many at a time, or so slow, ms, need no answer. */
-const MOST_CONNECTIONS = 16
+const MAX_CONNECTIONS = 16
 const PATIENCE_MS = 5000
 /** Boards are read no more often than this, ms, whoever asks how often: those who ask meanwhile wait, and share a reading. */
 const BETWEEN_READINGS_MS = 250
@@ -46,7 +46,7 @@ export class HealthServer {
         response.writeHead(500).end(`${error instanceof Error ? error.message : error}\n`)
       }
     })
-    server.maxConnections = MOST_CONNECTIONS
+    server.maxConnections = MAX_CONNECTIONS
     // One that says nothing at all has no headers to wait for.
     server.timeout = PATIENCE_MS
     await new Promise<void>((resolve, reject) => {

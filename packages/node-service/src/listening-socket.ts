@@ -11,7 +11,7 @@ const F_SETFD = 2
 const FD_CLOEXEC = 1
 
 /** Connections that wait to be accepted; the kernel allows no more. */
-const MOST_WAITING = 4096
+const MAX_WAITING = 4096
 
 /** The first descriptor that systemd hands over (sd_listen_fds(3)). */
 const FIRST_FD = 3
@@ -62,7 +62,7 @@ export async function listenOn(server: Server, socket: string, mode: number): Pr
     }
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen({ path: socket, backlog: MOST_WAITING }, () => {
+      server.listen({ path: socket, backlog: MAX_WAITING }, () => {
         server.off('error', reject)
         resolve()
       })

@@ -55,9 +55,9 @@ const SOON_MS = 400
  * Connections of all users whom the policy knows, of all others, and of one user. Root always has its own: it must be able to end
  * leases. One user can be many, by the numbers of subordinate users.
  */
-const MOST_CONNECTIONS = 256
-const MOST_CONNECTIONS_OF_STRANGERS = 32
-const MOST_CONNECTIONS_OF_USER = 32
+const MAX_CONNECTIONS = 256
+const MAX_CONNECTIONS_OF_STRANGERS = 32
+const MAX_CONNECTIONS_OF_USER = 32
 
 /**
  * The one program of a node that changes its boards. Leases, journals and MPS daemons are its own; clients ask it over a socket, and
@@ -370,12 +370,12 @@ export class NodeService {
 
   #hasRoomFor(peer: Peer): boolean {
     const count = (is: (connection: ClientConnection) => boolean) => [...this.#connections].filter(is).length
-    if (count((each) => each.peer.uid === peer.uid) >= MOST_CONNECTIONS_OF_USER) return false
+    if (count((each) => each.peer.uid === peer.uid) >= MAX_CONNECTIONS_OF_USER) return false
     if (peer.uid === 0) return true
     const { policy } = this.#currentPolicy()
     const isKnown = policy.knows(peer)
     const alike = count((each) => each.peer.uid !== 0 && policy.knows(each.peer) === isKnown)
-    return alike < (isKnown ? MOST_CONNECTIONS : MOST_CONNECTIONS_OF_STRANGERS)
+    return alike < (isKnown ? MAX_CONNECTIONS : MAX_CONNECTIONS_OF_STRANGERS)
   }
 
   #say(message: string): void {

@@ -21,7 +21,7 @@ const SO_PEERGROUPS = 59
 const architectures = ['x64', 'arm64']
 
 /** Groups of one user that are read; the kernel allows 65,536. */
-const MOST_GROUPS = 65_536
+const MAX_GROUPS = 65_536
 
 type GetSocketOption = (fd: number, level: number, name: number, value: object, length: Uint32Array) => number
 let getSocketOption: GetSocketOption | undefined
@@ -48,7 +48,7 @@ export function peerOf(socket: Socket): Peer {
     throw noCredentials('SO_PEERCRED was answered in part')
   // 0 is a process of another pid namespace; -1 a user of another user namespace, or no user at all.
   if (uid < 0 || gid < 0) throw noCredentials(`the kernel tells user ${uid} and group ${gid}`)
-  groupsOfPeer ??= new Int32Array(MOST_GROUPS)
+  groupsOfPeer ??= new Int32Array(MAX_GROUPS)
   const groups = [...new Set([gid, ...option(fd, SO_PEERGROUPS, groupsOfPeer)])]
   return { pid, uid, gid, groups, workload: workloadOf(pid, uid) }
 }

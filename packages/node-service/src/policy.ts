@@ -89,7 +89,7 @@ export interface Rule {
   readonly leaseSeconds?: number | undefined
 }
 
-const MOST_POLICY_BYTES = 256 * 1024
+const MAX_POLICY_BYTES = 256 * 1024
 
 /** Who may set what. What no rule allows is forbidden, to root too. */
 export class Policy {
@@ -202,7 +202,7 @@ export function loadPolicy(file: string, idOf?: IdOf): Policy {
   let text: string | null
   try {
     // Links are followed where every hop is ours alone, as a ConfigMap's are.
-    text = readOwnFile(trustedFile(file), MOST_POLICY_BYTES)
+    text = readOwnFile(trustedFile(file), MAX_POLICY_BYTES)
     if (text === null) throw new Error('there is no such file')
   } catch (error) {
     throw policyError(

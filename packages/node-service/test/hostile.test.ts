@@ -386,7 +386,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
 
   it('keeps a log of bounded size', () => {
     const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-audit-'))
-    const log = new AuditLog(folder, { mostBytes: 4000 })
+    const log = new AuditLog(folder, { maxBytes: 4000 })
     for (let i = 0; i < 200; i++) log.add({ event: 'changed', board: 'GPU-0', detail: String(i) })
     log.close()
     const files = readdirSync(folder).sort()

@@ -8,17 +8,17 @@ import { InvalidInputError } from '@pctodl/platform'
  * is embedded in other programs and pages. The order of the sums is part of the contract: fitted parameters depend on it.
  *
  * @param matrix n x n by rows
- * @param leastPivots floor of each pivot before its root is taken, for matrices that rounding may have left a little short of
+ * @param minPivots floor of each pivot before its root is taken, for matrices that rounding may have left a little short of
  *   positive definite; without it such a matrix is refused
  * @throws InvalidInputError where the matrix is not positive definite and no floor is given
  */
-export function factorise(matrix: Float64Array, n: number, leastPivots?: ArrayLike<number>): void {
+export function factorise(matrix: Float64Array, n: number, minPivots?: ArrayLike<number>): void {
   for (let i = 0; i < n; i++) {
     for (let j = 0; j <= i; j++) {
       let rest = matrix[i * n + j]!
       for (let k = 0; k < j; k++) rest -= matrix[i * n + k]! * matrix[j * n + k]!
       if (i !== j) matrix[i * n + j] = rest / matrix[j * n + j]!
-      else if (leastPivots !== undefined) matrix[i * n + i] = Math.sqrt(Math.max(rest, leastPivots[i]!))
+      else if (minPivots !== undefined) matrix[i * n + i] = Math.sqrt(Math.max(rest, minPivots[i]!))
       else if (rest > 0) matrix[i * n + i] = Math.sqrt(rest)
       else throw new InvalidInputError('matrix', `pivot ${rest} in row ${i}`, 'a positive definite matrix')
     }

@@ -3,7 +3,7 @@ import { factorise, solveFactorised, solveLower } from './cholesky.js'
 import { mean } from './mean.js'
 
 /** Two equal points without noise leave nothing of the second pivot. */
-const LEAST_PIVOT = 1e-18
+const MIN_PIVOT = 1e-18
 
 export interface GaussianProcessOptions {
   /** Prior standard deviation about the mean. */
@@ -42,7 +42,7 @@ export class GaussianProcess {
         factor[i * n + j] = this.#covariance(points[i]!, points[j]!) + (i === j ? this.#noiseVariance : 0)
       }
     }
-    factorise(factor, n, new Float64Array(n).fill(LEAST_PIVOT))
+    factorise(factor, n, new Float64Array(n).fill(MIN_PIVOT))
     this.#factor = factor
     const weights = Float64Array.from(values, (value) => value - this.#mean)
     solveFactorised(factor, n, weights)

@@ -42,7 +42,7 @@ export interface LevenbergMarquardtResult {
 /** Room for the equations of one step, allocated once. */
 interface DampedSystem {
   readonly matrix: Float64Array
-  readonly leastPivots: Float64Array
+  readonly minPivots: Float64Array
   readonly step: Float64Array
 }
 
@@ -87,7 +87,7 @@ export function levenbergMarquardt(
   const free = new Int32Array(n)
   const system: DampedSystem = {
     matrix: new Float64Array(n * n),
-    leastPivots: new Float64Array(n),
+    minPivots: new Float64Array(n),
     step: new Float64Array(n),
   }
   let trial = new Float64Array(n)
@@ -222,16 +222,16 @@ function solveDamped(
   free: Int32Array,
   count: number,
   n: number,
-  { matrix, leastPivots, step }: DampedSystem,
+  { matrix, minPivots, step }: DampedSystem,
 ): void {
   for (let a = 0; a < count; a++) {
     const ja = free[a]!
     for (let b = 0; b <= a; b++) matrix[a * count + b] = normal[ja * n + free[b]!]!
     matrix[a * count + a]! += damping * scale[ja]!
     // Rounding can leave a pivot below zero where columns are nearly parallel; the floor only shortens that direction.
-    leastPivots[a] = 1e-14 * scale[ja]!
+    minPivots[a] = 1e-14 * scale[ja]!
     step[a] = -gradient[ja]!
   }
-  factorise(matrix, count, leastPivots)
+  factorise(matrix, count, minPivots)
   solveFactorised(matrix, count, step)
 }

@@ -1,7 +1,7 @@
 import { makeNonDecreasing } from './isotonic-regression.js'
 
 /** Sweeps over rows and columns; each brings the grid closer, and measured grids are near to begin with. */
-const MOST_SWEEPS = 200
+const MAX_SWEEPS = 200
 const CLOSE_ENOUGH = 1e-12
 
 /**
@@ -17,7 +17,7 @@ export function nearestMonotoneGrid(grid: Float64Array, rows: number, columns: n
   const before = new Float64Array(grid.length)
   const line = (length: number) => new Float64Array(length)
   const [alongRow, alongColumn] = [line(columns), line(rows)]
-  for (let sweep = 0; sweep < MOST_SWEEPS; sweep++) {
+  for (let sweep = 0; sweep < MAX_SWEEPS; sweep++) {
     before.set(current)
     project(current, rowCorrection, alongRow, rows, (r, c) => r * columns + c)
     project(current, columnCorrection, alongColumn, columns, (c, r) => r * columns + c)

@@ -3,7 +3,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-/** 100 tanh((l ln b + e) / r^g) on 7 x 7 points, as upstream's utilisation curve. */
+/** 100 tanh((l ln b + e) / r^g) on 7 x 7 points, as the Python code's utilisation curve. */
 const points = [5, 10, 15, 20, 25, 30, 40].flatMap((r) => [4, 8, 16, 24, 32, 64, 96].map((b) => ({ r, b })))
 const curve = (l: number, e: number, g: number) =>
   points.map(({ r, b }) => 100 * Math.tanh((l * Math.log(b) + e) / r ** g))

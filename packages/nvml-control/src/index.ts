@@ -36,7 +36,7 @@ export { serviceSocketPath, socketsOf } from './service/service-socket.js'
 export { readLines } from './service/message-lines.js'
 export {
   type LeaseReport,
-  MOST_REQUEST_BYTES,
+  MAX_REQUEST_BYTES,
   parseServiceRequest,
   type ServiceMessage,
   type ServiceRequest,

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { readLines } from '../src/service/message-lines.js'
 
-const MOST_BYTES = 10
+const MAX_BYTES = 10
 
 let folder: string
 let sender: Socket
@@ -33,7 +33,7 @@ async function heardOf(...chunks: string[]) {
   let tooLong = 0
   readLines(
     receiver,
-    MOST_BYTES,
+    MAX_BYTES,
     (line) => lines.push(line),
     () => tooLong++,
   )

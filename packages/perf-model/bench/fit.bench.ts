@@ -1,5 +1,5 @@
 /**
- * Time of a fit and of a refit. The rows have the size of what upstream measures of one network at one memory clock (263
+ * Time of a fit and of a refit. The rows have the size of what the Python code measures of one network at one memory clock (263
  * configurations and a sweep of 126), drawn from the shipped model with 1 % of noise.
  */
 import { fitPerfModel, loadPerfModel, refit } from '@pctodl/perf-model'

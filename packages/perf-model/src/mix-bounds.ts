@@ -37,23 +37,23 @@ export interface MixBounds {
   /** What a tenant of a kind adds to one of the first three totals, wherever it is. */
   adds(kind: number, total: number): number
   /** The most that so many tenants can draw. */
-  mostDrawn(tenants: number): number
+  maxDrawn(tenants: number): number
   /** Bound a tenant of a kind in a box: what follows holds until the next call. */
   enter(kind: number, box: MixBox): void
   /** Samples/s. */
-  readonly mostThroughput: number
-  readonly leastThroughput: number
+  readonly maxThroughput: number
+  readonly minThroughput: number
   /** Time of a batch, ms. */
-  readonly leastLatencyMs: number
+  readonly minLatencyMs: number
   /** Watts that the tenant adds at least, were it ever so slow, */
-  readonly leastStandingW: number
+  readonly minStandingW: number
   /** and joules that each sample adds to that at least. */
-  readonly leastJPerSample: number
+  readonly minJPerSample: number
   /** Part of the host that each sample/s uses up at least: over all tenants of a mix these sum to at most 1. */
-  readonly leastHostPerSample: number
+  readonly minHostPerSample: number
   /** What the tenant draws. */
-  readonly leastDrawn: number
-  readonly mostDrawnByOne: number
+  readonly minDrawn: number
+  readonly maxDrawnByOne: number
 }
 
 /**
@@ -62,14 +62,14 @@ export interface MixBounds {
  * opposite one. The energy of a batch is least where the least passes the caches and the lowest clock is.
  */
 export class KindBounds implements MixBounds {
-  mostThroughput = 0
-  leastThroughput = 0
-  leastLatencyMs = 0
-  leastStandingW = 0
-  leastJPerSample = 0
-  leastHostPerSample = 0
-  leastDrawn = 0
-  mostDrawnByOne = 0
+  maxThroughput = 0
+  minThroughput = 0
+  minLatencyMs = 0
+  minStandingW = 0
+  minJPerSample = 0
+  minHostPerSample = 0
+  minDrawn = 0
+  maxDrawnByOne = 0
   readonly #board: BoardConstants
   readonly #kinds: KindArrays
   readonly #offsets: readonly number[]
@@ -94,7 +94,7 @@ export class KindBounds implements MixBounds {
     return c[offset + (total === mixTotals.launch ? at.launchDemand : at.hostDemand)]!
   }
 
-  mostDrawn(tenants: number): number {
+  maxDrawn(tenants: number): number {
     const board = this.#board
     let fastest = 0
     for (const offset of this.#offsets) {
@@ -111,16 +111,16 @@ export class KindBounds implements MixBounds {
     const { terms } = this.#mix
     const perSample = 1e-3 / this.#kinds.coefficients[offset + at.batchSize]!
     this.#enterCorner(offset, box, high)
-    this.leastDrawn = this.#drawnMs(offset, low) / terms[run.topMs]!
-    this.leastThroughput = this.#solved(lowClockMhz).throughput[0]!
+    this.minDrawn = this.#drawnMs(offset, low) / terms[run.topMs]!
+    this.minThroughput = this.#solved(lowClockMhz).throughput[0]!
     this.#enterCorner(offset, box, low)
-    this.mostDrawnByOne = this.#drawnMs(offset, high) / terms[run.topMs]!
-    this.leastHostPerSample = perSample * this.#leastHostMs(offset)
-    this.leastStandingW = this.#standingW(lowClockMhz)
-    this.leastJPerSample = perSample * this.#leastBatchEnergyMj(offset, lowClockMhz)
+    this.maxDrawnByOne = this.#drawnMs(offset, high) / terms[run.topMs]!
+    this.minHostPerSample = perSample * this.#minHostMs(offset)
+    this.minStandingW = this.#standingW(lowClockMhz)
+    this.minJPerSample = perSample * this.#minBatchEnergyMj(offset, lowClockMhz)
     const fastest = this.#solved(highClockMhz)
-    this.mostThroughput = fastest.throughput[0]!
-    this.leastLatencyMs = fastest.latencyMs[0]!
+    this.maxThroughput = fastest.throughput[0]!
+    this.minLatencyMs = fastest.latencyMs[0]!
   }
 
   #solved(smClockMhz: number): Solution {
@@ -156,7 +156,7 @@ export class KindBounds implements MixBounds {
    * With x = host time / unqueued time and d the same of the batch time alone, the capacity lets a tenant have at most x / (x + others' d)
    * of itself, which is at most max(1, x / d) times its part of all d.
    */
-  #leastHostMs(offset: number): number {
+  #minHostMs(offset: number): number {
     const c = this.#kinds.coefficients
     const { terms } = this.#mix
     const demand = c[offset + at.hostDemand]!
@@ -177,7 +177,7 @@ export class KindBounds implements MixBounds {
    * The least energy that a batch takes beside `#standingW` at a clock or above, mJ, where nobody waits less for DRAM than at the price. A
    * batch slows down at most in proportion to the clock, so that the price at a clock is at least that of so slow others.
    */
-  #leastBatchEnergyMj(offset: number, smClockMhz: number): number {
+  #minBatchEnergyMj(offset: number, smClockMhz: number): number {
     const c = this.#kinds.coefficients
     const { terms, msPerMb, missPart, topDemand } = this.#mix
     const { parameters, boostClockMhz, topClockMhz } = this.#board

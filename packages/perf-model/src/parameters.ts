@@ -10,7 +10,7 @@ const positive = numberThat('a positive number', (value) => value > 0)
 const nonNegative = numberThat('a number of at least 0', (value) => value >= 0)
 const count = numberThat('an integer of at least 0', (value) => Number.isInteger(value) && value >= 0)
 const part = numberThat('a number above 0, at most 1', (value) => value > 0 && value <= 1)
-const atLeastOne = (element: FieldCheck) => listOf(element, 'a list of at least one', (length) => length >= 1)
+const atMinOne = (element: FieldCheck) => listOf(element, 'a list of at least one', (length) => length >= 1)
 
 export interface BoardParameters {
   /** DRAM traffic that one SM can draw, bytes per SM clock cycle. */
@@ -51,7 +51,7 @@ const boardParameters = record<BoardParameters>({
   hostClients: positive,
   largeBatchHostFactor: nonNegative,
   largeBatchKnee: positive,
-  idlePowerW: atLeastOne(record<BoardParameters['idlePowerW'][number]>({ memClockMhz: positive, powerW: positive })),
+  idlePowerW: atMinOne(record<BoardParameters['idlePowerW'][number]>({ memClockMhz: positive, powerW: positive })),
   clockTreePowerW: nonNegative,
   smPowerW: nonNegative,
   voltageSlope: nonNegative,
@@ -182,11 +182,11 @@ export interface FittedProfile {
 }
 
 const fittedProfile = record<FittedProfile>({
-  networks: atLeastOne(
+  networks: atMinOne(
     record<FittedProfile['networks'][number]>({ name: someText, mpsPercent: range, batchSize: range, tenants: range }),
   ),
-  smClockMhz: atLeastOne(record<FittedProfile['smClockMhz'][number]>({ memClockMhz: positive, range })),
-  mixes: atLeastOne(mix),
+  smClockMhz: atMinOne(record<FittedProfile['smClockMhz'][number]>({ memClockMhz: positive, range })),
+  mixes: atMinOne(mix),
   unknownSd: record<FittedProfile['unknownSd']>({ throughput: positive, power: positive }),
 })
 
@@ -290,7 +290,7 @@ const perfModelParameters = record<PerfModelParameters>({
     refits: count,
   }),
   boardParameters,
-  networks: eachOnce('name', atLeastOne(networkParameters)),
+  networks: eachOnce('name', atMinOne(networkParameters)),
   profile: fittedProfile,
   errors: eachOnce(
     'quantity',

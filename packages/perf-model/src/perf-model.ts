@@ -27,7 +27,7 @@ import { ErrorTerms } from './uncertainty/error-terms.js'
 import { TenantUncertainty, uncertaintyStride } from './uncertainty/tenant-uncertainty.js'
 
 /** Beyond, a configuration lies outside what was measured, whatever the ranges of its fields. */
-const MOST_DISTANCE = 2
+const MAX_DISTANCE = 2
 
 type Quantity = 'throughput' | 'power'
 
@@ -292,8 +292,7 @@ export class PerfModel implements Predictor {
     if (powerW === undefined) return { inside: false, outside, distance: Number.POSITIVE_INFINITY }
     atMost('powerW', powerW, this.spec.powerLimitW.max, 'its highest limit is')
     const distance = this.#distance()
-    if (distance > MOST_DISTANCE)
-      outside.push({ field: 'distance', value: distance, covered: `up to ${MOST_DISTANCE}` })
+    if (distance > MAX_DISTANCE) outside.push({ field: 'distance', value: distance, covered: `up to ${MAX_DISTANCE}` })
     return { inside: outside.length === 0, outside, distance }
   }
 

@@ -32,14 +32,14 @@ function totalsOf(bounds: MixBounds, tenants: number, box: Omit<MixBox, 'low' | 
   const totals = new Float64Array(mixTotals.length)
   for (let t = 0; t < 3; t++) for (let i = 0; i < tenants; i++) totals[t]! += bounds.adds(i, t)
   let low = 0
-  let high = bounds.mostDrawn(tenants)
+  let high = bounds.maxDrawn(tenants)
   for (let step = 0; step < 60; step++) {
     const drawn = 0.5 * (low + high)
     totals[mixTotals.drawn] = drawn
     let sum = 0
     for (let i = 0; i < tenants; i++) {
       bounds.enter(i, { ...box, low: totals, high: totals })
-      sum += bounds.leastDrawn
+      sum += bounds.minDrawn
     }
     if (sum > drawn) low = drawn
     else high = drawn
@@ -48,7 +48,7 @@ function totalsOf(bounds: MixBounds, tenants: number, box: Omit<MixBox, 'low' | 
 }
 
 /** In every box that a random mix lies in its bounds hold what is predicted, and at its own totals they are nothing else. */
-function expectBoundsToHold(model: PerfModel, run: number, random: SeededRandom, leastPartOfPower: number): void {
+function expectBoundsToHold(model: PerfModel, run: number, random: SeededRandom, minPartOfPower: number): void {
   const tenants = randomTenants(random, model.networks)
   const memClockMhz = model.memClocksMhz[run % model.memClocksMhz.length]!
   const clocks = smClocksAt(model.spec, memClockMhz)!
@@ -62,20 +62,20 @@ function expectBoundsToHold(model: PerfModel, run: number, random: SeededRandom,
   let exactlyW = bounds.idlePowerW(memClockMhz)
   tenants.forEach((_, i) => {
     bounds.enter(i, { ...point, low: totals, high: totals })
-    exactly += bounds.mostThroughput
-    exactlyW += bounds.leastStandingW + bounds.leastJPerSample * predicted.tenants[i]!.throughput
-    expect(bounds.leastThroughput / bounds.mostThroughput, name).toBeCloseTo(1, 6)
-    expect(bounds.leastLatencyMs / predicted.tenants[i]!.latencyMs, name).toBeCloseTo(1, 6)
-    expect(bounds.leastDrawn, name).toBeCloseTo(bounds.mostDrawnByOne, 9)
+    exactly += bounds.maxThroughput
+    exactlyW += bounds.minStandingW + bounds.minJPerSample * predicted.tenants[i]!.throughput
+    expect(bounds.minThroughput / bounds.maxThroughput, name).toBeCloseTo(1, 6)
+    expect(bounds.minLatencyMs / predicted.tenants[i]!.latencyMs, name).toBeCloseTo(1, 6)
+    expect(bounds.minDrawn, name).toBeCloseTo(bounds.maxDrawnByOne, 9)
   })
   expect(Math.abs(exactly / throughput - 1), name).toBeLessThan(1e-6)
   // Only the price of DRAM at lower clocks is estimated from below.
   const partOfPower = exactlyW / powerW
-  expect(partOfPower, name).toBeGreaterThan(clocks[at] === clocks.at(-1) ? 1 - 1e-6 : leastPartOfPower)
+  expect(partOfPower, name).toBeGreaterThan(clocks[at] === clocks.at(-1) ? 1 - 1e-6 : minPartOfPower)
 
   const wide = random.uniform()
   const below = () => 1 - wide * random.uniform()
-  const most = bounds.mostDrawn(tenants.length)
+  const most = bounds.maxDrawn(tenants.length)
   const box: MixBox = {
     ...point,
     lowClockMhz: clocks[Math.floor(at * below())]!,
@@ -86,25 +86,25 @@ function expectBoundsToHold(model: PerfModel, run: number, random: SeededRandom,
       return t === mixTotals.drawn ? Math.min(most, higher) : higher
     }),
   }
-  let leastW = bounds.idlePowerW(memClockMhz)
+  let minW = bounds.idlePowerW(memClockMhz)
   let host = 0
-  let leastDrawn = 0
-  let mostDrawn = 0
+  let minDrawn = 0
+  let maxDrawn = 0
   tenants.forEach((_, i) => {
     bounds.enter(i, box)
     const own = predicted.tenants[i]!
-    expect(bounds.mostThroughput * (1 + NEARLY), name).toBeGreaterThanOrEqual(own.throughput)
-    expect(bounds.leastThroughput * (1 - NEARLY), name).toBeLessThanOrEqual(own.throughput)
-    expect(bounds.leastLatencyMs * (1 - NEARLY), name).toBeLessThanOrEqual(own.latencyMs)
-    leastW += bounds.leastStandingW + bounds.leastJPerSample * own.throughput
-    host += bounds.leastHostPerSample * own.throughput
-    leastDrawn += bounds.leastDrawn
-    mostDrawn += bounds.mostDrawnByOne
+    expect(bounds.maxThroughput * (1 + NEARLY), name).toBeGreaterThanOrEqual(own.throughput)
+    expect(bounds.minThroughput * (1 - NEARLY), name).toBeLessThanOrEqual(own.throughput)
+    expect(bounds.minLatencyMs * (1 - NEARLY), name).toBeLessThanOrEqual(own.latencyMs)
+    minW += bounds.minStandingW + bounds.minJPerSample * own.throughput
+    host += bounds.minHostPerSample * own.throughput
+    minDrawn += bounds.minDrawn
+    maxDrawn += bounds.maxDrawnByOne
   })
-  expect(leastW * (1 - NEARLY), name).toBeLessThanOrEqual(powerW)
+  expect(minW * (1 - NEARLY), name).toBeLessThanOrEqual(powerW)
   expect(host, name).toBeLessThanOrEqual(1 + NEARLY)
-  expect(leastDrawn * (1 - NEARLY), name).toBeLessThanOrEqual(totals[mixTotals.drawn]!)
-  expect(mostDrawn * (1 + NEARLY), name).toBeGreaterThanOrEqual(totals[mixTotals.drawn]!)
+  expect(minDrawn * (1 - NEARLY), name).toBeLessThanOrEqual(totals[mixTotals.drawn]!)
+  expect(maxDrawn * (1 + NEARLY), name).toBeGreaterThanOrEqual(totals[mixTotals.drawn]!)
 }
 
 describe('bounds on what tenants do in any mix', () => {

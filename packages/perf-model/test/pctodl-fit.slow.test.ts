@@ -101,7 +101,7 @@ describe('pctodl fit', () => {
 })
 
 describe('findTraceFiles', () => {
-  it("takes the files of upstream's layout whose names fit", () => {
+  it("takes the files of the Python code's layout whose names fit", () => {
     const root = path.join(folder, 'layout')
     for (const name of ['mps_profile', 'scale_profile']) mkdirSync(path.join(root, name), { recursive: true })
     const all = [

@@ -28,7 +28,7 @@ export interface Service {
 }
 
 /** Sums of what requests are worth stay numbers. */
-const MOST_WEIGHT = 1e12
+const MAX_WEIGHT = 1e12
 
 /**
  * Check a list of services once, at a boundary; afterwards it is trusted.
@@ -58,7 +58,7 @@ export function assertServices(services: readonly Service[]): void {
     must('model', model, typeof model === 'string' && model !== '', 'the name of a network')
     const p99Ms = objective?.p99Ms
     must('objective.p99Ms', p99Ms, isPositive(p99Ms), 'milliseconds above 0')
-    must('weight', weight, isPositive(weight) && weight <= MOST_WEIGHT, `a positive number of at most ${MOST_WEIGHT}`)
+    must('weight', weight, isPositive(weight) && weight <= MAX_WEIGHT, `a positive number of at most ${MAX_WEIGHT}`)
     must('maxBatchSize', maxBatchSize, Number.isInteger(maxBatchSize) && maxBatchSize >= 1, 'an integer of at least 1')
     must(
       'maxQueueDelayMs',

@@ -29,7 +29,7 @@ export interface TenantRate {
 const FIRST_BATCH_MS = 60_000
 /** Batch times without a batch after which a process counts as stalled, and the least time, ms. */
 const STALLED_BATCHES = 10
-const STALLED_LEAST_MS = 1000
+const STALLED_MIN_MS = 1000
 /** Batch times without a batch after which a window's edge counts as idle, and what a report may take to arrive, ms. */
 const OVERDUE_BATCHES = 3
 const REPORT_MS = 250
@@ -45,7 +45,7 @@ type Progress = Pick<TenantCounters, 'tenant' | 'samples' | 'batches' | 'latency
  */
 export function stalledAfterMs(counters: Omit<Progress, 'lastCompletionMs'>): number {
   const batchMs = batchTimeMs(counters)
-  return batchMs === null ? FIRST_BATCH_MS : Math.max(STALLED_LEAST_MS, STALLED_BATCHES * batchMs)
+  return batchMs === null ? FIRST_BATCH_MS : Math.max(STALLED_MIN_MS, STALLED_BATCHES * batchMs)
 }
 
 /**

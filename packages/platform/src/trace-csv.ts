@@ -5,7 +5,7 @@ import { type TraceRow, traceColumns } from './trace.js'
 
 type Column = (typeof traceColumns)[number]
 
-/** Upstream's columns: every trace file has them. The others of `traceColumns` are ours and may be absent. */
+/** The Python code's columns: every trace file has them. The others of `traceColumns` are ours and may be absent. */
 const requiredColumns = traceColumns.slice(0, 11)
 
 /** A trace file does not hold what it should. `row` counts data rows from 1; 0 is the header. */
@@ -22,9 +22,9 @@ export class TraceFormatError extends PctodlError {
 }
 
 /**
- * Read a trace: upstream PctoDL's eleven columns in any order, ours where they are there, any others ignored. A list is
+ * Read a trace: PctoDL's Python code's eleven columns in any order, ours where they are there, any others ignored. A list is
  * written `[25, 25]` or, for one tenant, as a bare number; Python's floats (`50.0`) are accepted. An empty `target_freq`
- * means that the clock was not locked. Upstream writes a configuration that failed as a row of zeros, without a mark:
+ * means that the clock was not locked. The Python code writes a configuration that failed as a row of zeros, without a mark:
  * such a row comes back with `failed: true`. Where `failed` is marked, measurements may be blank and come back as NaN.
  *
  * @throws TraceFormatError naming row and column

@@ -1,7 +1,7 @@
 import type { Tenant } from './configuration.js'
 
 /**
- * One measured configuration. The first eleven CSV columns are those of upstream PctoDL's `mps_profile/` and
+ * One measured configuration. The first eleven CSV columns are those of PctoDL's Python code's `mps_profile/` and
  * `scale_profile/` files; the rest are ours and may be absent from a file.
  */
 export interface TraceRow {
@@ -24,13 +24,13 @@ export interface TraceRow {
   /** GPU memory in use over all tenants, bytes; null where the file has no such column. */
   readonly memoryUsedBytes: number | null
   /**
-   * A tenant ran out of memory or died: the measurements are meaningless. Upstream writes them as zeros; ours are NaN, and
+   * A tenant ran out of memory or died: the measurements are meaningless. The Python code writes them as zeros; ours are NaN, and
    * blank in the file.
    */
   readonly failed: boolean
 }
 
-/** Upstream's columns, then ours. */
+/** The Python code's columns, then ours. */
 export const traceColumns = [
   'model_name',
   'p_list',

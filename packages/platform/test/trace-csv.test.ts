@@ -3,7 +3,7 @@ import { parseTraceCsv, TraceFormatError } from '@pctodl/platform/trace-csv'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-const upstreamHeader =
+const referenceHeader =
   'model_name,p_list,b_list,target_freq,mem_freq,sm_freq,sm_util,mem_util,throughput_total,power_avg,power_max'
 
 const measured = (digits: number, max: number) =>
@@ -66,10 +66,10 @@ describe('parseTraceCsv', () => {
     expect(() => parseTraceCsv(text.replace(',1\n', ',0\n'))).toThrow(TraceFormatError)
   })
 
-  it("reads upstream's eleven columns", () => {
+  it("reads the Python code's eleven columns", () => {
     const rows = parseTraceCsv(
       [
-        upstreamHeader,
+        referenceHeader,
         'resnet50,"[25, 25.0]","[8, 16.0]",,9501.0,1935.0,97.5,41.2,1312.5,301.4,310.0',
         'resnet50,50.0,8,1200,9501,1200,80,20,900,200,210',
         'vgg19,"[10]","[128]",,9501,210,0,0,0,0,0',
@@ -102,7 +102,7 @@ describe('parseTraceCsv', () => {
   })
 
   it('takes columns in any order and ignores others', () => {
-    const columns = upstreamHeader.split(',').reverse()
+    const columns = referenceHeader.split(',').reverse()
     const values = '310,301,1312,41,97,1935,9501,,8,50,resnet50'
     const [row] = parseTraceCsv(`note,${columns.join(',')}\nx,${values}\n`)
     expect(row).toMatchObject({ tenants: [{ model: 'resnet50', mpsPercent: 50, batchSize: 8 }], powerMaxW: 310 })
@@ -154,9 +154,9 @@ describe('parseTraceCsv', () => {
   })
 
   it('names a column that is missing, and a row that is cut short', () => {
-    expect(() => parseTraceCsv(upstreamHeader.replace(',power_max', ''))).toThrowError("header, column 'power_max'")
+    expect(() => parseTraceCsv(referenceHeader.replace(',power_max', ''))).toThrowError("header, column 'power_max'")
     expect(() => parseTraceCsv('')).toThrowError(TraceFormatError)
-    expect(() => parseTraceCsv(`${upstreamHeader}\nresnet50,50,8`)).toThrowError('row 1')
-    expect(() => parseTraceCsv(`${upstreamHeader}\n"resnet50,50`)).toThrowError(TraceFormatError)
+    expect(() => parseTraceCsv(`${referenceHeader}\nresnet50,50,8`)).toThrowError('row 1')
+    expect(() => parseTraceCsv(`${referenceHeader}\n"resnet50,50`)).toThrowError(TraceFormatError)
   })
 })

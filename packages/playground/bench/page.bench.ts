@@ -65,9 +65,9 @@ function benchAnswers(): void {
     for (const cap of sweepCaps(model, question)) sweepPoint(model, question, cap)
   }, 2)
   add('sweep of 40 caps', '<= 2000 ms', ms(sweep.wallMs), ms(sweep.cpuMs))
-  for (const objective of ['least-power', 'most-load', 'most-value'] as const) {
+  for (const objective of ['min-power', 'max-load', 'max-value'] as const) {
     // What to shed is asked where not all can be answered.
-    const load = objective === 'most-value' ? 4 : 1
+    const load = objective === 'max-value' ? 4 : 1
     const services = five.map((service) => ({ ...service, ratePerS: load * service.ratePerS }))
     const asked = { ...firstServicesQuestion, board: 'A100', services, objective, powerCapW: load > 1 ? 110 : 200 }
     const { wallMs, cpuMs } = measured(() => answerServices(model, asked), 3)

@@ -10,7 +10,7 @@ import {
   type ServicesRunQuestion,
   servicePolicyNames,
 } from '../site/run-services/services-run-question.js'
-import { type AskedService, LONGEST_NAME, MOST_SERVICES } from '../site/services/asked-service.js'
+import { type AskedService, LONGEST_NAME, MAX_SERVICES } from '../site/services/asked-service.js'
 
 const firstPlace: Place = {
   room: 'plan',
@@ -62,7 +62,7 @@ const services: fc.Arbitrary<readonly AskedService[]> = fc.uniqueArray(
     maxBatchSize: fc.integer({ min: 1, max: 512 }),
     maxQueueDelayMs: fc.oneof(fc.constant(0), positive),
   }),
-  { minLength: 1, maxLength: MOST_SERVICES, selector: ({ name }) => name },
+  { minLength: 1, maxLength: MAX_SERVICES, selector: ({ name }) => name },
 )
 
 const servicesQuestion: fc.Arbitrary<ServicesQuestion> = fc.record({

@@ -38,8 +38,8 @@ const heavy = first.services.map((service) => ({ ...service, ratePerS: 4 * servi
 describe('a plan for services in the page', () => {
   it.each<[string, ServicesQuestion]>([
     ['the fewest watts', first],
-    ['the most load, with other margins', { ...first, objective: 'most-load', rateMargin: 1.25, latencyMargin: 0.2 }],
-    ['what to let in under a low cap', { ...first, objective: 'most-value', services: heavy, powerCapW: 110 }],
+    ['the most load, with other margins', { ...first, objective: 'max-load', rateMargin: 1.25, latencyMargin: 0.2 }],
+    ['what to let in under a low cap', { ...first, objective: 'max-value', services: heavy, powerCapW: 110 }],
     ['bounds', { ...first, maxTenants: 3, sharePercentStep: 10, memClockMhz: 5001, burstiness: 2, powerMarginW: 5 }],
     ['no plan', { ...first, services: heavy, powerCapW: 100 }],
   ])('is that of the command line to the last digit: %s', async (_, question) => {

@@ -62,7 +62,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     // By the keyboard: a rate, another goal, one more service.
     await page.locator('input[aria-label="Requests/s of search"]').fill('250')
     await page.waitForURL(/services=search:resnet50:250:40,/)
-    await page.locator('select:has-text("the fewest watts")').selectOption('most-load')
+    await page.locator('select:has-text("the fewest watts")').selectOption('max-load')
     await page.waitForSelector('[data-planned=true] [data-figure=load]')
     expect(await compare()).toContain(
       `load        ${await page.locator('[data-figure=load]').textContent()} of the rates`,
@@ -91,7 +91,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     expect(await said(pctodlPartition, (await written(1))!, (await written(0))!)).toContain(refusal)
     await page.click('button:has-text("How much of this mix is possible?")')
     await page.waitForSelector('[data-planned=true] [data-figure=load]')
-    expect(await page.evaluate('location.hash')).toContain('objective=most-load')
+    expect(await page.evaluate('location.hash')).toContain('objective=max-load')
     expect(complaints).toEqual([])
     await page.close()
   })

@@ -22,7 +22,7 @@ import { version } from '../package.json'
 import type { MeasureOptions } from './plan/profile-plan.js'
 import { boardOf, perTenant, shareOf } from './tenant-options.js'
 
-/** Sweeps that one call can ask for, by upstream's names where upstream has them. */
+/** Sweeps that one call can ask for, by the Python code's names where the Python code has them. */
 export type Mode = 'single' | 'static' | 'sweep' | 'profile-freq-scaling' | 'stress' | 'clocks' | 'mixes' | 'active'
 
 /** What one call of the command line asks for, checked. */
@@ -107,7 +107,7 @@ interface RawOptions extends ExecutorOptions {
   readonly jobs: number
 }
 
-const upstreamsSpelling: OptionAliases = {
+const referenceSpelling: OptionAliases = {
   '--models': '--model',
   '--p': '--shares',
   '--b': '--batches',
@@ -185,7 +185,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--dry-run', 'show the plan and the expected time, and measure nothing')
     .option('--plot', 'draw the trace as SVG and PNG beside it')
     .option('--json', 'print a JSON report on standard output')
-  await parseCommand(command, argv, upstreamsSpelling)
+  await parseCommand(command, argv, referenceSpelling)
   const raw = command.opts<RawOptions>()
   const modes = modesOf(raw)
   if (raw.design === undefined && (raw.rows !== undefined || raw.params !== undefined)) {
@@ -217,8 +217,8 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     params: raw.params,
     repeats: raw.repeats,
     measure: {
-      ...(raw.warmupSeconds === undefined ? {} : { settleLeastMs: 1000 * raw.warmupSeconds }),
-      ...(raw.measureSeconds === undefined ? {} : { windowLeastMs: 1000 * raw.measureSeconds }),
+      ...(raw.warmupSeconds === undefined ? {} : { settleMinMs: 1000 * raw.warmupSeconds }),
+      ...(raw.measureSeconds === undefined ? {} : { windowMinMs: 1000 * raw.measureSeconds }),
       ...(raw.standardError === undefined ? {} : { standardErrorPercent: raw.standardError }),
     },
     leaveClocksAlone: !raw.sudo,

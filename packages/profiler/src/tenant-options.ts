@@ -9,7 +9,7 @@ export function boardOf({ backend, gpu }: { readonly backend: BackendKind; reado
   return '0'
 }
 
-/** Upstream's rule: a single share or batch size holds for all tenants. */
+/** The Python code's rule: a single share or batch size holds for all tenants. */
 export function perTenant(
   p: readonly number[],
   b: readonly number[],

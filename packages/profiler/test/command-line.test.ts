@@ -14,7 +14,7 @@ const a100 = ['--backend', 'sim', '--gpu', 'A100']
 const single = ['--single', '--models', 'resnet50', '--p', '30', '--b', '16', '--f', '1005']
 
 describe('pctodl profile', () => {
-  it("measures one configuration by upstream's options", async () => {
+  it("measures one configuration by the Python code's options", async () => {
     const out = at('single.csv')
     const { code, stdout, stderr } = await call([
       ...a100,
@@ -23,7 +23,7 @@ describe('pctodl profile', () => {
     ])
     expect(code).toBe(0)
     expect(stderr).toMatch(/^simulated NVIDIA A100.*\n1 rows \(1 single\)\nexpected on the board: \d+ s/)
-    expect(stdout).toMatch(/^1 rows: 1 ok\n.*upstream's schedule: 19 s\n/)
+    expect(stdout).toMatch(/^1 rows: 1 ok\n.*the Python code's schedule: 19 s\n/)
     const [row] = parseTraceCsv(read('single.csv'))
     expect(row).toMatchObject({
       tenants: [
@@ -47,7 +47,7 @@ describe('pctodl profile', () => {
     expect(code).toBe(0)
     expect(stdout.split('\n')).toHaveLength(263 + 2)
     expect(stdout).toMatch(/^1 {2}\d+ x \d+ % vgg19 at batch \d+, auto\/1215 MHz\n/)
-    expect(stdout).toMatch(/restarts of processes \(upstream's schedule, .*: 1 h 23 min\)\n$/)
+    expect(stdout).toMatch(/restarts of processes \(the Python code's schedule, .*: 1 h 23 min\)\n$/)
     expect(existsSync(at('dry.csv'))).toBe(false)
   })
 

@@ -59,7 +59,7 @@ describe('findKnee', () => {
     const { points } = await findKnee(
       [150],
       boardOf(() => 1.5, asked),
-      { measured: [first], mostPoints: 20 },
+      { measured: [first], maxPoints: 20 },
     )
     expect(asked).toEqual([150])
     expect(points).toHaveLength(2)
@@ -76,9 +76,9 @@ describe('findKnee', () => {
       findKnee(
         settings,
         boardOf(() => 1),
-        { mostPoints: 2 },
+        { maxPoints: 2 },
       ),
-    ).rejects.toThrow(/mostPoints: got 2/)
+    ).rejects.toThrow(/maxPoints: got 2/)
   })
 })
 

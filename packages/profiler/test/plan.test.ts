@@ -71,12 +71,12 @@ describe('mixes', () => {
         fc.integer({ min: 1, max: 60 }),
         fc.nat(1e6),
         fc.integer({ min: 2, max: 20 }),
-        (count, seed, mostTenants) => {
-          const rows = mixSweep(rtx3080Ti, ['resnet50', 'vgg19'], 5001, { count, seed, mostTenants })
+        (count, seed, maxTenants) => {
+          const rows = mixSweep(rtx3080Ti, ['resnet50', 'vgg19'], 5001, { count, seed, maxTenants })
           expect(rows).toHaveLength(count)
           for (const { tenants, smClockMhz } of rows) {
             expect(tenants.length).toBeGreaterThanOrEqual(2)
-            expect(tenants.length).toBeLessThanOrEqual(mostTenants)
+            expect(tenants.length).toBeLessThanOrEqual(maxTenants)
             expect(tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)).toBeLessThanOrEqual(100)
             expect(tenants.every((tenant) => tenant.mpsPercent >= 5 && tenant.mpsPercent % 5 === 0)).toBe(true)
             expect(smClocksAt(rtx3080Ti, 5001)).toContain(smClockMhz)

@@ -37,7 +37,7 @@ describe('README', () => {
       env: { ...process.env, PATH: `${bin}${path.delimiter}${process.env['PATH']}` },
     })
     expect(stdout).toMatch(
-      /^344 rows: 344 ok\n5\d min \d+ s on the board, \d+ s here; upstream's schedule: 1 h 49 min\n/,
+      /^344 rows: 344 ok\n5\d min \d+ s on the board, \d+ s here; the Python code's schedule: 1 h 49 min\n/,
     )
     const heldOut = (quantity: string) =>
       Number(stdout.match(new RegExp(`^${quantity} +all +344 +([\\d.]+) %`, 'm'))![1])

@@ -74,7 +74,7 @@ describe('runPlan', () => {
       'A100',
       {
         single: { tenants: [quarter, quarter], smClockMhz: null },
-        measure: { settleMostMs: 8000, windowLeastMs: 8000, windowMostMs: 8000 },
+        measure: { settleMaxMs: 8000, windowMinMs: 8000, windowMaxMs: 8000 },
       },
       [{ kind: 'client-hung', tenant: 1, ...when }],
     )
@@ -96,7 +96,7 @@ describe('runPlan', () => {
           .map((c) => (clock.now() < 9000 ? c : { ...c, samples: c.samples / 4, batches: c.batches / 4 })),
     }
     const single = { tenants: [quarter], smClockMhz: null }
-    const measure = { settleMostMs: 8000, windowLeastMs: 6000 }
+    const measure = { settleMaxMs: 8000, windowMinMs: 6000 }
     const plan = makePlan(profiled.gpu.spec, { models: [], memClocksMhz: [1215], seed: 1, single, measure })
     const rows: ProfileRow[] = []
     await runPlan({ ...profiled, tenants: falling }, plan, { onRow: (row) => rows.push(row) })
@@ -114,7 +114,7 @@ describe('runPlan', () => {
   it('measures a load that never settles after the limit, and marks it', async () => {
     const { rows } = await profile('A100', {
       single: { tenants: [quarter], smClockMhz: null },
-      measure: { settleTolerancePercent: 1e-6, settleMostMs: 8000, windowMostMs: 6000, standardErrorPercent: 1e-6 },
+      measure: { settleTolerancePercent: 1e-6, settleMaxMs: 8000, windowMaxMs: 6000, standardErrorPercent: 1e-6 },
     })
     expect(rows[0]).toMatchObject({ status: 'unsettled', failed: false, settleMs: 8000, windowMs: 6000 })
   })

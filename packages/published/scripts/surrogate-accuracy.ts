@@ -1,7 +1,7 @@
 /**
  * How well the model fits what is closest to measurements of real boards: `pnpm --filter @pctodl/published accuracy <folder>`
  * takes a folder with `surrogate_anchor.csv`, cross-validates the model on the surrogate with whole (network, share, batch) groups held out, prints the errors, and ends
- * with code 1 where a median over a board is above its bar. One fit for each memory clock, as upstream makes them: the
+ * with code 1 where a median over a board is above its bar. One fit for each memory clock, as the Python code makes them: the
  * surrogate does not say what clock the power limit left, and that is not the same at both.
  */
 import { readFileSync } from 'node:fs'

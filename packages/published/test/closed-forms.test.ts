@@ -8,9 +8,9 @@ import {
   smSystem,
   throughputPerUtilisation,
 } from '../src/predictor/closed-forms.js'
-import { upstreamDefaults } from '../src/predictor/published-set.js'
+import { referenceDefaults } from '../src/predictor/published-set.js'
 
-describe("upstream's closed forms", () => {
+describe("the Python code's closed forms", () => {
   it('saturate SM utilisation in the logarithm of the batch, the sooner the smaller the share', () => {
     const parameters = { lambda_sm: 0.1, gamma_sm: 0.5, beta_sm: 2 }
     expect(smBase(parameters, 25, 8)).toBeCloseTo(100 * Math.tanh((0.1 * Math.log(8) + 2) / 5), 5)
@@ -51,13 +51,13 @@ describe("upstream's closed forms", () => {
   })
 
   it('make samples of utilisation, by batch where the set says so', () => {
-    const set = { ...upstreamDefaults.throughput, kappa_a: 2, kappa_b: 30 }
+    const set = { ...referenceDefaults.throughput, kappa_a: 2, kappa_b: 30 }
     expect(throughputPerUtilisation({ ...set, batch_aware_kappa: true }, 8)).toBeCloseTo(2 * Math.log(8) + 30, 6)
     expect(throughputPerUtilisation({ ...set, batch_aware_kappa: false }, 8)).toBe(30)
   })
 
   it('scale with the clock between its ends: throughput from T_start, power from P_base', () => {
-    const throughput = { ...upstreamDefaults.throughput, gamma_t: 0.5, T_start: 300, f_ref: 1410, f_min: 210 }
+    const throughput = { ...referenceDefaults.throughput, gamma_t: 0.5, T_start: 300, f_ref: 1410, f_min: 210 }
     expect(scaleThroughput(throughput, 1300, 510)).toBeCloseTo(300 + 1000 * 0.5, 9)
     expect(scaleThroughput(throughput, 1300, 100)).toBe(300)
     expect(scaleThroughput(throughput, 1300, 2000)).toBe(1300)
@@ -71,10 +71,10 @@ describe("upstream's closed forms", () => {
     expect(scalePower(power, 90, 810)).toBeCloseTo(1e-9 * 810 ** 3 + 1e-6 * 810 ** 2 + 0.81 + 50 + 10 + 80 / 4, 9)
   })
 
-  it('are these where upstream finds no file', () => {
-    expect(throughputPerUtilisation(upstreamDefaults.throughput, 99)).toBe(50)
-    expect(scaleThroughput(upstreamDefaults.throughput, 400, 1080)).toBeCloseTo(100 + 300 * 0.5 ** 0.8, 9)
-    expect(scalePower(upstreamDefaults.power, 110, 1080)).toBeCloseTo(
+  it('are these where the Python code finds no file', () => {
+    expect(throughputPerUtilisation(referenceDefaults.throughput, 99)).toBe(50)
+    expect(scaleThroughput(referenceDefaults.throughput, 400, 1080)).toBeCloseTo(100 + 300 * 0.5 ** 0.8, 9)
+    expect(scalePower(referenceDefaults.power, 110, 1080)).toBeCloseTo(
       2.31e-8 * 1080 ** 3 - 5.44e-5 * 1080 ** 2 + 0.039 * 1080 + 85.6 + 10 + 100 / 8,
       9,
     )

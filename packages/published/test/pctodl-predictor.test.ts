@@ -9,7 +9,7 @@ afterAll(remove)
 describe('PctoDLPredictor', () => {
   const options = { platform: '3080ti', dataset: 'imagenet', memFreq: 9501 }
 
-  it('gives what the model predicts in the shape of upstream', () => {
+  it('gives what the model predicts in the shape of the Python code', () => {
     const predictor = new PctoDLPredictor('ResNet50', options)
     const tenants = [50, 25].map((mpsPercent) => ({ model: 'resnet50', mpsPercent, batchSize: 16 }))
     const model = loadPerfModel('3080Ti')
@@ -26,7 +26,7 @@ describe('PctoDLPredictor', () => {
     expect(slower.predictAll([50, 25], [16, 16], 1950)).not.toEqual(expected)
   })
 
-  it('gives what upstream predicts when given its parameters', () => {
+  it('gives what the Python code predicts when given its parameters', () => {
     const reference = loadPublishedParameters(folder)
     const predictor = new PctoDLPredictor('resnet50', { ...options, published: reference })
     const published = reference.predictor({ ...options, model: 'resnet50' })

@@ -34,7 +34,7 @@ export function walk([features, values, rights]: Tree, x: ArrayLike<number>): nu
   return values[node]!
 }
 
-/** A folder with one made-up network in upstream's exported layout. */
+/** A folder with one made-up network in the Python code's exported layout. */
 export function writePublishedFolder(): { folder: string; remove: () => void } {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'reference-'))
   const random = new SeededRandom(3)

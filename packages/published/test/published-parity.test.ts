@@ -15,7 +15,7 @@ function worstError(reference: PublishedParameters, rows: readonly GoldenRow[], 
       platform: row['platform'] || undefined,
       memFreq: Number(row['mem_freq']),
       oversubscribe: true,
-      whenMissing: 'upstream-defaults',
+      whenMissing: 'reference-defaults',
       ensembles: mode === undefined,
       smSystemStage: mode === 'physics_smsys',
     })
@@ -38,7 +38,7 @@ function worstError(reference: PublishedParameters, rows: readonly GoldenRow[], 
   return worst
 }
 
-describe('parity with upstream', () => {
+describe('parity with the Python code', () => {
   const reference = loadPublishedParameters(referenceFolder('pctodl-params'))
 
   it('predicts what the published predictor predicts, all four ensembles and its silent constants included', () => {
@@ -52,7 +52,7 @@ describe('parity with upstream', () => {
   it('gives the closed forms, with and without the SM system stage', () => {
     const rows = goldenRows('pctodl-params/golden_physics.csv')
     expect(new Set(rows.map((row) => row['mode']))).toEqual(new Set(['physics', 'physics_smsys']))
-    // Upstream's closed forms run in float32: 1e-5 relative, 1e-4 absolute near zero.
+    // The Python code's closed forms run in float32: 1e-5 relative, 1e-4 absolute near zero.
     expect(worstError(reference, rows, 10)).toBeLessThan(1e-5)
   })
 

@@ -83,19 +83,19 @@ describe('TreeEnsemble', () => {
 describe('PublishedPredictor', () => {
   const predictor = reference.predictor(selection)
 
-  it("falls back in upstream's order, and finds a set by an alias of the platform's top memory clock", () => {
+  it("falls back in the Python code's order, and finds a set by an alias of the platform's top memory clock", () => {
     expect(predictor.set).toEqual({ model: 'resnet50', dataset: 'imagenet', platform: null, memClockMhz: 9501 })
     expect(reference.predictor({ model: 'ResNet50', dataset: 'ImageNet', platform: '3080Ti' }).set).toEqual(
       predictor.set,
     )
   })
 
-  it("refuses a missing set with a list of those there are, and takes upstream's constants only when told to", () => {
+  it("refuses a missing set with a list of those there are, and takes the Python code's constants only when told to", () => {
     const missing = { model: 'resnet50', dataset: 'caltech256', platform: '3080ti' }
     expect(() => reference.predictor(missing)).toThrowError(UnknownNameError)
     expect(() => reference.predictor(missing)).toThrowError('resnet50_imagenet_mem9501')
-    const constants = reference.predictor({ ...missing, whenMissing: 'upstream-defaults' })
-    // What upstream's own quick start prints on a machine without its files.
+    const constants = reference.predictor({ ...missing, whenMissing: 'reference-defaults' })
+    // What the Python code's own quick start prints on a machine without its files.
     const { smUtilPercent, memUtilPercent, throughput, powerW } = constants.predictAll([50, 25], [16, 16], 1950)
     expect([smUtilPercent, memUtilPercent, throughput]).toEqual([60, 22.5, 1125])
     expect(powerW).toBeCloseTo(226.08, 2)
@@ -120,7 +120,7 @@ describe('PublishedPredictor', () => {
     ['sum of shares', [60, 60], [16, 16], 1200],
     ['smClockMhz', [50], [16], Number.NaN],
     ['smClockMhz', [50], [16], 0],
-  ])('names %s where upstream would compute on', (field, shares, batches, clock) => {
+  ])('names %s where the Python code would compute on', (field, shares, batches, clock) => {
     expect(() => predictor.predictAll(shares, batches, clock)).toThrowError(InvalidInputError)
     expect(() => predictor.predictAll(shares, batches, clock)).toThrowError(`${field}: got`)
   })
@@ -163,7 +163,7 @@ describe('PublishedBoardPredictor', () => {
     }
   })
 
-  it('refuses what upstream cannot predict', () => {
+  it('refuses what the Python code cannot predict', () => {
     const mixed = [tenants[0]!, { ...tenants[1]!, model: 'vgg19' }]
     expect(() => board.predict({ tenants: mixed, smClockMhz: 1200, memClockMhz: 9501 })).toThrowError(
       'one network at a time',

@@ -34,7 +34,7 @@ const header =
   'iter,mps_resources,batch_sizes,sm_freq_mhz,mem_freq_mhz,sm_util,mem_util,throughput_total,power_avg,power_max,power_cap_w,timestamp'
 
 describe('formatResultsCsv', () => {
-  it('writes upstream columns, lists, decimals and a UTC time stamp', () => {
+  it('writes the Python code columns, lists, decimals and a UTC time stamp', () => {
     expect(formatResultsCsv([full])).toBe(
       `${header}\n1,"[30,15,12.5]","[64,32,8]",1110,1215,97.50,41.26,1205.40,171.28,179.00,180,2026-03-01 23:59:58\n`,
     )

@@ -1,4 +1,4 @@
-import { leastDemand, profileJob, profileOfMatrix, throughputAt } from '@pctodl/resource-sensitivity/job-profile'
+import { minDemand, profileJob, profileOfMatrix, throughputAt } from '@pctodl/resource-sensitivity/job-profile'
 
 /** What a loader that prepares 100 samples a second on each core needs beside a GPU that computes 900, found from few runs. */
 export async function profileLoader(): Promise<string> {
@@ -12,7 +12,7 @@ export async function profileLoader(): Promise<string> {
       return { iterationS: { mean: 32 / Math.min(cpus * 100, 900), low: null, high: null }, iterations: 50 }
     },
   })
-  const { cpu, memGb } = leastDemand(matrix)
+  const { cpu, memGb } = minDemand(matrix)
   const speed = throughputAt(profileOfMatrix(matrix), 6, memGb)
   return `${tried.length} runs: asks for ${cpu} cores and ${memGb} GB; with 6 cores ${speed.toFixed(1)} times its fair share's speed`
 }

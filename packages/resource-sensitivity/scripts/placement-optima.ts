@@ -1,4 +1,4 @@
-// The largest sums of throughputs that any seating could reach, by integer programs: placement-optima.ts <from> <to> [mostIterations].
+// The largest sums of throughputs that any seating could reach, by integer programs: placement-optima.ts <from> <to> [maxIterations].
 // Prints `"seed": sum` for each instance of test/placement-instances.ts; where the work ran out, the bound, which no seating exceeds.
 
 import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/solver'
@@ -7,7 +7,7 @@ import { parseSynergyTables } from '../src/job-profile.js'
 import { placementInstance } from '../test/placement-instances.js'
 import { published } from '../test/published-files.js'
 
-const [from = 1, to = 40, mostIterations = 100_000] = process.argv.slice(2).map(Number)
+const [from = 1, to = 40, maxIterations = 100_000] = process.argv.slice(2).map(Number)
 const tables = parseSynergyTables(published('model_profiles.json'), 3)
 const solver = await loadSolver()
 for (let seed = from; seed <= to; seed++) {
@@ -43,7 +43,7 @@ for (let seed = from; seed <= to; seed++) {
     )
   }
   for (const { count, places } of classes.values()) constraints.push({ terms: places, atLeast: count, atMost: count })
-  const answer = solver.solve({ sense: 'maximize', variables, constraints }, { mostIterations })
+  const answer = solver.solve({ sense: 'maximize', variables, constraints }, { maxIterations })
   const isBound = answer.status !== 'optimal'
   console.log(`"${seed}": ${isBound ? answer.bound : answer.objective},${isBound ? ' // bound' : ''}`)
 }

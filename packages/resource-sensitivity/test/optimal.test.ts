@@ -27,7 +27,7 @@ describe('the optimum against published instances', async () => {
       const options = cpusPerGpu.flatMap((cpus, i) =>
         memoryGbPerGpu.map((memoryGb, j) => ({ cpus, memoryGb, throughput: throughput[i]![j]! })),
       )
-      return { count: 1, gpus, options, leastThroughput: throughput[2]![1]! }
+      return { count: 1, gpus, options, minThroughput: throughput[2]![1]! }
     }),
   })
 
@@ -78,7 +78,7 @@ describe('the solver', async () => {
   ]
 
   it('groups jobs that are alike without changing the optimum', () => {
-    const one = { gpus: 1, options, leastThroughput: 1 }
+    const one = { gpus: 1, options, minThroughput: 1 }
     const apart = {
       cpus: 30,
       memoryGb: 400,
@@ -94,8 +94,8 @@ describe('the solver', async () => {
 
   it('counts GPUs when told to', () => {
     const groups = [
-      { count: 1, gpus: 4, options, leastThroughput: 1 },
-      { count: 3, gpus: 1, options, leastThroughput: 1 },
+      { count: 1, gpus: 4, options, minThroughput: 1 },
+      { count: 3, gpus: 1, options, minThroughput: 1 },
     ]
     const capacity = { cpus: 33, memoryGb: 800, groups }
     expect(solver.solve({ ...capacity, weight: 'job' }).counts[0]).not.toEqual([0, 1, 0])
@@ -103,11 +103,11 @@ describe('the solver', async () => {
   })
 
   it('refuses a job that could not keep its fair share, and a cluster that cannot give it', () => {
-    const group = { count: 1, gpus: 1, options, leastThroughput: 3 }
+    const group = { count: 1, gpus: 1, options, minThroughput: 3 }
     expect(() => solver.solve({ cpus: 10, memoryGb: 100, weight: 'job', groups: [group] })).toThrow(
       /at least one of throughput 3/,
     )
-    const greedy = { ...group, leastThroughput: 2.5 }
+    const greedy = { ...group, minThroughput: 2.5 }
     expect(() => solver.solve({ cpus: 10, memoryGb: 100, weight: 'job', groups: [greedy] })).toThrow(
       /no allocation keeps every job/,
     )

@@ -41,7 +41,7 @@ async function optimum(jobs: readonly { readonly model: string; readonly gpus: n
   constraints.push({ terms: power, atMost: powerBudgetW - idleW })
   const { values } = (await loadSolver()).solve(
     { sense: 'maximize', variables, constraints },
-    { mostIterations: 200_000 },
+    { maxIterations: 200_000 },
   )
   return values && variables.reduce((sum, { objective }, v) => sum + objective! * values[v]!, 0)
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import {
   buildMatrix,
   epochWithCache,
-  leastDemand,
+  minDemand,
   parseReportFile,
   parseReportLines,
   parseSensitivityMatrix,
@@ -223,7 +223,7 @@ describe('the matrix', async () => {
 
   it('asks for the least cores, then the least memory, within 10 % of the best', () => {
     // 900 samples/s need 9 cores. The storage brings 488 of them, which suffices when it has to bring every other one.
-    expect(leastDemand(matrix)).toMatchObject({ cpu: 9, memPercent: 50 })
+    expect(minDemand(matrix)).toMatchObject({ cpu: 9, memPercent: 50 })
   })
 
   it('is a profile, relative to the fair share', () => {
@@ -234,7 +234,7 @@ describe('the matrix', async () => {
   })
 
   it('refuses points that make no table', () => {
-    expect(() => leastDemand({ points: matrix.points.slice(1) })).toThrow(/one point for each pair/)
+    expect(() => minDemand({ points: matrix.points.slice(1) })).toThrow(/one point for each pair/)
   })
 })
 

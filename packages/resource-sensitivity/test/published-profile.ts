@@ -5,7 +5,7 @@ import { parseJsonAs } from '../src/json-input.js'
 const numbers = z.record(z.string(), z.number())
 const reference = z.tuple([numbers, z.record(z.string(), numbers), z.record(z.string(), numbers)])
 
-/** One cell of upstream's `profile.json`. */
+/** One cell of the Python code's `profile.json`. */
 export interface PublishedProfilePoint {
   readonly cpus: number
   /** Cached part of the data set. */
@@ -15,7 +15,7 @@ export interface PublishedProfilePoint {
 }
 
 /**
- * Read upstream's `profile.json`, three objects: seconds per iteration by cores; epoch seconds by cores and memory; storage
+ * Read the Python code's `profile.json`, three objects: seconds per iteration by cores; epoch seconds by cores and memory; storage
  * MB/s needed by the same.
  *
  * @throws InputFileError naming file and field
@@ -38,15 +38,15 @@ export function parsePublishedProfile(text: string, file = 'profile.json'): Publ
   return points.sort((a, b) => a.cpus - b.cpus || a.memoryPercent - b.memoryPercent)
 }
 
-/** One run of upstream's CPU sweep. */
+/** One run of the Python code's CPU sweep. */
 export interface PublishedSweepPoint {
-  /** Not always whole: upstream halves without rounding. */
+  /** Not always whole: the Python code halves without rounding. */
   readonly cpus: number
   readonly iterationS: number
 }
 
 /**
- * Upstream's sweep, kept for comparison: halve while the last step changed the epoch by less than 10 %, else step down by
+ * The Python code's sweep, kept for comparison: halve while the last step changed the epoch by less than 10 %, else step down by
  * one core a GPU. The first run is a warm-up, repeated; a slow one makes the next step small.
  *
  * @param run seconds per iteration with so many cores

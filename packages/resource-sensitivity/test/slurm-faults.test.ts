@@ -24,7 +24,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
   const executorHere = (more = {}) =>
     new SlurmScheduleExecutor({
       ...{ workDir: path.join(folder, 'work'), nodes: ['node0'], commandOf: () => ['true'] as const },
-      ...{ clock: hurried, pollMs: 1, mostFailures: 0 },
+      ...{ clock: hurried, pollMs: 1, maxFailures: 0 },
       ...more,
     })
 
@@ -46,7 +46,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
   it('does not count a lost node as a failure of the job, but not for ever', async () => {
     expect(await executeSchedule(rules, executorHere())).toMatchObject([{ outcome: 'finished', runs: 3 }])
     rmSync(calls('sbatch'))
-    const executor = executorHere({ workDir: path.join(folder, 'again'), mostNodeFailures: 1 })
+    const executor = executorHere({ workDir: path.join(folder, 'again'), maxNodeFailures: 1 })
     expect(await executeSchedule(rules, executor)).toMatchObject([{ outcome: 'cancelled', runs: 2 }])
     expect([...executor.givenUp]).toMatchObject([[0, { exitCode: null, state: 'NODE_FAIL' }]])
   })
@@ -143,7 +143,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
       '4',
       '--nodes',
       'node0',
-      '--most-failures',
+      '--max-failures',
       '0',
     ]
     const script = `echo {model} {job} {gpus} >> ${written}; exit $(({job} - 7))`

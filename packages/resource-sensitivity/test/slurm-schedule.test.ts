@@ -117,7 +117,7 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
     const crash = 'console.error("no luck"); process.exit(3)'
     const executor = new SlurmScheduleExecutor({
       ...paced,
-      mostFailures: 1,
+      maxFailures: 1,
       commandOf: (each) => (each.id === 0 ? [process.execPath, '-e', crash] : paced.commandOf(each)),
     })
     const result = await executeSchedule({ ...rules, jobs: [job(0, 'modest', 1, 1), job(1, 'modest', 1, 1)] }, executor)
@@ -171,7 +171,7 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
   )
 
   it('gives up a job that leaves unasked and has done nothing, again and again', async () => {
-    const leaver = { ...pacedJobs(folder), mostFailures: 1, commandOf: () => ['sh', '-c', 'exit 85'] as const }
+    const leaver = { ...pacedJobs(folder), maxFailures: 1, commandOf: () => ['sh', '-c', 'exit 85'] as const }
     const executor = new SlurmScheduleExecutor(leaver)
     const result = await executeSchedule({ ...rules, jobs: [job(0, 'modest', 1, 1)] }, executor)
     expect(result).toMatchObject([{ outcome: 'cancelled', runs: 2 }])
@@ -224,7 +224,7 @@ describe('what Slurm cannot be asked for', () => {
     expect(() => new SlurmScheduleExecutor({ ...options, nodes: [] })).toThrow(/nodes: got 'none'/)
     expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a', 'a'] })).toThrow(/each its own/)
     expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a'], graceS: -1 })).toThrow(/graceS: got -1/)
-    expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a'], mostFailures: 0.5 })).toThrow(/mostFailures/)
+    expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a'], maxFailures: 0.5 })).toThrow(/maxFailures/)
     rmSync(options.workDir, { recursive: true })
   })
 })

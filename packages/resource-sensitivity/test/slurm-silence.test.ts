@@ -42,7 +42,7 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
   const executorHere = (more = {}) =>
     new SlurmScheduleExecutor({
       ...{ workDir: inFolder('work'), nodes: ['node0'], commandOf: () => ['true'] as const },
-      ...{ clock: hurried, pollMs: 1, nodePollMs: 1, mostFailures: 0 },
+      ...{ clock: hurried, pollMs: 1, nodePollMs: 1, maxFailures: 0 },
       ...more,
     })
 

@@ -30,7 +30,7 @@ export interface Experiment {
   sharePercentStep: number
   /** Look for better tenants while running. */
   shadow: boolean
-  backstop: boolean
+  hardwareLimit: boolean
   sensorTolerancePercent: number
   /** Plan for this memory clock only. */
   memClockMhz?: number | undefined
@@ -50,7 +50,7 @@ export const experimentSchema: z.ZodType<Experiment> = z.strictObject({
   memClockMhz: positive.optional(),
   sharePercentStep: positive,
   shadow: z.boolean(),
-  backstop: z.boolean(),
+  hardwareLimit: z.boolean(),
   sensorTolerancePercent: z.number().nonnegative(),
   parametersFolder: z.string().optional(),
   tenants: z.array(z.strictObject({ model: z.string(), mpsPercent: positive, batchSize: positive })).optional(),

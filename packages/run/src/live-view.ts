@@ -3,7 +3,7 @@ import type { RateValidity } from '@pctodl/platform'
 import type { RunEvent, WindowObservation } from '@pctodl/scheduler'
 
 const BAR = 30
-const MOST_TENANTS = 24
+const MAX_TENANTS = 24
 
 /**
  * A run as it goes: power against its cap, clocks, throughput of each tenant. Rewrites itself on a terminal; elsewhere a line for
@@ -64,12 +64,12 @@ export class LiveView {
       `clocks ${telemetry.smClockMhz ?? '?'} MHz SM, ${telemetry.memClockMhz ?? '?'} MHz memory, ${telemetry.temperatureC ?? '?'} C`,
       `total  ${this.#window ? rateText(this.#window.throughput, this.#window.validity) : 'no window yet'}`,
       ...tenants
-        .slice(0, MOST_TENANTS)
+        .slice(0, MAX_TENANTS)
         .map(
           ({ tenant, throughput, validity, failure }) =>
             `  ${tenant.model} ${tenant.mpsPercent} % batch ${tenant.batchSize}: ${failure ?? rateText(throughput, validity)}`,
         ),
-      ...(tenants.length > MOST_TENANTS ? [`  and ${tenants.length - MOST_TENANTS} more`] : []),
+      ...(tenants.length > MAX_TENANTS ? [`  and ${tenants.length - MAX_TENANTS} more`] : []),
       this.#note,
     ]
     const width = Math.max(20, (this.#output.columns ?? 100) - 1)

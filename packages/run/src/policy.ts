@@ -53,7 +53,7 @@ export function policyOf(predictor: PerfModel, experiment: Experiment): NotedPol
         predictor,
         model,
         powerMarginW,
-        ...(experiment.backstop ? {} : { backstopPercent: null }),
+        ...(experiment.hardwareLimit ? {} : { hardwareLimitPercent: null }),
         shadow: experiment.shadow && {},
         ...(fixed ? { fixed } : {}),
         partition: { sharePercentStep, ...memClocks },

@@ -62,7 +62,7 @@ interface RawOptions {
   readonly shares?: number[]
   readonly batches?: number[]
   readonly enableShadow?: boolean
-  readonly backstop: boolean
+  readonly hardwareLimit: boolean
   readonly sensorTolerance: number
   readonly params?: string
   readonly logFile?: string
@@ -118,7 +118,7 @@ export async function parseRunOptions(
     .option('--shares <percents>', 'shares instead of a plan, e.g. 50,30,20', listOf(positiveNumber('percent')))
     .option('--batches <samples>', 'batch sizes of these, one each or one for all', listOf(integerFrom(1)))
     .option('--enable-shadow', 'let pctodl keep looking for better tenants while it runs')
-    .option('--no-backstop', "leave the board's own power limit alone")
+    .option('--no-hardware-limit', "leave the board's own power limit alone")
     .option(
       '--sensor-tolerance <percent>',
       'keep this much of the cap free, under any algorithm, for a sensor that reads too little',
@@ -169,7 +169,7 @@ function experimentOfCall(raw: RawOptions, model: string, scheduled: boolean): O
     ...(raw.memClock === undefined ? {} : { memClockMhz: raw.memClock }),
     sharePercentStep: raw.mpsStep,
     shadow: raw.enableShadow ?? false,
-    backstop: raw.backstop,
+    hardwareLimit: raw.hardwareLimit,
     sensorTolerancePercent: raw.sensorTolerance,
     ...(raw.params === undefined ? {} : { parametersFolder: path.resolve(raw.params) }),
     ...(tenants ? { tenants } : {}),

@@ -56,7 +56,7 @@ describe('pctodl run', () => {
     await call([...sim, '--power-cap', '150', '--iterations', '4', '--log-file', log])
     const record = inFolder('other.events.jsonl')
     const text = readFileSync(record, 'utf8')
-    writeFileSync(record, text.replace('"backstop":true', '"backstop":false'))
+    writeFileSync(record, text.replace('"hardwareLimit":true', '"hardwareLimit":false'))
     const { code, stdout } = await call(['--replay', record, '--json'])
     expect(code).toBe(1)
     expect(JSON.parse(stdout).differences[0]).toMatchObject({ source: expect.any(String), timeMs: expect.any(Number) })

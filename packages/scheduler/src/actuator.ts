@@ -40,7 +40,7 @@ export class Actuator {
     smClockMhz?: number | 'unlocked'
   } = {}
   readonly #refusals = new Map<Setter, Refusal>()
-  #limitIsBackstop = false
+  #limitIsSafeguard = false
   #loading: Promise<void> | undefined
   /** Ends the loading that is under way. */
   #interrupt = new AbortController()
@@ -104,7 +104,7 @@ export class Actuator {
         this.#refusals.delete(setter)
       } else Object.assign(this.#wantedSettings, { [setter]: value })
     }
-    if (action.powerLimitW !== undefined) this.#limitIsBackstop = action.powerLimitRole === 'back-stop'
+    if (action.powerLimitW !== undefined) this.#limitIsSafeguard = action.powerLimitRole === 'hardware-limit'
   }
 
   async #carryOut(setter: Setter, nowMs: number): Promise<void> {
@@ -132,17 +132,24 @@ export class Actuator {
     if (!(error instanceof PctodlError) || error instanceof InvalidInputError || FATAL_CODES.has(error.code))
       throw error
     const value = lockOf(this.#wantedSettings[setter]!)
-    const backstop = setter === 'powerLimitW' && this.#limitIsBackstop
+    const hardwareLimit = setter === 'powerLimitW' && this.#limitIsSafeguard
     const before = this.#refusals.get(setter)
     if (before === undefined || before.message !== error.message) {
       const { code, message } = error
-      this.#emit({ type: 'refused', setter, value, code, message, ...(backstop ? { role: 'back-stop' as const } : {}) })
+      this.#emit({
+        type: 'refused',
+        setter,
+        value,
+        code,
+        message,
+        ...(hardwareLimit ? { role: 'hardware-limit' as const } : {}),
+      })
     }
     this.#refusals.set(setter, { sinceMs: before?.sinceMs ?? nowMs, message: error.message })
-    if (backstop && error.code === 'NOT_SUPPORTED') {
+    if (hardwareLimit && error.code === 'NOT_SUPPORTED') {
       delete this.#wantedSettings[setter]
       this.#refusals.delete(setter)
-    } else if (!backstop && nowMs - this.#refusals.get(setter)!.sinceMs >= REFUSAL_LIMIT_MS) throw error
+    } else if (!hardwareLimit && nowMs - this.#refusals.get(setter)!.sinceMs >= REFUSAL_LIMIT_MS) throw error
   }
 
   #load(tenants: readonly Tenant[]): void {

@@ -8,8 +8,8 @@ export interface Action {
   readonly memClockMhz?: number | 'unlocked'
   /** Board power limit, W, within the board's range. */
   readonly powerLimitW?: number
-  /** A back-stop is set where the board permits; where it refuses, the run goes on and its record says so. Default `cap`. */
-  readonly powerLimitRole?: 'cap' | 'back-stop'
+  /** A hardware limit is set where the board permits; where it refuses, the run goes on and its record says so. Default `cap`. */
+  readonly powerLimitRole?: 'cap' | 'hardware-limit'
   /** Share of the requests of a service that is let in, 0..1, by its name; the others are shed. Services begin with 1. */
   readonly admitted?: Readonly<Record<string, number>>
   /** Ask the board also for what is in force already: it may have lost it. */

@@ -38,7 +38,7 @@ export type RunEventBody =
       readonly value: number | null
       readonly code: string
       readonly message: string
-      readonly role?: 'back-stop'
+      readonly role?: 'hardware-limit'
     }
   | { readonly type: 'granted'; readonly setter: Setter; readonly value: number | null }
   | {

@@ -111,7 +111,7 @@ describe('a board that refuses', () => {
     expect(actuator.applied.smClockMhz).toBe(300)
   })
 
-  it('ends the run with its error after half a minute of that, but never for a back-stop', async () => {
+  it('ends the run with its error after half a minute of that, but never for a hardware limit', async () => {
     const { apply, clock } = await holding(refusing(1e9, 'sm-clock'))
     await clock.sleep(2000)
     await apply({ smClockMhz: 600 })
@@ -122,15 +122,15 @@ describe('a board that refuses', () => {
 
     const lenient = await holding(refusing(1e9, 'power-limit'))
     await lenient.clock.sleep(2000)
-    await lenient.apply({ powerLimitW: 200, powerLimitRole: 'back-stop' })
+    await lenient.apply({ powerLimitW: 200, powerLimitRole: 'hardware-limit' })
     await lenient.clock.sleep(100_000)
     await lenient.apply()
     expect(lenient.actuator.applied.powerLimitW).toBe(350)
-    expect(lenient.events).toMatchObject([{ type: 'refused', setter: 'powerLimitW', role: 'back-stop' }])
+    expect(lenient.events).toMatchObject([{ type: 'refused', setter: 'powerLimitW', role: 'hardware-limit' }])
 
     const strict = await holding(refusing(1e9, 'power-limit'))
     await strict.clock.sleep(2000)
-    await strict.apply({ powerLimitW: 200, powerLimitRole: 'back-stop' })
+    await strict.apply({ powerLimitW: 200, powerLimitRole: 'hardware-limit' })
     await strict.apply({ powerLimitW: 210 })
     expect(strict.events[0]).toHaveProperty('role')
     await strict.clock.sleep(30_000)

@@ -47,14 +47,14 @@ async function run({ board, model, caps, iterations, factor = 1, faults, policy 
 describe('a hard cap, by the watts that the board reads', () => {
   it.each([0.5, 10, null])(
     'holds where the model is 35 percent too low, with a board limit %s percent above or none',
-    async (backstopPercent) => {
+    async (hardwareLimitPercent) => {
       const { violationPercent, decisions } = await run({
         board: 'A100',
         model: 'resnet50',
         caps: fixedCap(160),
         iterations: 24,
         factor: 0.65,
-        policy: { backstopPercent },
+        policy: { hardwareLimitPercent },
       })
       expect(violationPercent).toBeLessThanOrEqual(1)
       expect(decisions.some(({ kind, status }) => kind === 'clock-status' && status === 'settled')).toBe(true)

@@ -50,7 +50,7 @@ describe('the record of a run', () => {
     expect(ofType(events, 'sample')).toHaveLength(300)
     expect(ofType(events, 'window')).toHaveLength(6)
     const [start, ...others] = actions(events)
-    expect(start).toMatchObject({ source: 'start', action: { powerLimitW: 150, powerLimitRole: 'back-stop' } })
+    expect(start).toMatchObject({ source: 'start', action: { powerLimitW: 150, powerLimitRole: 'hardware-limit' } })
     expect(others.length).toBeGreaterThan(0)
     for (const { action } of others) expect(action.reason).toMatch(/\w/)
     expect(ofType(events, 'tenant').some(({ state }) => state === 'running')).toBe(true)
@@ -73,7 +73,7 @@ describe('the record of a run', () => {
     expect(same.differences).toEqual([])
     expect(same).toMatchObject({ samples: 1100, windows: 22, actions: actions(events).length })
     expect(same.decisions).toBe(ofType(events, 'decision').length)
-    const other = replayRun(events, policyFor({ backstopPercent: 10 }))
+    const other = replayRun(events, policyFor({ hardwareLimitPercent: 10 }))
     expect(other.differences.length).toBeGreaterThan(0)
   })
 
@@ -90,11 +90,11 @@ describe('a board that refuses', () => {
     faults: [{ kind: 'setter-refused' as const, atMs, durationMs, ...(setter ? { setter } : {}) }],
   })
 
-  it('a back-stop that is not permitted is said in the record, and the run goes on', async () => {
+  it('a hardware limit that is not permitted is said in the record, and the run goes on', async () => {
     const faults = { faults: [{ kind: 'setter-refused' as const, atMs: 0, setter: 'power-limit' as const }] }
     const events = await recorded({ faults }, { iterations: 8 })
     expect(ofType(events, 'refused')).toMatchObject([
-      { setter: 'powerLimitW', role: 'back-stop', code: 'NO_PERMISSION', value: 150 },
+      { setter: 'powerLimitW', role: 'hardware-limit', code: 'NO_PERMISSION', value: 150 },
     ])
     expect(events.at(-1)).toMatchObject({ outcome: 'done' })
   })
@@ -148,7 +148,7 @@ describe('a board that refuses', () => {
       { atMs: 14_000, powerCapW: 150 },
     ])
     // The clock is the only hold: with a limit at the cap, firmware would do what the clock does not.
-    const events = await recorded({ faults }, { caps, iterations: 10 }, { shadow: false, backstopPercent: null })
+    const events = await recorded({ faults }, { caps, iterations: 10 }, { shadow: false, hardwareLimitPercent: null })
     expect(actions(events).some(({ action }) => action.again)).toBe(true)
     const last = ofType(events, 'sample').at(-1)!
     expect(last.telemetry.smClockMhz).toBe(last.inForce.smClockMhz)

@@ -28,8 +28,8 @@ function seen(timeMs: number, powerCapW: number, more: Partial<SampleObservation
   } as SampleObservation
 }
 
-const step = (shedding: LoadShedding, observation: SampleObservation, powerRatio = 1, latenessMs = 0) =>
-  shedding.step(observation, tenants, clocks.memClockMhz, powerRatio, latenessMs)
+const step = (shedding: LoadShedding, observation: SampleObservation, powerRatio = 1, delayMs = 0) =>
+  shedding.step(observation, tenants, clocks.memClockMhz, powerRatio, delayMs)
 /** The same, with an instant reading beside the mean of a second. */
 const instant = (powerInstantW: number, powerAverageW = allW) =>
   ({ telemetry: { powerAverageW, powerInstantW, smClockMhz: clocks.smClockMhz } }) as Partial<SampleObservation>
@@ -55,9 +55,9 @@ describe('a board that draws too much and refuses its clock', () => {
 
   it('keeps the one that draws least where the largest alone draws too much, and none where even that does', () => {
     const keptUnder = (powerCapW: number) => sharesOf(step(new LoadShedding(predictor), seen(5000, powerCapW))?.tenants)
-    const leastW = powerOf(tenants.slice(3)) / 0.97
-    expect(keptUnder(leastW + 0.01)).toEqual([10])
-    expect(keptUnder(leastW - 0.01)).toEqual([])
+    const minW = powerOf(tenants.slice(3)) / 0.97
+    expect(keptUnder(minW + 0.01)).toEqual([10])
+    expect(keptUnder(minW - 0.01)).toEqual([])
   })
 
   it('loses none of none, and has all of them back when it takes its clock again', () => {
@@ -106,12 +106,12 @@ describe('a board that draws too much and refuses its clock', () => {
   })
 
   it('shows sooner in instant readings, and later in those that come late', () => {
-    const again = (latenessMs: number) => {
+    const again = (delayMs: number) => {
       const shedding = new LoadShedding(predictor)
       for (let timeMs = 4800; timeMs < 5000; timeMs += 100) step(shedding, seen(timeMs, 1.02 * allW, instant(allW)))
       const times: number[] = []
       for (let timeMs = 5000; timeMs < 8000; timeMs += 100) {
-        if (step(shedding, seen(timeMs, capFor(3), instant(allW)), 1, latenessMs)) times.push(timeMs)
+        if (step(shedding, seen(timeMs, capFor(3), instant(allW)), 1, delayMs)) times.push(timeMs)
       }
       return times.slice(0, 2)
     }

@@ -1,7 +1,7 @@
 import { gpuSpecs } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { backStop } from '../src/pctodl/back-stop.js'
+import { hardwareLimit } from '../src/pctodl/hardware-limit.js'
 import { TenantRevival } from '../src/pctodl/tenant-revival.js'
 
 const [tenant] = [{ model: 'resnet50', mpsPercent: 50, batchSize: 8 }]
@@ -43,17 +43,17 @@ describe("the board's own limit beside the clock", () => {
   const { min, default: top } = spec.powerLimitW
 
   it('is so many percent above the cap, in tenths of a watt, never above it by rounding', () => {
-    expect(backStop(spec, 150.19, 0)).toEqual({ powerLimitW: 150.1, powerLimitRole: 'back-stop' })
-    expect(backStop(spec, 150, 10).powerLimitW).toBe(165)
+    expect(hardwareLimit(spec, 150.19, 0)).toEqual({ powerLimitW: 150.1, powerLimitRole: 'hardware-limit' })
+    expect(hardwareLimit(spec, 150, 10).powerLimitW).toBe(165)
     // 1.1 times 150.3 is 165.33.
-    expect(backStop(spec, 150.3, 10).powerLimitW).toBe(165.3)
-    expect(backStop(spec, 150, null)).toEqual({})
+    expect(hardwareLimit(spec, 150.3, 10).powerLimitW).toBe(165.3)
+    expect(hardwareLimit(spec, 150, null)).toEqual({})
   })
 
   it('stays within what the board takes', () => {
     fc.assert(
       fc.property(fc.double({ min: 1, max: 1000, noNaN: true }), fc.integer({ min: 0, max: 100 }), (capW, percent) => {
-        const { powerLimitW } = backStop(spec, capW, percent)
+        const { powerLimitW } = hardwareLimit(spec, capW, percent)
         expect(powerLimitW).toBeGreaterThanOrEqual(min)
         expect(powerLimitW).toBeLessThanOrEqual(top)
         const wantedW = capW * (1 + percent / 100)

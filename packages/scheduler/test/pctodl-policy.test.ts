@@ -58,10 +58,10 @@ describe('the pctodl policy', () => {
     expect(action.powerLimitW).toBe(130)
   })
 
-  it('keeps the back-stop within the board, and leaves the limit alone when told to', () => {
+  it('keeps the hardware limit within the board, and leaves the limit alone when told to', () => {
     expect(policyFor({ model: 'mnasnet1_0' }).start(390).powerLimitW).toBe(350)
-    expect(policyFor({ backstopPercent: 10 }).start(130).powerLimitW).toBe(143)
-    expect(policyFor({ backstopPercent: null }).start(130)).not.toHaveProperty('powerLimitW')
+    expect(policyFor({ hardwareLimitPercent: 10 }).start(130).powerLimitW).toBe(143)
+    expect(policyFor({ hardwareLimitPercent: null }).start(130)).not.toHaveProperty('powerLimitW')
   })
 
   it('aims at the cap in the watts that the board reads, with nothing kept free for its sensor', () => {
@@ -87,7 +87,7 @@ describe('the pctodl policy', () => {
     const policy = policyFor()
     policy.start(130)
     sample(policy, 0, 130, 120)
-    expect(policy.onCapChange(40)).toMatchObject({ powerLimitW: 100, powerLimitRole: 'back-stop' })
+    expect(policy.onCapChange(40)).toMatchObject({ powerLimitW: 100, powerLimitRole: 'hardware-limit' })
     const action = sample(policy, 100, 40, 120)
     expect(action).toMatchObject({ smClockMhz: 210 })
     // Only readings of that clock say so.

@@ -127,7 +127,7 @@ describe('a replay', () => {
   it('takes for no action what asks for nothing', () => {
     const policy = new Told({
       start: [{ reason: 'all is well' }],
-      sample: [{ powerLimitRole: 'back-stop', reason: '' }],
+      sample: [{ powerLimitRole: 'hardware-limit', reason: '' }],
     })
     expect(replayRun([start(), sampled(100)], policy)).toMatchObject({ actions: 0, differences: [] })
   })

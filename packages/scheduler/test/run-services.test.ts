@@ -10,7 +10,7 @@ const tags: Service = { ...search, name: 'tags' }
 /** The services of a run on a simulated desk, and what the desk is told. */
 function told(steps: readonly ServiceListStep[]) {
   const gpu = new SimulatedGpu('3080Ti', { clock: new VirtualClock() })
-  const desk = new SimulatedDesk(gpu, () => ({ arrivals: { nextMs: () => 1e12 }, mostQueued: 10, shedAfterMs: 60 }))
+  const desk = new SimulatedDesk(gpu, () => ({ arrivals: { nextMs: () => 1e12 }, maxQueued: 10, shedAfterMs: 60 }))
   const calls: string[] = []
   const watched: ServiceDesk = {
     serve(services) {

@@ -57,7 +57,7 @@ describe('the same runs as before', () => {
           timeMs += (-Math.log(1 - random.uniform()) * 1000) / (factor * rates[name]!)
           return timeMs
         }
-        return { arrivals: { nextMs }, mostQueued: 500, shedAfterMs: p99Ms }
+        return { arrivals: { nextMs }, maxQueued: 500, shedAfterMs: p99Ms }
       })
     const caps = capSchedule([{ atMs: 0, powerCapW: 190 }])
     const run = { policy, caps, iterations: 12 }

@@ -7,7 +7,7 @@ import { runPolicy, ServicesPolicy } from '../src/index.js'
 import { photos, search } from './two-services.js'
 
 const POWER_CAP_W = 150
-const MOST_PER_S = 1500
+const MAX_PER_S = 1500
 
 /** Arrivals by chance at a rate that changes with time: thinned from the highest rate. */
 function arrivals(rateAt: (timeMs: number) => number, seed: number): Arrivals {
@@ -15,8 +15,8 @@ function arrivals(rateAt: (timeMs: number) => number, seed: number): Arrivals {
   let timeMs = 0
   return {
     nextMs() {
-      do timeMs -= (1000 * Math.log(1 - random.uniform())) / MOST_PER_S
-      while (random.uniform() * MOST_PER_S >= rateAt(timeMs))
+      do timeMs -= (1000 * Math.log(1 - random.uniform())) / MAX_PER_S
+      while (random.uniform() * MAX_PER_S >= rateAt(timeMs))
       return timeMs
     },
   }
@@ -28,7 +28,7 @@ async function serve(rateAt: (timeMs: number) => number, meanPerS: number) {
   const gpu = new SimulatedGpu('A100', { clock, seed: 1 })
   const desk = new SimulatedDesk(gpu, ({ name, objective: { p99Ms } }) => ({
     arrivals: arrivals(name === 'search' ? rateAt : () => 200, name.length),
-    mostQueued: 4096,
+    maxQueued: 4096,
     shedAfterMs: p99Ms,
   }))
   const policy = new ServicesPolicy({
@@ -61,7 +61,7 @@ async function serve(rateAt: (timeMs: number) => number, meanPerS: number) {
   const secondsW = powerW.map((_, i) => powerW.slice(i, i + 10)).filter((list) => list.length === 10)
   return {
     inTime: (now.completed - now.late - before.completed + before.late) / (now.arrived - before.arrived),
-    mostW: Math.max(...secondsW.map((list) => list.reduce((sum, value) => sum + value, 0) / list.length)),
+    maxW: Math.max(...secondsW.map((list) => list.reduce((sum, value) => sum + value, 0) / list.length)),
   }
 }
 
@@ -71,8 +71,8 @@ describe('a service whose rate jumps', () => {
     ['for half a second of every two', (timeMs) => (timeMs % 2000 < 500 ? 1200 : 200), 450],
     ['up a stair and down again', (timeMs) => [100, 300, 900, 1300, 300][Math.floor(timeMs / 4000) % 5]!, 580],
   ])('is answered in time under its cap: %s', async (_, rateAt, meanPerS) => {
-    const { inTime, mostW } = await serve(rateAt, meanPerS)
+    const { inTime, maxW } = await serve(rateAt, meanPerS)
     expect(inTime).toBeGreaterThan(0.985)
-    expect(mostW).toBeLessThan(1.01 * POWER_CAP_W)
+    expect(maxW).toBeLessThan(1.01 * POWER_CAP_W)
   })
 })

@@ -124,9 +124,9 @@ describe('the begin', () => {
       return planOf(45, 45)
     }
     const { applied, actions } = new Served({ plan, expectedPerS: { photos: 300 } })
-    expect(asked).toEqual([['most-load', [1, 300], CAP_W]])
+    expect(asked).toEqual([['max-load', [1, 300], CAP_W]])
     expect(applied).toMatchObject({ tenants: tenantsOf(45, 45), memClockMhz: 9501, powerLimitW: CAP_W })
-    expect(actions[0]!.action.powerLimitRole).toBe('back-stop')
+    expect(actions[0]!.action.powerLimitRole).toBe('hardware-limit')
     expect(applied.smClockMhz).toBeGreaterThan(210)
   })
 
@@ -134,10 +134,10 @@ describe('the begin', () => {
     const asked: string[] = []
     const plan: ServicesPlanner = (_, objective) => {
       asked.push(objective)
-      return objective === 'most-value' ? planOf(30, 60) : undefined
+      return objective === 'max-value' ? planOf(30, 60) : undefined
     }
     expect(new Served({ plan }).applied.tenants).toEqual(tenantsOf(30, 60))
-    expect(asked).toEqual(['most-load', 'most-value'])
+    expect(asked).toEqual(['max-load', 'max-value'])
     expect(() => new Served({ plan: () => undefined })).toThrow('powerCapW')
   })
 
@@ -227,7 +227,7 @@ describe('other tenants', () => {
   const planner = (other: readonly [number, number]) => {
     const asked: number[] = []
     const plan: ServicesPlanner = ({ ratesPerS }, objective) => {
-      if (objective === 'most-value') return other[0] === 75 ? planOf(...other) : undefined
+      if (objective === 'max-value') return other[0] === 75 ? planOf(...other) : undefined
       asked.push(Math.round(ratesPerS[0]!))
       return asked.length === 1 ? planOf(45, 45) : planOf(...other)
     }

@@ -77,7 +77,7 @@ async function serve({ seed = 1, faults = [], steps, policy, factor = 1, burst, 
   const gpu = new SimulatedGpu('3080Ti', { clock, seed, faults: { faults } })
   const desk = new SimulatedDesk(gpu, ({ name, objective: { p99Ms } }) => ({
     arrivals: poisson(factor * rates[name]!, seed + name.length, name === 'search' ? burst : undefined),
-    mostQueued: 500,
+    maxQueued: 500,
     shedAfterMs: p99Ms,
   }))
   const readings: (readonly ServiceCounters[])[] = []

@@ -231,7 +231,7 @@ const settled: ClockAction = {
   estimatedPowerW: 140,
   targetPowerW: 148,
   clockMismatch: false,
-  seen: { load: 'full', clock: 'asked', sensor: 'good', latenessMs: 0, correction: 1, excess: false },
+  seen: { load: 'full', clock: 'asked', sensor: 'good', delayMs: 0, correction: 1, excess: false },
 }
 const infeasible: ClockAction = { ...settled, status: 'infeasible' }
 const readAbove: ClockAction = { ...infeasible, seen: { ...settled.seen, excess: true } }

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 
 /** Nobody has that much to say in a line, bytes. */
-const MOST_LINE_BYTES = 1024 * 1024
+const MAX_LINE_BYTES = 1024 * 1024
 
 /**
  * One JSON value a line, both ways. Whoever sends something else, or is killed amid a reply, ends its own connection and nothing else:
@@ -15,7 +15,7 @@ export function onMessages(socket: Socket, handle: (message: unknown) => void): 
     pending = lines.pop()!
     try {
       for (const line of lines) if (line.trim() !== '' && !socket.destroyed) handle(JSON.parse(line))
-      if (pending.length > MOST_LINE_BYTES) socket.destroy()
+      if (pending.length > MAX_LINE_BYTES) socket.destroy()
     } catch {
       socket.destroy()
     }

@@ -14,7 +14,7 @@ export async function jobsThatFit(jobs: readonly Job[], boardGib: number): Promi
       variables: jobs.map(({ worth }) => ({ objective: worth, atMost: 1, whole: true })),
       constraints: [{ terms: jobs.map(({ gib }, i): Term => [i, gib]), atMost: boardGib }],
     },
-    { mostIterations: 10_000 },
+    { maxIterations: 10_000 },
   )
   return { chosen: jobs.filter((_, i) => values?.[i] === 1), bound }
 }

@@ -7,7 +7,7 @@ export interface SolveOptions {
    * Most iterations of the simplex method over all linear programs of the search: work, so that the same program gives the same
    * answer on any machine. The solver looks at the limit now and then and may pass it by some. Default: none.
    */
-  readonly mostIterations?: number
+  readonly maxIterations?: number
   /** Values of some variables to start from; the solver completes them. */
   readonly start?: readonly Term[]
   /** A bound so near to the answer proves it best. Default 1e-9. */
@@ -52,7 +52,7 @@ export async function loadSolver(): Promise<Solver> {
 
 function solve(highs: Highs, program: LinearProgram, options: SolveOptions): Answer {
   assertProgram(program)
-  const { mostIterations = Number.POSITIVE_INFINITY, start, absoluteGap = 1e-9, tolerance = 1e-6 } = options
+  const { maxIterations = Number.POSITIVE_INFINITY, start, absoluteGap = 1e-9, tolerance = 1e-6 } = options
   const integer = program.variables.some(({ whole }) => whole)
   if (program.variables.length === 0) return withoutVariables(program)
   return highs.withModel(modelOf(highs, program), (model) => {
@@ -62,14 +62,14 @@ function solve(highs: Highs, program: LinearProgram, options: SolveOptions): Ans
       mip_abs_gap: absoluteGap,
       mip_feasibility_tolerance: tolerance,
       primal_feasibility_tolerance: Math.min(tolerance, 1e-7),
-      ...(!integer && Number.isFinite(mostIterations) && { simplex_iteration_limit: mostIterations }),
+      ...(!integer && Number.isFinite(maxIterations) && { simplex_iteration_limit: maxIterations }),
     })
     if (start !== undefined) {
       model.setSolution({ indices: start.map(([variable]) => variable), values: start.map(([, value]) => value) })
     }
     const callbacks: HighsCallbackMap = {
       [highs.constants.callbackType.mipInterrupt]: ({ data, interrupt }: InterruptCallbackEvent) => {
-        if (Number(data.mip_total_lp_iterations ?? 0) >= mostIterations) interrupt()
+        if (Number(data.mip_total_lp_iterations ?? 0) >= maxIterations) interrupt()
         return undefined
       },
     }

@@ -110,7 +110,7 @@ describe('an integer program', () => {
 
   it('ends when the work runs out, the same each time, with a bound that holds', () => {
     const program = hopeless(60)
-    const run = () => solver.solve(program, { mostIterations: 200 })
+    const run = () => solver.solve(program, { maxIterations: 200 })
     const first = run()
     expect(first.status).toBe('limited')
     expect(first.bound).toBeGreaterThanOrEqual(first.objective)
@@ -127,7 +127,7 @@ describe('an integer program', () => {
       room -= taken * weight
       return [variable, taken]
     })
-    const { values, objective } = solver.solve(program, { start, mostIterations: 1 })
+    const { values, objective } = solver.solve(program, { start, maxIterations: 1 })
     expect(values).not.toBeNull()
     expect(objective).toBeGreaterThanOrEqual(atMost! - room)
   })

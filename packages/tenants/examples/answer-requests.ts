@@ -22,7 +22,7 @@ export async function answerRequests(
     maxQueueDelayMs: 10,
   }
   const arrivals = poissonArrivals({ ratePerS: 5 }).start(1)
-  const desk = new RequestDesk({ trafficOf: () => ({ arrivals, mostQueued: 100, shedAfterMs: 5000 }) })
+  const desk = new RequestDesk({ trafficOf: () => ({ arrivals, maxQueued: 100, shedAfterMs: 5000 }) })
   desk.serve([photos])
   const pool = new InferencePool({ worker, images: await syntheticImages({ folder: cacheFolder }), desk })
   try {

@@ -90,8 +90,8 @@ describe('the traffic of a service', () => {
       { arrivals: { nextMs } },
       { saturating: 0 },
       { saturating: 4096 },
-      { saturating: 1, mostQueued: 1 },
-      { mostQueued: 1, shedAfterMs: 0.001 },
+      { saturating: 1, maxQueued: 1 },
+      { maxQueued: 1, shedAfterMs: 0.001 },
     ]) {
       expect(() => assertTraffic(traffic)).not.toThrow()
     }
@@ -101,16 +101,16 @@ describe('the traffic of a service', () => {
       ['saturating', { saturating: -1 }],
       ['saturating', { saturating: 0.5 }],
       ['saturating', { saturating: 4097 }],
-      ['saturating', { saturating: 3, mostQueued: 2 }],
-      ['mostQueued', { mostQueued: 0 }],
-      ['mostQueued', { mostQueued: 1.5 }],
+      ['saturating', { saturating: 3, maxQueued: 2 }],
+      ['maxQueued', { maxQueued: 0 }],
+      ['maxQueued', { maxQueued: 1.5 }],
       ['shedAfterMs', { shedAfterMs: 0 }],
       ['shedAfterMs', { shedAfterMs: Number.NaN }],
     ] as const) {
       expect(() => assertTraffic(traffic as never), JSON.stringify(traffic)).toThrow(InvalidInputError)
       expect(() => assertTraffic(traffic as never)).toThrow(new RegExp(`^${field}: `))
     }
-    expect(limitsOf({})).toEqual({ mostQueued: 4096, shedAfterMs: Number.POSITIVE_INFINITY })
+    expect(limitsOf({})).toEqual({ maxQueued: 4096, shedAfterMs: Number.POSITIVE_INFINITY })
   })
 
   /** What arrives of traffic in a time. */
@@ -166,9 +166,9 @@ describe('a dispatcher', () => {
   }
   const tenant: Tenant = { model: 'resnet50', mpsPercent: 50, batchSize: 8, service: 'search' }
 
-  function setUp({ mostQueued = 100, shedAfterMs = 1000 } = {}) {
+  function setUp({ maxQueued = 100, shedAfterMs = 1000 } = {}) {
     const clock = new VirtualClock()
-    const dispatcher = new ServiceDispatcher(service, { mostQueued, shedAfterMs }, clock)
+    const dispatcher = new ServiceDispatcher(service, { maxQueued, shedAfterMs }, clock)
     const batches: { readonly atMs: number; readonly requests: number; readonly size: number; readonly by: string }[] =
       []
     const instanceOf = (by: string, mpsPercent = 50, batchSize = 8, batchMs = 20): Instance => {
@@ -255,7 +255,7 @@ describe('a dispatcher', () => {
   })
 
   it('lets so many wait, and no more', () => {
-    const { dispatcher, arrive, answers } = setUp({ mostQueued: 2 })
+    const { dispatcher, arrive, answers } = setUp({ maxQueued: 2 })
     expect([arrive(), arrive(), arrive()].map((waits) => waits !== undefined)).toEqual([true, true, false])
     expect(answers).toEqual([{ outcome: 'shed', latencyMs: 0 }])
     expect(dispatcher.counters()).toMatchObject({ queued: 2, shed: 1 })
@@ -292,7 +292,7 @@ describe('requests whose tenant is lost', () => {
 
   /** Two requests in a batch of one instance, which is lost once or twice. */
   function lostBatch(times: number, before: (dispatcher: ServiceDispatcher, first: PendingRequest) => void = () => {}) {
-    const dispatcher = new ServiceDispatcher(service, { mostQueued: 9, shedAfterMs: 100 }, new VirtualClock())
+    const dispatcher = new ServiceDispatcher(service, { maxQueued: 9, shedAfterMs: 100 }, new VirtualClock())
     const reasons: (string | undefined)[] = [undefined, undefined]
     const [first] = [0, 1].map((i) =>
       dispatcher.arrive({

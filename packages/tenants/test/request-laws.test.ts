@@ -87,7 +87,7 @@ async function randomRun(seed: number): Promise<Record<string, number>> {
     trafficOf: () => ({
       ...(draw(2) === 0 ? { arrivals: poissonArrivals({ ratePerS: 50 + draw(400) }).start(seed) } : {}),
       saturating: draw(4) === 0 ? 1 + draw(6) : 0,
-      mostQueued: 6 + draw(40),
+      maxQueued: 6 + draw(40),
       shedAfterMs: draw(2) === 0 ? 5 + draw(100) : Number.POSITIVE_INFINITY,
     }),
   })
@@ -180,7 +180,7 @@ describe('requests', () => {
       burstiness: fc.constantFrom(1, 4),
       maxBatchSize: fc.integer({ min: 1, max: 16 }),
       maxQueueDelayMs: fc.constantFrom(0, 3.7, 20),
-      mostQueued: fc.constantFrom(5, 10_000),
+      maxQueued: fc.constantFrom(5, 10_000),
       admitted: fc.constantFrom(1, 0.6),
       baseMs: fc.constantFrom(1, 7),
       perSampleMs: fc.constantFrom(0.5, 3),
@@ -191,14 +191,10 @@ describe('requests', () => {
       // Where a queue is bounded, whoever is late leaves it sooner here than there, and makes room.
       shedAfterMs: fc.constantFrom(40, Number.POSITIVE_INFINITY),
     })
-    const run = async ({
-      mostQueued,
-      shedAfterMs,
-      ...given
-    }: typeof spec extends fc.Arbitrary<infer T> ? T : never) => {
+    const run = async ({ maxQueued, shedAfterMs, ...given }: typeof spec extends fc.Arbitrary<infer T> ? T : never) => {
       const { seed, ratePerS, burstiness, maxBatchSize, maxQueueDelayMs, baseMs, perSampleMs } = given
       const search = service({ maxBatchSize, maxQueueDelayMs })
-      const bounds = { mostQueued: shedAfterMs < Infinity ? 10_000 : mostQueued, shedAfterMs }
+      const bounds = { maxQueued: shedAfterMs < Infinity ? 10_000 : maxQueued, shedAfterMs }
       const arrivals = () => gammaArrivals({ ratePerS, burstiness }).start(seed)
       const tenants = given.tenants.map((each) => ({ ...each, model: 'resnet50', service: 'search' }))
       const batchMs = (size: number) => baseMs + perSampleMs * size

@@ -105,7 +105,7 @@ describe('a pool that serves requests', () => {
   })
 
   it('sheds what it has no room for, what is due too late and what is called off, and says why', async () => {
-    const { desk } = opened({ traffic: { mostQueued: 3 } })
+    const { desk } = opened({ traffic: { maxQueued: 3 } })
     const calling = new AbortController()
     const reason = new Error('the user has left')
     const calledOff = expect(desk.ask('search', { signal: calling.signal })).rejects.toBe(reason)
@@ -143,7 +143,7 @@ describe('a pool that serves requests', () => {
   })
 
   it('lets others have their turn while more arrives than anybody could take in', async () => {
-    const { desk } = opened({ traffic: { arrivals: constantArrivals({ ratePerS: 1e9 }).start(1), mostQueued: 10 } })
+    const { desk } = opened({ traffic: { arrivals: constantArrivals({ ratePerS: 1e9 }).start(1), maxQueued: 10 } })
     await eventually(() => desk.counters()[0]!.arrived > 5000, 'some have arrived')
     desk.close()
     const [{ arrived, shed } = { arrived: 0, shed: 0 }] = desk.departed
@@ -237,9 +237,9 @@ describe('a pool that serves requests', () => {
     await twice.desk.ask('search')
     await eventually(() => twice.pool.ended().length > 0, 'it is ended')
     expect(twice.pool.ended()[0]!.failure).toMatch(/it answered batch 1, which it was not asked for/)
-    expect(() => new RequestDesk({ trafficOf: () => ({ mostQueued: 0 }) }).serve([search])).toThrow(/mostQueued/)
-    expect(() => new RequestDesk({ trafficOf: () => ({ saturating: 9, mostQueued: 8 }) }).serve([search])).toThrow(
-      /saturating.*at most mostQueued, which is 8/,
+    expect(() => new RequestDesk({ trafficOf: () => ({ maxQueued: 0 }) }).serve([search])).toThrow(/maxQueued/)
+    expect(() => new RequestDesk({ trafficOf: () => ({ saturating: 9, maxQueued: 8 }) }).serve([search])).toThrow(
+      /saturating.*at most maxQueued, which is 8/,
     )
   })
 
@@ -318,7 +318,7 @@ describe('a pool that serves requests', () => {
       const arrivals = poissonArrivals({ ratePerS: 150 }).start(seed)
       const { desk, pool } = opened({
         behaviour: { perSampleMs: 4 },
-        traffic: { arrivals, mostQueued: 200, shedAfterMs: 2000 },
+        traffic: { arrivals, maxQueued: 200, shedAfterMs: 2000 },
       })
       const audit = setInterval(() => {
         for (const counters of desk.counters()) expect(unaccountedRequests(counters)).toBe(0)

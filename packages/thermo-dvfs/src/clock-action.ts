@@ -35,7 +35,7 @@ export interface BoardSeen {
   readonly clock: ClockHypothesis
   readonly sensor: SensorHypothesis
   /** How late what is read may be, beyond its averaging, ms. */
-  readonly latenessMs: number
+  readonly delayMs: number
   /** The power reading is too low by this factor, as another witness of it has it; 1 where none disagrees. */
   readonly correction: number
   /** The board runs its lowest clock, and readings of it are above the cap. */

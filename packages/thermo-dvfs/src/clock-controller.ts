@@ -346,8 +346,8 @@ export class ClockController {
     // A clock that proved too high waits, unless it is estimated well below the cap by now.
     const waits =
       m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > control.surelyFreeShare * capW
-    const barred = waits ? m.failed! - 1 : Number.POSITIVE_INFINITY
-    const raised = Math.min(fit, barred, trimmed)
+    const backedOff = waits ? m.failed! - 1 : Number.POSITIVE_INFINITY
+    const raised = Math.min(fit, backedOff, trimmed)
     if (raised <= m.base) return false
     this.#setBase(raised)
     m.raisedMs = m.timeMs
@@ -501,7 +501,7 @@ export class ClockController {
         load: this.#load(seen),
         clock: this.#clock(seen),
         sensor: this.#sensorSeen(unseen),
-        latenessMs: this.#delay.delayMs,
+        delayMs: this.#delay.delayMs,
         correction: this.#sensor.correction,
         excess: m.excess,
       },

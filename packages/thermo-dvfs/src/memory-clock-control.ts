@@ -38,7 +38,7 @@ export interface MemoryClockState {
 /** Patience where the readings themselves are above the cap, ms. */
 const SURE_MS = 200
 /** Longest patience, in first ones. */
-const MOST_DOUBLINGS = 6
+const MAX_DOUBLINGS = 6
 
 /**
  * The second, slow actuator: where the lowest SM clock does not keep the cap, the memory clock goes down a state, and comes back
@@ -95,7 +95,7 @@ export class MemoryClockControl {
     if (infeasibleSinceMs !== null && timeMs - infeasibleSinceMs >= lowerAfterMs && index > 0) {
       return this.#go(this.#statesMhz[index - 1]!, this.#state.raised ? failedRaises + 1 : failedRaises, false)
     }
-    const patienceMs = this.#raiseAfterMs * 2 ** Math.min(MOST_DOUBLINGS, failedRaises)
+    const patienceMs = this.#raiseAfterMs * 2 ** Math.min(MAX_DOUBLINGS, failedRaises)
     if (roomSinceMs !== null && timeMs - roomSinceMs >= patienceMs) return this.#go(higher!, failedRaises, true)
     return memClockMhz
   }

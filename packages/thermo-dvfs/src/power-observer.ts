@@ -127,8 +127,8 @@ export class PowerObserver {
     const resting = Math.abs(modelW - s.lastModelW) < control.noiseSd * modelW
     if (full && resting && s.lastReadW !== null) {
       const differenceW = Math.min(Math.abs(readW - s.lastReadW), 5 * control.noiseSd * modelW)
-      const leastW2 = ((control.noiseSd * modelW) / 4) ** 2
-      s.noiseVarW2 = Math.max(leastW2, s.noiseVarW2 + 0.05 * (differenceW ** 2 / 2 - s.noiseVarW2))
+      const minW2 = ((control.noiseSd * modelW) / 4) ** 2
+      s.noiseVarW2 = Math.max(minW2, s.noiseVarW2 + 0.05 * (differenceW ** 2 / 2 - s.noiseVarW2))
     }
     s.lastReadW = readW
     s.lastModelW = modelW

@@ -16,7 +16,7 @@ export interface Disturbance {
   readonly kind: (typeof kinds)[number]
   readonly atMs: number
   readonly durationMs: number
-  /** Which clock, cap, lateness or load, 0..1. */
+  /** Which clock, cap, delay or load, 0..1. */
   readonly size: number
 }
 

@@ -18,8 +18,8 @@ function notLowered(moments: readonly Moment[]): Moment[] {
   return moments.filter(({ readW, sampled }, i) => {
     const until = moments[i + ANSWER]
     if (until === undefined || readW === null) return false
-    const latenessMs = Math.max(...moments.slice(i, i + ANSWER + 1).map(({ action }) => action.seen.latenessMs))
-    const from = Math.max(0, i - LOOK_BACK - Math.ceil(latenessMs / 100))
+    const delayMs = Math.max(...moments.slice(i, i + ANSWER + 1).map(({ action }) => action.seen.delayMs))
+    const from = Math.max(0, i - LOOK_BACK - Math.ceil(delayMs / 100))
     const highestCapW = Math.max(...moments.slice(i, i + ANSWER + 1).map(({ seen }) => seen.powerCapW))
     if (readW <= (sampled ? SAMPLED_GUARD : GUARD) * highestCapW) return false
     const asked = moments.slice(from, i + ANSWER + 1).map(({ action }) => action.smClockMhz)

@@ -29,13 +29,13 @@ const processes: Readonly<Record<string, ArrivalProcess>> = {
 const ARRIVALS = 1_000_000
 console.table(
   Object.entries(processes).map(([name, description]) => {
-    let leastMs = Number.POSITIVE_INFINITY
+    let minMs = Number.POSITIVE_INFINITY
     for (let round = 0; round < 5; round++) {
       const arrivals = description.start(round)
       const start = process.cpuUsage().user
       for (let i = 0; i < ARRIVALS; i++) arrivals.nextMs()
-      leastMs = Math.min(leastMs, (process.cpuUsage().user - start) / 1000)
+      minMs = Math.min(minMs, (process.cpuUsage().user - start) / 1000)
     }
-    return { process: name, 'ns an arrival': ((1e6 * leastMs) / ARRIVALS).toFixed(0) }
+    return { process: name, 'ns an arrival': ((1e6 * minMs) / ARRIVALS).toFixed(0) }
   }),
 )

@@ -78,7 +78,7 @@ describe('the Server scenario', () => {
     const result = await serverLoad(system, { clock, arrivals, latencyBoundMs: 1, minDurationMs: 200, minQueries: 5 })
     // Due at 10, 20, ... 190; the stall is over at 110. A closed loop would have seen one slow request.
     expect(Array.from(result.latenciesMs).reverse().slice(0, 11)).toEqual([100, 90, 80, 70, 60, 50, 40, 30, 20, 10, 0])
-    expect(result).toMatchObject({ queries: 19, completed: 19, mostBehindMs: 0, valid: false, p50Ms: 10, p99Ms: 100 })
+    expect(result).toMatchObject({ queries: 19, completed: 19, maxBehindMs: 0, valid: false, p50Ms: 10, p99Ms: 100 })
     expect(result.problems[0]).toContain('10 of 19 queries took more than 1 ms')
   })
 
@@ -95,7 +95,7 @@ describe('the Server scenario', () => {
         minQueries: 2,
       },
     )
-    expect(result.mostBehindMs).toBe(7)
+    expect(result.maxBehindMs).toBe(7)
     expect(Array.from(result.latenciesMs)).toEqual([8, 8])
   })
 
@@ -140,7 +140,7 @@ describe('the Server scenario', () => {
       },
     }
     const arrivals = constantArrivals({ ratePerS: 1000 })
-    const options = { clock, arrivals, latencyBoundMs: 5, minDurationMs: 100, minQueries: 50, mostOpen: 20 }
+    const options = { clock, arrivals, latencyBoundMs: 5, minDurationMs: 100, minQueries: 50, maxOpen: 20 }
     const result = await serverLoad(system, options)
     expect(open).toBeLessThanOrEqual(20)
     expect(result).toMatchObject({ completed: open, shed: result.queries - open, queries: 99 })
@@ -226,9 +226,9 @@ describe('highestRate', () => {
   })
 
   it('says null where it found none', async () => {
-    const none = await highestRate(() => false, { fromPerS: 1, mostTrials: 5 })
+    const none = await highestRate(() => false, { fromPerS: 1, maxTrials: 5 })
     expect(none).toEqual({ ratePerS: null, failsAtPerS: 1 / 16, trials: 5 })
-    expect(await highestRate(() => true, { fromPerS: 1, mostTrials: 3 })).toMatchObject({ failsAtPerS: null })
+    expect(await highestRate(() => true, { fromPerS: 1, maxTrials: 3 })).toMatchObject({ failsAtPerS: null })
   })
 })
 

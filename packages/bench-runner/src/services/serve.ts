@@ -54,7 +54,7 @@ export const WARM_UP_S = 10
 /** Windows of the loop, ms. */
 const WINDOW_MS = 5000
 /** Requests of a service that may wait: so long a queue is late in any case. */
-const MOST_QUEUED = 4096
+const MAX_QUEUED = 4096
 
 /** Run a policy on a simulated board that serves, from a cold start, in virtual time. */
 export async function runServerLoad(
@@ -69,7 +69,7 @@ export async function runServerLoad(
     const { traffic, meanPerS } = load.services.find(({ service }) => service.name === name)!
     return {
       arrivals: traffic(loadFactor * meanPerS).start(seedFrom(seed, name)),
-      mostQueued: MOST_QUEUED,
+      maxQueued: MAX_QUEUED,
       // Whoever has waited so long is late whatever happens: any server of today lets him go.
       shedAfterMs: objective.p99Ms,
     }

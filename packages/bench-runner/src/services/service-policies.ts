@@ -49,7 +49,7 @@ export function createServerPolicy(
         model,
         services: firstServices(task),
         plan: (load, objective) =>
-          objective === 'most-load' ? plannedShares(model, load) : planWithModel(model)(load, objective),
+          objective === 'max-load' ? plannedShares(model, load) : planWithModel(model)(load, objective),
         expectedPerS: Object.fromEntries(
           task.services.map(({ service, meanPerS, toldFactor = 1 }) => [
             service.name,

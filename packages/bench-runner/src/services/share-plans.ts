@@ -74,7 +74,7 @@ export function plannedShares(model: PerfModel, load: PlannedLoad): ServicesPlan
   const key = JSON.stringify({ ...load, ratesPerS })
   let plan = ofModel.get(key)
   if (!plan) {
-    plan = planWithModel(model)({ ...load, ratesPerS }, 'most-load') ?? equalShares(model, load)
+    plan = planWithModel(model)({ ...load, ratesPerS }, 'max-load') ?? equalShares(model, load)
     ofModel.set(key, plan)
   }
   return plan
@@ -88,14 +88,14 @@ function tenantOf(service: Service, mpsPercent: number): Tenant {
 export function leanShares(model: PerfModel, load: PlannedLoad): ServicesPlan {
   let best = plannedShares(model, load)
   const { tenants } = best
-  let leastW = Number.POSITIVE_INFINITY
+  let minW = Number.POSITIVE_INFINITY
   for (const memClockMhz of model.memClocksMhz) {
     const clocks = new ServingClocks(model, tenants, load.services, memClockMhz)
     const lowestMhz = clocks.lowest(load.ratesPerS)
     if (lowestMhz === undefined) continue
     const { powerW } = clocks.predict(lowestMhz, load.ratesPerS)
-    if (powerW >= leastW) continue
-    leastW = powerW
+    if (powerW >= minW) continue
+    minW = powerW
     best = { tenants, ...planClocks(model, tenants, load.powerCapW, [memClockMhz]) }
   }
   return best

@@ -14,7 +14,7 @@ export const pctodlColocate: CommandFunction = commandOfCommands(
   },
   {
     predict: { summary: 'throughput of each member of a colocation, with intervals', run: predictCommand },
-    pair: { summary: 'the best company for a workload, or the best groups of a pool', run: pairCommand },
+    pair: { summary: 'the best co-runners for a workload, or the best groups of a pool', run: pairCommand },
     evaluate: { summary: 'errors and choices of models and rules on the splits of a study', run: evaluateCommand },
   },
 )

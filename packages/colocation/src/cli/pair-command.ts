@@ -35,19 +35,19 @@ interface PairOptions {
   readonly size: number
   readonly gpus?: number
   readonly memoryGib?: number
-  readonly leastKept?: number
+  readonly minKept?: number
   readonly powerCap?: number
   readonly slo?: (readonly [workload: string, ms: number])[]
   readonly heatMap?: string
   readonly json?: boolean
 }
 
-/** `pctodl colocate pair`: choose who shares. Company for one workload is ranked by expected regret. */
+/** `pctodl colocate pair`: choose who shares. Co-runners for one workload is ranked by expected regret. */
 export const pairCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
       name: 'pctodl colocate pair',
-      description: 'Choose the best company for a workload, or divide a pool of jobs into groups, one per GPU.',
+      description: 'Choose the best co-runners for a workload, or divide a pool of jobs into groups, one per GPU.',
       example: 'pctodl colocate pair --study ./measured --pool a_batch8-inf,b_batch8-inf,c_batch2-train,d_batch4-inf',
     },
     terminal,
@@ -64,9 +64,9 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     .option('--size <n>', 'most jobs on one GPU; with --for, jobs of a group', integerFrom(1, 48), 2)
     .option('--gpus <n>', 'GPUs that there are (default: as few as hold all jobs)', integerFrom(1))
     .option('--memory-gib <GiB>', 'memory of a GPU', positiveNumber('GiB'))
-    .option('--least-kept <share>', 'part of its throughput alone that each job must keep', numberBetween(0, 1))
+    .option('--min-kept <share>', 'part of its throughput alone that each job must keep', numberBetween(0, 1))
     .option('--power-cap <watts>', 'most power of a GPU; needs measured power in the study', positiveNumber('W'))
-    .option('--slo <workload=ms>', 'most mean time of a batch in company, separated by commas', listOf(objectiveOf))
+    .option('--slo <workload=ms>', 'most mean time of a batch in co-runners, separated by commas', listOf(objectiveOf))
     .option('--heat-map <file>', 'draw what each workload of the pool keeps beside each other (.svg or .png)')
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)
@@ -87,7 +87,7 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   }
   const limits: GroupLimits = {
     ...(options.memoryGib === undefined ? {} : { memoryGib: options.memoryGib }),
-    ...(options.leastKept === undefined ? {} : { leastKeptShare: options.leastKept }),
+    ...(options.minKept === undefined ? {} : { minKeptShare: options.minKept }),
     ...(options.slo === undefined ? {} : { batchTimesMs: objectivesOf(options.slo, workloads) }),
     ...(options.powerCap === undefined ? {} : { power: { capW: options.powerCap, of: powerOf(model, workloads) } }),
   }
@@ -115,7 +115,7 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     }
     if (ranked.length > 0) return 0
     terminal.stderr.write(
-      `pctodl colocate: no company keeps the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
+      `pctodl colocate: no co-runners keeps the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
     )
     return 1
   }

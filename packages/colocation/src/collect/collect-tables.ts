@@ -5,13 +5,13 @@ import type { Clock, Tenant, TenantPool } from '@pctodl/platform'
 import { type Colocation, membersKey } from '../colocation.js'
 import { formatColocationTable, parseColocationTable } from '../tables/colocation-table.js'
 import type { WorkloadCatalog } from '../workload.js'
-import { type CompanyMeasurement, type MeasuringWindow, measureCompany } from './measure-company.js'
+import { type CoRunnerMeasurement, type MeasuringWindow, measureCoRunners } from './measure-co-runners.js'
 
 export interface CollectOptions extends MeasuringWindow {
   readonly tenantOf?: (name: string) => Tenant
   readonly signal?: AbortSignal
   /** Called after each colocation; those that were in the folder already are not measured and not reported. */
-  readonly onMeasured?: (measurement: CompanyMeasurement, left: number) => void
+  readonly onMeasured?: (measurement: CoRunnerMeasurement, left: number) => void
 }
 
 /**
@@ -28,8 +28,8 @@ export async function collectTables(
   plan: readonly (readonly string[])[],
   folder: string,
   options: CollectOptions = {},
-): Promise<CompanyMeasurement[]> {
-  const failures: CompanyMeasurement[] = []
+): Promise<CoRunnerMeasurement[]> {
+  const failures: CoRunnerMeasurement[] = []
   const tables = new Map(
     [...new Set(plan.map((names) => names.length))].map((size) => [size, readTable(folder, size, catalog)]),
   )
@@ -38,7 +38,7 @@ export async function collectTables(
     return !tables.get(names.length)!.some(({ members }) => membersKey(members) === key)
   })
   for (const [done, names] of todo.entries()) {
-    const measurement = await measureCompany(pool, clock, names, options)
+    const measurement = await measureCoRunners(pool, clock, names, options)
     if ('failure' in measurement) failures.push(measurement)
     else {
       const table = tables.get(names.length)!

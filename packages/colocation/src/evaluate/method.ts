@@ -42,7 +42,7 @@ export const slowdownMethod: Method = {
   },
 }
 
-/** What needs no measurements of company: the jobs that are fastest alone. */
+/** What needs no measurements of co-runners: the jobs that are fastest alone. */
 export const fastestAloneMethod: Method = {
   name: 'fastest alone',
   prepare: () => ({

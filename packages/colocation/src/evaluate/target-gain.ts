@@ -1,6 +1,6 @@
 import { type Colocation, contains, throughputSum } from '../colocation.js'
 
-/** What choosing by a score brings one workload that looks for company. */
+/** What choosing by a score brings one workload that looks for co-runners. */
 export interface TargetGain {
   readonly target: string
   readonly candidates: number

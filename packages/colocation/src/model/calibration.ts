@@ -1,9 +1,9 @@
 import { conformalQuantile, type LeftOutGroup } from '@pctodl/numerics'
 import { kinOf } from '../workload.js'
-import type { CompanyProcess, FittedProcess } from './company-process.js'
+import type { CoRunnerProcess, FittedProcess } from './co-runner-process.js'
 import { Acquaintance, type Novelty } from './novelty.js'
 import type { Interval } from './prediction.js'
-import { companyExponent, namesOfRow } from './training-rows.js'
+import { coRunnerExponent, namesOfRow } from './training-rows.js'
 
 /** How far training colocations of one kind were from predictions that had not seen them, in units of the predicted spread. */
 export interface Misses {
@@ -18,10 +18,10 @@ export interface Misses {
 }
 
 /** Fewer misses than this say nothing about a level. */
-const LEAST_MISSES = 20
+const MIN_MISSES = 20
 
 /** The part of the colocations that has to be left for a prediction without the others to say anything. */
-const LEAST_LEFT = 0.1
+const MIN_LEFT = 0.1
 
 /** Kinds whose misses stand in, in order, where one has too few of its own: those that know less, or nearly as much. */
 const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
@@ -58,7 +58,7 @@ export class Calibration {
         : [...kinds[novelty].map((kind) => of(kind, size)), ...kinds[novelty].map((kind) => of(kind))]
     for (const some of candidates) {
       const values = Float64Array.from(some.flatMap((misses) => misses[what])).sort()
-      if (values.length >= LEAST_MISSES) return conformalQuantile(values, level)
+      if (values.length >= MIN_MISSES) return conformalQuantile(values, level)
     }
     return null
   }
@@ -84,7 +84,7 @@ export function spreadOf(shares: readonly number[], covariance: readonly (readon
  *
  * @param coarse the same process in less detail, for what has to be asked often
  */
-export function missesOf(fitted: FittedProcess, process: CompanyProcess, coarse: CompanyProcess): Misses[] {
+export function missesOf(fitted: FittedProcess, process: CoRunnerProcess, coarse: CoRunnerProcess): Misses[] {
   const { workloads, rows } = fitted
   const misses: Misses[] = []
   const keep = (left: LeftOutGroup, novelty: Novelty, unseen: readonly number[]) => {
@@ -103,7 +103,7 @@ export function missesOf(fitted: FittedProcess, process: CompanyProcess, coarse:
   for (const kin of kins) {
     for (const left of kin.length < 2 ? [kin] : [...kin.map((index) => [index]), kin]) {
       const predictions = coarse.leaveOut(left)
-      if (predictions.length > (1 - LEAST_LEFT) * each.length) continue
+      if (predictions.length > (1 - MIN_LEFT) * each.length) continue
       for (const one of predictions) {
         const size = rows[one.begin]!.others.length + 1
         const novelty =
@@ -121,13 +121,13 @@ function addMiss(
   { begin, end, errors, covariance }: LeftOutGroup,
   left: readonly number[],
 ): void {
-  const company = companyExponent(misses.size)
+  const coRunners = coRunnerExponent(misses.size)
   const count = end - begin
   const measured = Array.from(errors, (_, i) => {
     const row = rows[begin + i]!
-    return row.count * workloads[row.own]!.exclusiveThroughput * Math.exp(company * row.exponent)
+    return row.count * workloads[row.own]!.exclusiveThroughput * Math.exp(coRunners * row.exponent)
   })
-  const predicted = measured.map((throughput, i) => throughput * Math.exp(-company * errors[i]!))
+  const predicted = measured.map((throughput, i) => throughput * Math.exp(-coRunners * errors[i]!))
   const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
   const spread = spreadOf(
     predicted.map((throughput) => throughput / total(predicted)),
@@ -137,5 +137,5 @@ function addMiss(
     const kind = left.includes(rows[begin + i]!.own) ? misses.unseen : misses.members
     kind.push(Math.abs(error) / Math.sqrt(covariance[i * count + i]!))
   })
-  misses.sums.push(Math.abs(Math.log(total(measured) / total(predicted))) / (company * spread))
+  misses.sums.push(Math.abs(Math.log(total(measured) / total(predicted))) / (coRunners * spread))
 }

@@ -1,5 +1,5 @@
 import { fitVarianceComponents } from '@pctodl/numerics'
-import type { FittedProcess } from './company-process.js'
+import type { FittedProcess } from './co-runner-process.js'
 import { COVARIANCE_PARTS, SHARED_PARTS, SlowdownCovariance } from './slowdown-covariance.js'
 import { colocationSpans, type TrainingRow } from './training-rows.js'
 import { WorkloadScaling } from './workload-kernels.js'

@@ -10,14 +10,14 @@ export interface FittedGroupPower {
    */
   readonly sharedW: number
   /** Most power that was ever measured, W: near it the board's limit holds, and no group is expected above. */
-  readonly mostW: number
+  readonly maxW: number
   /** Mean absolute error over the training groups, each predicted without itself, percent. */
   readonly mapePercent: number
   readonly groups: number
 }
 
 /** Fewer groups than this make no model. */
-const LEAST_GROUPS = 5
+const MIN_GROUPS = 5
 
 /**
  * A group draws what its members share, and of each member what it draws above that alone, in proportion to the throughput
@@ -36,7 +36,7 @@ export class GroupPowerModel {
 
   /** Whether there are groups enough to learn from. */
   static canFit(colocations: readonly Colocation[]): boolean {
-    return colocations.filter(isPowered).length >= LEAST_GROUPS
+    return colocations.filter(isPowered).length >= MIN_GROUPS
   }
 
   /**
@@ -45,11 +45,11 @@ export class GroupPowerModel {
    */
   static fit(colocations: readonly Colocation[]): GroupPowerModel {
     const measured = colocations.filter(isPowered)
-    if (measured.length < LEAST_GROUPS) {
+    if (measured.length < MIN_GROUPS) {
       throw new InvalidInputError(
         'colocations',
         `${measured.length} with powerW`,
-        `at least ${LEAST_GROUPS} groups with a measured power (column 'power'), as have all of their members alone`,
+        `at least ${MIN_GROUPS} groups with a measured power (column 'power'), as have all of their members alone`,
       )
     }
     const rows = measured.map((colocation) => {
@@ -67,17 +67,17 @@ export class GroupPowerModel {
       number,
       number,
     ]
-    const leastAlone = Math.min(...measured.flatMap(({ members }) => members.map(soloPowerW)))
+    const minAlone = Math.min(...measured.flatMap(({ members }) => members.map(soloPowerW)))
     const sharedOf = (numerator: number, denominator: number) =>
-      Math.min(leastAlone, Math.max(0, denominator > 1e-12 ? numerator / denominator : leastAlone))
-    const mostW = Math.max(...measured.flatMap(({ powerW, members }) => [powerW!, ...members.map(soloPowerW)]))
+      Math.min(minAlone, Math.max(0, denominator > 1e-12 ? numerator / denominator : minAlone))
+    const maxW = Math.max(...measured.flatMap(({ powerW, members }) => [powerW!, ...members.map(soloPowerW)]))
     const errors = rows.map(({ powerW, ownW, excess }, i) => {
       const sharedW = sharedOf(product - products[i]!, square - squares[i]!)
-      return Math.abs(Math.min(mostW, ownW + excess * sharedW) / powerW - 1)
+      return Math.abs(Math.min(maxW, ownW + excess * sharedW) / powerW - 1)
     })
     return new GroupPowerModel({
       sharedW: sharedOf(product, square),
-      mostW,
+      maxW,
       mapePercent: 100 * mean(errors),
       groups: rows.length,
     })
@@ -93,9 +93,9 @@ export class GroupPowerModel {
    * @throws InvalidInputError for a member whose power alone is unknown
    */
   readonly of: GroupPower = (members, kept) => {
-    const { sharedW, mostW } = this.fitted
+    const { sharedW, maxW } = this.fitted
     const powerW = members.reduce((sum, member, i) => sum + kept[i]! * (soloPowerW(member) - sharedW), sharedW)
-    return Math.min(mostW, powerW)
+    return Math.min(maxW, powerW)
   }
 }
 

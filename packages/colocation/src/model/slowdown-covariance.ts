@@ -7,15 +7,15 @@ import {
 } from './workload-kernels.js'
 
 /**
- * How alike two companies are: the mean over all pairs of one from each of how alike these are (kernel mean embedding; what a
- * company does is then the mean of what its members do), or, for what members do only together, by the means of their
+ * How alike two groups of co-runners are: the mean over all pairs of one from each of how alike these are (kernel mean embedding; what a
+ * co-runners does is then the mean of what its members do), or, for what members do only together, by the means of their
  * features (`blend`) or by the largest and the least of each feature (`extremes`). None knows an order; all take any number.
  */
 const othersKernelNames = [...workloadKernelNames, 'blend', 'extremes'] as const
 type OthersKernelName = (typeof othersKernelNames)[number]
 
 /**
- * A part of the covariance of two rows: the similarity of the workloads themselves, of their company, or of both (the product);
+ * A part of the covariance of two rows: the similarity of the workloads themselves, of their co-runners, or of both (the product);
  * 1 for all rows where neither is named.
  */
 interface CovariancePart {
@@ -72,7 +72,7 @@ const ownIndex = parts.map(({ own }) => (own === undefined ? OWN_STRIDE - 1 : wo
 const othersIndex = parts.map(({ others }) => (others === undefined ? OTHERS : othersKernelNames.indexOf(others)))
 
 /** What a row is to the covariance: who, beside whom. Made by `SlowdownCovariance.row`. */
-export interface CompanyRow {
+export interface CoRunnerRow {
   /** Index of the point. */
   readonly own: number
   /** Indices of the points beside it. */
@@ -101,7 +101,7 @@ export class SlowdownCovariance {
     })
   }
 
-  row(own: number, others: readonly number[]): CompanyRow {
+  row(own: number, others: readonly number[]): CoRunnerRow {
     const features = this.#points[own]!.features.length - 1
     const blend = new Float64Array(features)
     const extremes = new Float64Array(2 * features)
@@ -119,7 +119,7 @@ export class SlowdownCovariance {
   }
 
   /** Value of each part for two rows, written to `out`. */
-  writeParts(a: CompanyRow, b: CompanyRow, out: Float64Array): void {
+  writeParts(a: CoRunnerRow, b: CoRunnerRow, out: Float64Array): void {
     const own = this.#offset(a.own, b.own)
     const sizes = this.#writeOthers(a, b)
     for (let c = 0; c < COVARIANCE_PARTS; c++) {
@@ -128,7 +128,7 @@ export class SlowdownCovariance {
   }
 
   /** Covariance of two rows. */
-  between(a: CompanyRow, b: CompanyRow, variances: readonly number[]): number {
+  between(a: CoRunnerRow, b: CoRunnerRow, variances: readonly number[]): number {
     const own = this.#offset(a.own, b.own)
     const sizes = this.#writeOthers(a, b)
     let sum = 0
@@ -143,8 +143,8 @@ export class SlowdownCovariance {
     return (i * this.#points.length + j) * OWN_STRIDE
   }
 
-  /** Similarities of the companies to `#others`; returns that of their sizes. */
-  #writeOthers(a: CompanyRow, b: CompanyRow): number {
+  /** Similarities of the groups of co-runners to `#others`; returns that of their sizes. */
+  #writeOthers(a: CoRunnerRow, b: CoRunnerRow): number {
     const out = this.#others
     out.fill(0, 0, OTHERS)
     const pairs = a.others.length * b.others.length

@@ -3,12 +3,12 @@ import { type Colocation, type Members, throughputSum } from '../colocation.js'
 import type { KeptShareSource } from '../select/group-judge.js'
 import type { Workload } from '../workload.js'
 import { around, Calibration, type Misses, missesOf, spreadOf } from './calibration.js'
-import { CompanyProcess, type FittedProcess, type ProcessView } from './company-process.js'
+import { CoRunnerProcess, type FittedProcess, type ProcessView } from './co-runner-process.js'
 import { fitVariances } from './fit-variances.js'
 import { type FittedGroupPower, GroupPowerModel } from './group-power.js'
 import { Acquaintance } from './novelty.js'
 import { type ColocationPrediction, type Interval, logSpread } from './prediction.js'
-import { colocationSpans, companyExponent, LEAST_KEPT, namesOfRow, trainingRows } from './training-rows.js'
+import { colocationSpans, coRunnerExponent, MIN_KEPT, namesOfRow, trainingRows } from './training-rows.js'
 
 /** Rank of the process; exact up to so many rows. */
 const MAX_RANK = 448
@@ -31,12 +31,12 @@ export class SlowdownModel {
   readonly fitted: FittedSlowdown
   /** Null where too few groups have a measured power. */
   readonly power: GroupPowerModel | null
-  readonly #process: CompanyProcess
+  readonly #process: CoRunnerProcess
   readonly #calibration: Calibration
   readonly #acquaintance: Acquaintance
-  readonly #mostMeasured = new Map<string, number>()
+  readonly #maxMeasured = new Map<string, number>()
 
-  constructor(fitted: FittedSlowdown, process: CompanyProcess = new CompanyProcess(fitted, MAX_RANK)) {
+  constructor(fitted: FittedSlowdown, process: CoRunnerProcess = new CoRunnerProcess(fitted, MAX_RANK)) {
     const { workloads, rows } = fitted
     this.fitted = fitted
     this.power = fitted.power && new GroupPowerModel(fitted.power)
@@ -45,8 +45,8 @@ export class SlowdownModel {
     this.#acquaintance = new Acquaintance(colocationSpans(rows).map(([begin]) => namesOfRow(workloads, rows[begin]!)))
     for (const { own, others, exponent } of rows) {
       const { name } = workloads[own]!
-      const kept = Math.exp(companyExponent(others.length + 1) * exponent)
-      this.#mostMeasured.set(name, Math.max(kept, this.#mostMeasured.get(name) ?? 0))
+      const kept = Math.exp(coRunnerExponent(others.length + 1) * exponent)
+      this.#maxMeasured.set(name, Math.max(kept, this.#maxMeasured.get(name) ?? 0))
     }
   }
 
@@ -60,8 +60,8 @@ export class SlowdownModel {
     const { rows } = training
     const mean = rows.reduce((sum, { exponent }) => sum + exponent, 0) / rows.length
     const fitted: FittedProcess = { ...training, mean, variances: fitVariances(training, mean) }
-    const process = new CompanyProcess(fitted, MAX_RANK)
-    const misses = missesOf(fitted, process, new CompanyProcess(fitted, COARSE_RANK))
+    const process = new CoRunnerProcess(fitted, MAX_RANK)
+    const misses = missesOf(fitted, process, new CoRunnerProcess(fitted, COARSE_RANK))
     const power = GroupPowerModel.canFit(colocations) ? GroupPowerModel.fit(colocations).fitted : null
     return new SlowdownModel({ ...fitted, misses, power }, process)
   }
@@ -89,14 +89,14 @@ export class SlowdownModel {
     const covariance = isCalibrated
       ? view.covarianceOf(distinct.map((member) => view.row(member, withoutOne(members, member))))
       : null
-    const company = companyExponent(size)
+    const coRunners = coRunnerExponent(size)
     const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
     /** Of a sum over the members, from its terms. */
     const ofSum = (terms: readonly number[]): Interval | null => {
       if (covariance === null) return null
       const sum = total(terms)
       const parts = distinct.map((_, d) => total(terms.filter((_term, i) => rankOf[i] === d)) / sum)
-      return around(sum, company * sumWidth! * spreadOf(parts, covariance))
+      return around(sum, coRunners * sumWidth! * spreadOf(parts, covariance))
     }
     return {
       members,
@@ -106,7 +106,7 @@ export class SlowdownModel {
       throughputIntervals:
         covariance &&
         throughputs.map((throughput, i) =>
-          around(throughput, company * widths[i]! * Math.sqrt(covariance[rankOf[i]!]![rankOf[i]!]!)),
+          around(throughput, coRunners * widths[i]! * Math.sqrt(covariance[rankOf[i]!]![rankOf[i]!]!)),
         ),
       throughputSum: throughputSum({ throughputs }),
       throughputSumInterval: ofSum(throughputs),
@@ -137,7 +137,7 @@ export class SlowdownModel {
     }
     return {
       workloads,
-      mostKept: (own) => this.#mostKept(workloads[own]!),
+      maxKept: (own) => this.#maxKept(workloads[own]!),
       spreadOf: (members, objective) => {
         const prediction = this.predict(members.map((place) => workloads[place]!))
         const interval =
@@ -153,15 +153,15 @@ export class SlowdownModel {
   }
 
   #keptShare(view: ProcessView, own: Workload, others: Members): number {
-    // Companies are sums over their members: one order for all, so that rounding is the same for all.
+    // Groups of co-runners are sums over their members: one order for all, so that rounding is the same for all.
     const sorted = [...others].sort((a, b) => (a.name < b.name ? -1 : 1))
-    const kept = Math.exp(companyExponent(others.length + 1) * view.mean(view.row(own, sorted)))
-    return Math.min(this.#mostKept(own), Math.max(LEAST_KEPT, kept))
+    const kept = Math.exp(coRunnerExponent(others.length + 1) * view.mean(view.row(own, sorted)))
+    return Math.min(this.#maxKept(own), Math.max(MIN_KEPT, kept))
   }
 
   /** No more than what it was measured to keep, or all. */
-  #mostKept({ name }: Workload): number {
-    return Math.max(1, this.#mostMeasured.get(name) ?? 0)
+  #maxKept({ name }: Workload): number {
+    return Math.max(1, this.#maxMeasured.get(name) ?? 0)
   }
 }
 

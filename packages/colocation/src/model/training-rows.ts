@@ -12,7 +12,7 @@ export interface TrainingRow {
   readonly colocation: number
   /** Members of the colocation that this row stands for: more than one where the workload runs beside itself. */
   readonly count: number
-  /** `log(kept share) / log2(members)`: what a member loses per doubling of the company, had all been alike. */
+  /** `log(kept share) / log2(members)`: what a member loses per doubling of the co-runners, had all been alike. */
   readonly exponent: number
 }
 
@@ -23,14 +23,14 @@ export interface TrainingRows {
 }
 
 /** Kept shares outside are errors of measurement; they are taken as these. */
-export const LEAST_KEPT = 0.02
-export const MOST_KEPT = 3
+export const MIN_KEPT = 0.02
+export const MAX_KEPT = 3
 
 /**
  * `log2` of the number of members: k like jobs that take turns keep 1/k each, so the logarithm of what is kept grows by this,
  * and rows of pairs, triples and quadruples speak of one quantity.
  */
-export function companyExponent(members: number): number {
+export function coRunnerExponent(members: number): number {
   return Math.log2(members)
 }
 
@@ -62,7 +62,7 @@ function rowsOf({ members, throughputs }: Colocation, indexOf: ReadonlyMap<strin
     .map((own): TrainingRow => {
       const logs = indices
         .flatMap((other, rank) => (other === own ? [throughputs[rank]! / members[rank]!.exclusiveThroughput] : []))
-        .map((kept) => Math.log(Math.min(MOST_KEPT, Math.max(LEAST_KEPT, kept))))
+        .map((kept) => Math.log(Math.min(MAX_KEPT, Math.max(MIN_KEPT, kept))))
         .sort((a, b) => a - b)
       const others = [...indices]
       others.splice(others.indexOf(own), 1)
@@ -71,7 +71,7 @@ function rowsOf({ members, throughputs }: Colocation, indexOf: ReadonlyMap<strin
         others: others.sort((a, b) => a - b),
         colocation,
         count: logs.length,
-        exponent: logs.reduce((sum, log) => sum + log, 0) / logs.length / companyExponent(members.length),
+        exponent: logs.reduce((sum, log) => sum + log, 0) / logs.length / coRunnerExponent(members.length),
       }
     })
 }

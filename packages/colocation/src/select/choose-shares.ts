@@ -12,13 +12,13 @@ export interface ShareChoice extends SharePoint {
  * The best measured split of the MPS shares of a colocation.
  *
  * @param exclusiveThroughputs of each member alone with the whole board, samples/s
- * @param leastKeptShares part of it that each member must keep at least. Default: none
+ * @param minKeptShares part of it that each member must keep at least. Default: none
  * @returns null where no measured split keeps these
  */
 export function chooseShares(
   { members, points }: ShareSweep,
   exclusiveThroughputs: readonly number[],
-  { objective, leastKeptShares = [] }: { readonly objective: Objective; readonly leastKeptShares?: readonly number[] },
+  { objective, minKeptShares = [] }: { readonly objective: Objective; readonly minKeptShares?: readonly number[] },
 ): ShareChoice | null {
   if (exclusiveThroughputs.length !== members.length) {
     throw new InvalidInputError('exclusiveThroughputs', exclusiveThroughputs, `one per member (${members.length})`)
@@ -29,6 +29,6 @@ export function chooseShares(
     return { mpsPercents, throughputs, keptShares, value: summed.reduce((sum, value) => sum + value, 0) }
   })
   return choices
-    .filter(({ keptShares }) => keptShares.every((kept, i) => kept >= (leastKeptShares[i] ?? 0)))
+    .filter(({ keptShares }) => keptShares.every((kept, i) => kept >= (minKeptShares[i] ?? 0)))
     .reduce<ShareChoice | null>((best, choice) => (best && best.value >= choice.value ? best : choice), null)
 }

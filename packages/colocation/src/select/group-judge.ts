@@ -8,10 +8,10 @@ export interface KeptShareSource {
   /** Part of its throughput alone that each member keeps. */
   keptShares(members: readonly number[]): readonly number[]
   /**
-   * What `own` keeps at most beside any `company` of these others; without it, a search among more groups than can be looked
+   * What `own` keeps at most beside any `co-runners` of these others; without it, a search among more groups than can be looked
    * at states no bound.
    */
-  mostKept?(own: number, others: readonly number[], company: number): number
+  maxKept?(own: number, others: readonly number[], coRunners: number): number
   /** Standard deviation of the logarithm of what a group is worth; null where it is not known. Without it, values count as certain. */
   spreadOf?(members: readonly number[], objective: Objective): number | null
 }
@@ -27,9 +27,9 @@ export interface GroupLimits {
   /** Device memory, GiB. Default: none. */
   readonly memoryGib?: number
   /** Least part of its throughput alone that every member must keep. Default 0. */
-  readonly leastKeptShare?: number
+  readonly minKeptShare?: number
   /**
-   * Objectives: most mean time of a batch of a workload in company, ms, by its name. A workload without one has none.
+   * Objectives: most mean time of a batch of a workload in co-runners, ms, by its name. A workload without one has none.
    * Default: none.
    */
   readonly batchTimesMs?: Readonly<Record<string, number>>
@@ -69,10 +69,10 @@ export class GroupJudge {
 
   /** @throws InvalidInputError naming the limit */
   constructor(source: KeptShareSource, objective: Objective, limits: GroupLimits) {
-    const { memoryGib = 1, leastKeptShare = 0, batchTimesMs = {}, power } = limits
+    const { memoryGib = 1, minKeptShare = 0, batchTimesMs = {}, power } = limits
     if (!(memoryGib > 0)) throw new InvalidInputError('memoryGib', memoryGib, 'above 0')
-    if (!(leastKeptShare >= 0 && leastKeptShare <= 1)) {
-      throw new InvalidInputError('leastKeptShare', leastKeptShare, 'from 0 to 1')
+    if (!(minKeptShare >= 0 && minKeptShare <= 1)) {
+      throw new InvalidInputError('minKeptShare', minKeptShare, 'from 0 to 1')
     }
     for (const [name, ms] of Object.entries(batchTimesMs)) {
       const workload = source.workloads.find((one) => one.name === name)
@@ -96,10 +96,10 @@ export class GroupJudge {
   /** @returns null for a group that breaks a limit */
   judge(members: readonly number[]): JudgedGroup | null {
     const workloads = members.map((place) => this.source.workloads[place]!)
-    const { memoryGib = Infinity, leastKeptShare = 0, batchTimesMs = {}, power } = this.#limits
+    const { memoryGib = Infinity, minKeptShare = 0, batchTimesMs = {}, power } = this.#limits
     if (memoryOf(workloads) > memoryGib) return null
     const keptShares = this.source.keptShares(members)
-    if (keptShares.some((kept) => kept < leastKeptShare)) return null
+    if (keptShares.some((kept) => kept < minKeptShare)) return null
     if (
       workloads.some((workload, i) => batchTimeMs(workload, keptShares[i]!) > (batchTimesMs[workload.name] ?? Infinity))
     ) {

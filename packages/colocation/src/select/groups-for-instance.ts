@@ -25,11 +25,11 @@ export interface InstanceGroup {
 }
 
 /** More candidate groups than this are refused. */
-const MOST_CANDIDATES = 100_000
+const MAX_CANDIDATES = 100_000
 
 /**
  * Every group of models that is expected to keep all objectives in one MIG instance, each model once, groups of one included:
- * the columns of a packing. Instances isolate memory and multiprocessors, so the members of one are each other's only company;
+ * the columns of a packing. Instances isolate memory and multiprocessors, so the members of one are each other's only co-runners;
  * `source` has to be learnt from workloads that were measured, alone and together, in an instance of that profile.
  *
  * @returns the largest groups first, of equal ones that with the most slack; none where no model keeps its objectives even alone
@@ -53,10 +53,10 @@ export function groupsForInstance(
       const grown = [...members, i]
       const workloads = grown.map((member) => source.workloads[places[member]!]!)
       if (memoryOf(workloads) > memoryGib) continue
-      if (++looked > MOST_CANDIDATES) {
+      if (++looked > MAX_CANDIDATES) {
         throw new PctodlError(
           'TOO_MANY_GROUPS',
-          `${demands.length} models in groups of up to ${maxMembers}: more than ${MOST_CANDIDATES} candidates; allow fewer members`,
+          `${demands.length} models in groups of up to ${maxMembers}: more than ${MAX_CANDIDATES} candidates; allow fewer members`,
         )
       }
       const kept = source.keptShares(grown.map((member) => places[member]!))
@@ -85,7 +85,7 @@ export function groupsForInstance(
 function placesOf({ workloads }: KeptShareSource, demands: readonly InstanceDemand[]): number[] {
   const names = workloads.map(({ name }) => name)
   const seen = new Set<string>()
-  return demands.map(({ workload, ratePerS, batchTimeMs: mostMs }) => {
+  return demands.map(({ workload, ratePerS, batchTimeMs: maxMs }) => {
     const place = names.indexOf(workload)
     if (place < 0) throw new UnknownNameError('workload', workload, names)
     if (seen.has(workload)) throw new InvalidInputError('demands', workload, 'one demand for each workload')
@@ -93,7 +93,7 @@ function placesOf({ workloads }: KeptShareSource, demands: readonly InstanceDema
     if (!(ratePerS >= 0 && ratePerS < Infinity)) {
       throw new InvalidInputError(`${workload}: ratePerS`, ratePerS, 'a number of at least 0')
     }
-    if (!(mostMs > 0)) throw new InvalidInputError(`${workload}: batchTimeMs`, mostMs, 'above 0')
+    if (!(maxMs > 0)) throw new InvalidInputError(`${workload}: batchTimeMs`, maxMs, 'above 0')
     return place
   })
 }

@@ -34,7 +34,7 @@ class Mix {
 }
 
 /** Solutions kept at most; beyond, all are forgotten: they are computed again where they are needed. */
-const MOST_SOLVED = 100_000
+const MAX_SOLVED = 100_000
 
 /**
  * The mixes of running batches that come up, as a graph: a batch that begins or ends is one step along an edge, and what a mix
@@ -122,7 +122,7 @@ export class RunningMixes {
     const key = `${this.#clock}: ${running.map((member) => `${this.#kinds[member]} ${sizes[member]}`).join(', ')}`
     let state = this.#states.get(key)
     if (!state) {
-      if (this.#states.size >= MOST_SOLVED) this.#forget()
+      if (this.#states.size >= MAX_SOLVED) this.#forget()
       const tenants: Tenant[] = running.map((member) => {
         const { model, mpsPercent, sizes: of } = this.#members[member]!
         return { model, mpsPercent, batchSize: of[sizes[member]! - 1]! }

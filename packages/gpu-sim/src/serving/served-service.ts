@@ -15,7 +15,7 @@ export interface ServedService {
   /** When requests arrive, ms since the service was added; any process of `@pctodl/traffic` starts one. */
   readonly arrivals: Arrivals
   /** Requests that may wait; what arrives beyond is shed. Default 4096. */
-  readonly mostQueued?: number
+  readonly maxQueued?: number
   /** A request that has waited so long when its turn comes is shed, ms. Default Infinity: it is answered, late. */
   readonly shedAfterMs?: number
 }
@@ -23,12 +23,12 @@ export interface ServedService {
 /** @throws InvalidInputError naming the field */
 export function assertServed(served: readonly ServedService[]): void {
   assertServices(served.map(({ service }) => service))
-  served.forEach(({ arrivals, mostQueued = 1, shedAfterMs = 1 }, i) => {
+  served.forEach(({ arrivals, maxQueued = 1, shedAfterMs = 1 }, i) => {
     if (typeof arrivals?.nextMs !== 'function') {
       throw new InvalidInputError(`services[${i}].arrivals`, arrivals, 'an object with nextMs()')
     }
-    if (!Number.isInteger(mostQueued) || mostQueued < 1) {
-      throw new InvalidInputError(`services[${i}].mostQueued`, mostQueued, 'an integer of at least 1')
+    if (!Number.isInteger(maxQueued) || maxQueued < 1) {
+      throw new InvalidInputError(`services[${i}].maxQueued`, maxQueued, 'an integer of at least 1')
     }
     if (!(shedAfterMs > 0)) throw new InvalidInputError(`services[${i}].shedAfterMs`, shedAfterMs, 'ms above 0')
   })
@@ -39,7 +39,7 @@ export class ServiceState {
   service: Service
   readonly queue: RequestQueue = new RequestQueue()
   readonly latencies: LatencyHistogram = new LatencyHistogram()
-  readonly mostQueued: number
+  readonly maxQueued: number
   readonly shedAfterMs: number
   arrived = 0
   completed = 0
@@ -59,9 +59,9 @@ export class ServiceState {
   /** What letting in a share of them still owes, 0..1. */
   #owed = 0
 
-  constructor({ service, arrivals, mostQueued = 4096, shedAfterMs = Infinity }: ServedService, startMs: number) {
+  constructor({ service, arrivals, maxQueued = 4096, shedAfterMs = Infinity }: ServedService, startMs: number) {
     this.service = service
-    this.mostQueued = mostQueued
+    this.maxQueued = maxQueued
     this.shedAfterMs = shedAfterMs
     this.#arrivals = arrivals
     this.#startMs = startMs
@@ -81,7 +81,7 @@ export class ServiceState {
       }
       this.#owed -= 1
     }
-    if (this.queue.length >= this.mostQueued) {
+    if (this.queue.length >= this.maxQueued) {
       this.shed++
       return false
     }

@@ -62,13 +62,13 @@ function aloneAt(
 
 /** The least value of the dual at one pair of clocks. It is convex in the price of power. */
 function boundAt({ kinds, totalUnits, powerLimitW }: SearchProblem, { value, powerW }: AloneAtClock): number {
-  const leastW = powerW.reduce((a, b) => Math.min(a, b))
-  const roomW = powerLimitW - leastW
+  const minW = powerW.reduce((a, b) => Math.min(a, b))
+  const roomW = powerLimitW - minW
   const dual = (perWatt: number): number => {
     let perUnit = 0
     for (let kind = 0; kind < value.length; kind++) {
       if (value[kind] === 0) continue
-      perUnit = Math.max(perUnit, (value[kind]! - perWatt * (powerW[kind]! - leastW)) / kinds.units[kind]!)
+      perUnit = Math.max(perUnit, (value[kind]! - perWatt * (powerW[kind]! - minW)) / kinds.units[kind]!)
     }
     return perUnit * totalUnits + perWatt * roomW
   }

@@ -60,7 +60,7 @@ export class MixesInBox {
       low[i % 3] = Math.min(low[i % 3]!, tenants * adds)
       high[i % 3] = Math.max(high[i % 3]!, tenants * adds)
     })
-    high[mixTotals.drawn] = this.#bounds.mostDrawn(tenants)
+    high[mixTotals.drawn] = this.#bounds.maxDrawn(tenants)
     return { low, high }
   }
 
@@ -78,9 +78,9 @@ export class MixesInBox {
     this.limits.fill(1)
     for (let t = 0; t < mixTotals.length; t++) this.limits[LOW + t] = -partOf(box.low[t]!, box.high[t]!)
     this.limits.fill(-1, NETWORKS)
-    const mostUnits = totalUnits - box.tenants + 1
+    const maxUnits = totalUnits - box.tenants + 1
     for (let kind = 0; kind < kinds.tenants.length; kind++) {
-      if (kinds.units[kind]! <= mostUnits && this.#mayBeIn(kind, box)) this.#add(kind, box, roomW)
+      if (kinds.units[kind]! <= maxUnits && this.#mayBeIn(kind, box)) this.#add(kind, box, roomW)
     }
   }
 
@@ -94,31 +94,31 @@ export class MixesInBox {
     const bounds = this.#bounds
     const network = kinds.network[kind]!
     bounds.enter(kind, box)
-    const { leastThroughput, mostThroughput, leastStandingW, leastJPerSample, leastHostPerSample } = bounds
-    const anything = leastThroughput + mostThroughput + leastStandingW + leastJPerSample + leastHostPerSample
+    const { minThroughput, maxThroughput, minStandingW, minJPerSample, minHostPerSample } = bounds
+    const anything = minThroughput + maxThroughput + minStandingW + minJPerSample + minHostPerSample
     if (Number.isNaN(anything)) {
       // What compares with nothing would count as what cannot be.
       throw new InvalidInputError('predictor.mixBounds', anything, `numbers for ${JSON.stringify(kinds.tenants[kind])}`)
     }
-    if (mostThroughput < minTenantThroughput[network]!) return
-    if (latencyPercentile === 'mean' && bounds.leastLatencyMs > latencySloMs[network]!) return
+    if (maxThroughput < minTenantThroughput[network]!) return
+    if (latencyPercentile === 'mean' && bounds.minLatencyMs > latencySloMs[network]!) return
     const { high } = box
     const { uses, rows, count } = this
     const from = count * rows
     this.kind[count] = kind
     this.units[count] = kinds.units[kind]!
     this.weight[count] = weights[network]!
-    this.most[count] = mostThroughput
-    this.least[count] = leastThroughput
-    this.standing[count] = leastStandingW / roomW
-    uses[from] = leastJPerSample / roomW
-    uses[from + 1] = leastHostPerSample
+    this.most[count] = maxThroughput
+    this.least[count] = minThroughput
+    this.standing[count] = minStandingW / roomW
+    uses[from] = minJPerSample / roomW
+    uses[from + 1] = minHostPerSample
     for (let t = 0; t < 3; t++) {
       uses[from + HIGH + t] = partOf(this.#adds[3 * kind + t]!, high[t]!)
       uses[from + LOW + t] = -uses[from + HIGH + t]!
     }
-    uses[from + HIGH + mixTotals.drawn] = bounds.leastDrawn / high[mixTotals.drawn]!
-    uses[from + LOW + mixTotals.drawn] = -bounds.mostDrawnByOne / high[mixTotals.drawn]!
+    uses[from + HIGH + mixTotals.drawn] = bounds.minDrawn / high[mixTotals.drawn]!
+    uses[from + LOW + mixTotals.drawn] = -bounds.maxDrawnByOne / high[mixTotals.drawn]!
     uses[from + MEMORY] = kinds.memoryBytes[kind]! / memoryBytes
     for (let row = NETWORKS; row < rows; row++) uses[from + row] = row - NETWORKS === network ? -1 : 0
     this.count++

@@ -33,7 +33,7 @@ export interface SplitLimits {
 }
 
 /** Of how fast a tenant is at least in a box, beside how fast it is at most, when it is weighed which way to split it. */
-const LEAST_COUNTS = 0.3
+const MIN_COUNTS = 0.3
 /** Totals are split at what the best mix has of them, but not closer to an end than such a part of the range. */
 const FROM_END = 0.25
 /** Narrower ranges than such a part of their upper ends are not split. */
@@ -144,10 +144,10 @@ function spreadOf(
   box.kinds.forEach((kind, j) => {
     if (j === 0 || kind !== box.kinds[j - 1]) {
       bounds.enter(kind, half)
-      const { mostThroughput, leastThroughput, leastStandingW, leastJPerSample } = bounds
+      const { maxThroughput, minThroughput, minStandingW, minJPerSample } = bounds
       each =
-        weights[kinds.network[kind]!]! * (mostThroughput - LEAST_COUNTS * leastThroughput) -
-        perW * (leastStandingW + leastJPerSample * mostThroughput)
+        weights[kinds.network[kind]!]! * (maxThroughput - MIN_COUNTS * minThroughput) -
+        perW * (minStandingW + minJPerSample * maxThroughput)
     }
     sum += each
   })

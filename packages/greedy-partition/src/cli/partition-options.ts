@@ -43,14 +43,14 @@ interface RawOptions extends RawServicesOptions {
   readonly latencyPercentile: 'mean' | 'p99'
   readonly minThroughput?: number
   readonly maxShare?: number
-  readonly mostDistance?: number
+  readonly maxDistance?: number
   readonly maxBatch?: number
   readonly budgetEvaluations?: number
   readonly explain?: boolean
   readonly json?: boolean
 }
 
-const upstreamsSpelling: OptionAliases = {
+const referenceSpelling: OptionAliases = {
   '--platform': '--gpu',
   '--p_cap': '--power-cap',
   '--mps_step': '--mps-step',
@@ -92,7 +92,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--max-share <percent>', 'largest share of a tenant', numberBetween(1, 100))
     .option('--max-batch <n>', 'largest batch of a tenant', integerFrom(1))
     .option(
-      '--most-distance <distance>',
+      '--max-distance <distance>',
       'how far from what the predictor was fitted to a plan may lie (default: 2)',
       numberBetween(1, 1e9),
     )
@@ -103,9 +103,9 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     )
     .option(
       '--objective <what>',
-      'with --services: least-power, most-load (largest factor on all rates) or most-value (what to shed)',
-      oneOf('least-power', 'most-load', 'most-value'),
-      'least-power',
+      'with --services: min-power, max-load (largest factor on all rates) or max-value (what to shed)',
+      oneOf('min-power', 'max-load', 'max-value'),
+      'min-power',
     )
     .option('--rate-margin <factor>', 'with --services: plan for so many times the rates', numberBetween(1, 10))
     .option('--latency-margin <part>', 'with --services: keep this part of each objective free', numberBetween(0, 0.9))
@@ -127,7 +127,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     )
     .option('--explain', 'show the steps of the search as a table')
     .option('--json', 'print the result as JSON on standard output')
-  await parseCommand(command, argv, upstreamsSpelling)
+  await parseCommand(command, argv, referenceSpelling)
   const raw = command.opts<RawOptions>()
   const services = servicesCall(raw, (option) => command.getOptionValueSource(option) === 'cli')
   if (services === undefined && raw.model === undefined) {
@@ -158,7 +158,7 @@ function searchOptions(raw: RawOptions): PartitionCall['search'] {
     ...(raw.minThroughput === undefined ? {} : { minTenantThroughput: raw.minThroughput }),
     ...(raw.maxTenants === undefined ? {} : { maxTenants: raw.maxTenants }),
     ...(raw.maxShare === undefined ? {} : { maxSharePercent: raw.maxShare }),
-    ...(raw.mostDistance === undefined ? {} : { mostDistance: raw.mostDistance }),
+    ...(raw.maxDistance === undefined ? {} : { maxDistance: raw.maxDistance }),
     ...(raw.maxBatch === undefined ? {} : { maxBatchSize: raw.maxBatch }),
     ...(raw.memoryMib === undefined ? {} : { memoryBytes: raw.memoryMib * 1024 ** 2 }),
   }

@@ -51,7 +51,7 @@ export function formatPlan(
     ...batchNotes(services, withoutMaxBatchSize),
     `clocks      SM ${configuration.smClockMhz} MHz, memory ${configuration.memClockMhz} MHz`,
     `power       ${prediction.powerW.toFixed(1)} W, ${plan.marginW.toFixed(1)} W below the cap`,
-    ...(options.objective === 'most-load' ? [`load        ${plan.loadFactor.toFixed(2)} of the rates`] : []),
+    ...(options.objective === 'max-load' ? [`load        ${plan.loadFactor.toFixed(2)} of the rates`] : []),
     `limit       ${limitWords(binds)}${gap}`,
     `search      ${plan.evaluations} layouts in ${elapsedMs.toFixed(0)} ms; stopped because ${stoppedWords[plan.stoppedBecause]}`,
   ].join('\n')

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { UsageError } from '@pctodl/command-line'
 import { assertServices, InvalidInputError, networkName, type Service } from '@pctodl/platform'
 import { parse, YAMLError } from 'yaml'
-import { MOST_RATE_PER_S } from '../services/plan-problem.js'
+import { MAX_RATE_PER_S } from '../services/plan-problem.js'
 
 /** Services with the rates that come to them. */
 export interface ServicesFile {
@@ -54,8 +54,8 @@ export function parseServices(text: string): ServicesFile {
     const stray = Object.keys(given).find((field) => !fields.includes(field))
     if (stray !== undefined) throw new InvalidInputError(`services[${i}].${stray}`, given[stray], fields.join(', '))
     const { rate } = given
-    if (typeof rate !== 'number' || !(rate >= 0 && rate <= MOST_RATE_PER_S)) {
-      throw new InvalidInputError(`services[${i}].rate`, rate, `requests/s between 0 and ${MOST_RATE_PER_S}`)
+    if (typeof rate !== 'number' || !(rate >= 0 && rate <= MAX_RATE_PER_S)) {
+      throw new InvalidInputError(`services[${i}].rate`, rate, `requests/s between 0 and ${MAX_RATE_PER_S}`)
     }
     ratesPerS.push(rate)
     if (given['maxBatchSize'] === undefined) withoutMaxBatchSize.push(String(given['name']))

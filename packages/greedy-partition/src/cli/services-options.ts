@@ -37,7 +37,7 @@ const forTenantsOnly = [
   'latencyPercentile',
   'minThroughput',
   'maxShare',
-  'mostDistance',
+  'maxDistance',
   'maxBatch',
   'explain',
 ]

@@ -1,14 +1,14 @@
 import type { Configuration } from '@pctodl/platform'
 import { fits, type Layout, layoutKey, tenantsOf } from './layout.js'
 import { LayoutBoard } from './layout-board.js'
-import { mostValue } from './most-value.js'
+import { maxValue } from './max-value.js'
 import type { PlanProblem } from './plan-problem.js'
 
 /** Share of the requests that must be in time. */
 const WANTED = 0.99
 /** To which part of itself a load factor is found, and below which it counts as none. */
 const FACTOR_STEP = 2e-3
-const LEAST_FACTOR = 1e-3
+const MIN_FACTOR = 1e-3
 
 /** Part of the best value that a layout must reach at the best's clock to be looked at further. */
 const HOPEFUL = 0.95
@@ -90,12 +90,12 @@ export class LayoutScorer {
     const { goal, smClocksMhz, ratesPerS } = this.problem
     const { clockIndex } = than
     if (clockIndex >= smClocksMhz[layout.memIndex]!.length) return false
-    if (goal === 'least-power') {
+    if (goal === 'min-power') {
       // A higher clock takes more power, a lower one keeps less.
       const { met, powerW } = this.holds(this.board(layout), clockIndex, ratesPerS)
       return !met && powerW >= than.cost
     }
-    if (goal === 'most-load') {
+    if (goal === 'max-load') {
       const factor = -than.cost * (1 + FACTOR_STEP)
       this.#clockHint = clockIndex
       return (
@@ -106,7 +106,7 @@ export class LayoutScorer {
       )
     }
     // Not a proof: what is worth much less at the other's clock is hardly worth more at another one.
-    const there = mostValue(this.problem, this.board(layout), clockIndex)
+    const there = maxValue(this.problem, this.board(layout), clockIndex)
     return (there?.value ?? 0) < -than.cost * HOPEFUL
   }
 
@@ -133,13 +133,13 @@ export class LayoutScorer {
     const board = this.board(layout)
     if (this.#clockHint < 0 || this.#clockHint >= board.clocks) this.#clockHint = board.clocks - 1
     const { goal } = this.problem
-    if (goal === 'least-power') return this.#leastPower(layout, board)
-    return goal === 'most-load' ? this.#mostLoad(layout, board) : this.#mostValue(layout, board)
+    if (goal === 'min-power') return this.#minPower(layout, board)
+    return goal === 'max-load' ? this.#maxLoad(layout, board) : this.#maxValue(layout, board)
   }
 
-  #leastPower(layout: Layout, board: LayoutBoard): Scored {
+  #minPower(layout: Layout, board: LayoutBoard): Scored {
     const { ratesPerS } = this.problem
-    const clockIndex = this.leastClock(board, ratesPerS)
+    const clockIndex = this.minClock(board, ratesPerS)
     if (clockIndex === undefined) return this.#short(layout, board, ratesPerS)
     this.#clockHint = clockIndex
     const { powerW } = this.holds(board, clockIndex, ratesPerS)
@@ -147,7 +147,7 @@ export class LayoutScorer {
   }
 
   /** The lowest clock at which all objectives hold: latencies fall and power rises with the clock. */
-  leastClock(board: LayoutBoard, ratesPerS: readonly number[]): number | undefined {
+  minClock(board: LayoutBoard, ratesPerS: readonly number[]): number | undefined {
     const met = (clockIndex: number) => this.holds(board, clockIndex, ratesPerS).met
     let low = -1
     let high = board.clocks
@@ -162,7 +162,7 @@ export class LayoutScorer {
     return high < board.clocks ? high : undefined
   }
 
-  #mostLoad(layout: Layout, board: LayoutBoard): Scored {
+  #maxLoad(layout: Layout, board: LayoutBoard): Scored {
     const { ratesPerS } = this.problem
     const times = (factor: number) => ratesPerS.map((rate) => factor * rate)
     let low = 0
@@ -177,7 +177,7 @@ export class LayoutScorer {
         clockIndex = found
         this.#clockHint = found
       }
-      if (high < LEAST_FACTOR) return this.#short(layout, board, times(LEAST_FACTOR))
+      if (high < MIN_FACTOR) return this.#short(layout, board, times(MIN_FACTOR))
       if (low === 0) at = high / 2
       else at = high === Infinity ? 1.4 * low : (low + high) / 2
     }
@@ -203,15 +203,15 @@ export class LayoutScorer {
     return undefined
   }
 
-  #mostValue(layout: Layout, board: LayoutBoard): Scored {
-    let best = mostValue(this.problem, board, this.#clockHint)
+  #maxValue(layout: Layout, board: LayoutBoard): Scored {
+    let best = maxValue(this.problem, board, this.#clockHint)
     let at = this.#clockHint
     for (let stride = CLOCK_STRIDE; stride >= 1; stride >>= 1) {
       for (let moved = true; moved; ) {
         moved = false
         for (const next of [at - stride, at + stride]) {
           if (next < 0 || next >= board.clocks) continue
-          const tried = mostValue(this.problem, board, next)
+          const tried = maxValue(this.problem, board, next)
           if (tried !== undefined && (best === undefined || tried.value > best.value)) {
             best = tried
             at = next
@@ -250,9 +250,9 @@ export function bestFirst(a: Scored, b: Scored): number {
 }
 
 /** Gains below this part are rounding. */
-const LEAST_GAIN = 1e-6
+const MIN_GAIN = 1e-6
 
 export function isBetter(a: Scored, b: Scored): boolean {
-  if (a.shortfall !== b.shortfall) return a.shortfall < b.shortfall * (1 - LEAST_GAIN)
-  return a.cost < b.cost - LEAST_GAIN * Math.abs(b.cost)
+  if (a.shortfall !== b.shortfall) return a.shortfall < b.shortfall * (1 - MIN_GAIN)
+  return a.cost < b.cost - MIN_GAIN * Math.abs(b.cost)
 }

@@ -2,7 +2,7 @@ import { fits, type Layout, layoutOf } from './layout.js'
 import type { PlanProblem } from './plan-problem.js'
 
 /** Of a service, at most, where the climb begins. */
-const MOST_PROCESSES = 4
+const MAX_PROCESSES = 4
 
 /**
  * Where the climb begins: one to four processes for each service, with equal shares and with shares by offered load, at every batch size and
@@ -16,7 +16,7 @@ export function startLayouts(problem: PlanProblem): Layout[] {
   for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
     for (let batch = 0; batch < sizes; batch++) {
       for (const shares of [equalShares(problem), sharesByLoad(problem, memIndex, batch)]) {
-        for (let most = 1; most <= Math.min(MOST_PROCESSES, problem.maxInstances); most++) {
+        for (let most = 1; most <= Math.min(MAX_PROCESSES, problem.maxInstances); most++) {
           const services = shares.map((units, i) => {
             const count = Math.min(most, units)
             return {

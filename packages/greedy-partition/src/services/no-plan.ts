@@ -29,23 +29,23 @@ export function noPlan(scorer: LayoutScorer, best: Scored | undefined): Infeasib
     reason: 'together',
     message:
       `each of ${names(problem)} could be answered in time alone on ${problem.model.spec.name}, but no plan for all was found: ` +
-      `lower the rates (the objective most-load says to which part), or let most-value choose what to shed`,
+      `lower the rates (the objective max-load says to which part), or let max-value choose what to shed`,
     ...rest,
   }
 }
 
 function overCap({ problem, evaluations }: LayoutScorer, best: Scored): InfeasibleServicePlan {
   const neededW = Math.ceil(10 * (best.powerW + problem.powerMarginW)) / 10
-  const mostW = problem.model.spec.powerLimitW.max
-  const reachable = neededW <= mostW
+  const maxW = problem.model.spec.powerLimitW.max
+  const reachable = neededW <= maxW
   return {
     feasible: false,
     reason: 'power-cap',
     message:
       `a cap of ${problem.powerCapW} W cannot be kept by ${names(problem)} at these rates on ${problem.model.spec.name}: ` +
       (reachable
-        ? `raise it to at least ${neededW} W, or lower the rates (the objective most-load says to which part)`
-        : `it takes ${neededW} W, and the board's highest limit is ${mostW} W: lower the rates`),
+        ? `raise it to at least ${neededW} W, or lower the rates (the objective max-load says to which part)`
+        : `it takes ${neededW} W, and the board's highest limit is ${maxW} W: lower the rates`),
     lowestFeasibleCapW: reachable ? neededW : null,
     ...(problem.boardLimitW === undefined ? {} : { boardLimitW: problem.boardLimitW }),
     evaluations,
@@ -60,7 +60,7 @@ function aloneOnBoard(
   const only = <T>(list: readonly T[]): readonly T[] => [list[index]!]
   const alone = new LayoutScorer({
     ...problem,
-    goal: 'most-load',
+    goal: 'max-load',
     services: only(problem.services),
     objectives: only(problem.objectives),
     ratesPerS: only(problem.ratesPerS),
@@ -71,24 +71,24 @@ function aloneOnBoard(
   })
   const { service, batchSizes } = problem.services[index]!
   let most = 0
-  let leastMs = Number.POSITIVE_INFINITY
+  let minMs = Number.POSITIVE_INFINITY
   for (const layout of layoutsOfOne(alone.problem, batchSizes.length)) {
     const scored = alone.score(layout)
     if (scored === undefined) continue
     if (scored.shortfall === 0) most = Math.max(most, -scored.cost)
     const board = alone.board(layout)
     const [of] = board.predictAt(board.clocks - 1, [1e-3 * problem.ratesPerS[index]!]).services
-    leastMs = Math.min(leastMs, of!.p99Ms)
+    minMs = Math.min(minMs, of!.p99Ms)
   }
   if (most === 0) {
     const p99Ms = problem.objectives[index]!.objective.p99Ms
     return {
       reason: 'latency-objective',
       service: service.name,
-      bestP99Ms: leastMs,
+      bestP99Ms: minMs,
       message:
         `${service.name} cannot be answered within ${p99Ms.toPrecision(3)} ms (its objective less the margin) on ` +
-        `${problem.model.spec.name}: the lowest p99 is ${leastMs.toPrecision(3)} ms, alone on the whole board and almost without load`,
+        `${problem.model.spec.name}: the lowest p99 is ${minMs.toPrecision(3)} ms, alone on the whole board and almost without load`,
     }
   }
   if (most >= 1) return undefined

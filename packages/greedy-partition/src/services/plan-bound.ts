@@ -15,8 +15,8 @@ const CLOCKS = 8
 
 /**
  * What no plan can be better than, by the model: the least that a request takes of any process alone, of its energy above that of the
- * waiting board and of the share of the board that it keeps busy, with batches that are always full. W at least for `least-power`, the
- * factor at most for `most-load`, weighted requests/s at most for `most-value`.
+ * waiting board and of the share of the board that it keeps busy, with batches that are always full. W at least for `min-power`, the
+ * factor at most for `max-load`, weighted requests/s at most for `max-value`.
  *
  * Between two clocks that are looked at, power is taken from the lower and speed from the higher one: the least that a request takes
  * rises with the clock in energy and falls in time.
@@ -25,12 +25,12 @@ export function planBound(problem: PlanProblem): number {
   const bounds: number[] = []
   for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
     const clocks = someClocks(problem.smClocksMhz[memIndex]!)
-    const least = clocks.map((clock) => leastAt(problem, memIndex, clock))
+    const least = clocks.map((clock) => minAt(problem, memIndex, clock))
     least.forEach((lower, i) => {
       bounds.push(boundBetween(problem, lower, least[Math.min(i + 1, least.length - 1)]!))
     })
   }
-  return problem.goal === 'least-power' ? Math.min(...bounds) : Math.max(...bounds)
+  return problem.goal === 'min-power' ? Math.min(...bounds) : Math.max(...bounds)
 }
 
 function boundBetween(
@@ -40,10 +40,10 @@ function boundBetween(
 ): number {
   const loadS = ratesPerS.reduce((sum, rate, i) => sum + rate * boardS[i]!, 0)
   const loadW = ratesPerS.reduce((sum, rate, i) => sum + rate * energyJ[i]!, 0)
-  if (goal === 'least-power') return loadS > 1 ? Number.POSITIVE_INFINITY : idleW + loadW
+  if (goal === 'min-power') return loadS > 1 ? Number.POSITIVE_INFINITY : idleW + loadW
   const freeW = powerLimitW - idleW
   if (freeW <= 0) return 0
-  if (goal === 'most-load') return Math.min(1 / loadS, freeW / loadW)
+  if (goal === 'max-load') return Math.min(1 / loadS, freeW / loadW)
   const most = (takes: readonly number[], there: number) => {
     let left = there
     let value = 0
@@ -60,25 +60,25 @@ function boundBetween(
   return Math.min(most(energyJ, freeW), most(boardS, 1))
 }
 
-function leastAt(problem: PlanProblem, memIndex: number, smClockMhz: number): Least {
+function minAt(problem: PlanProblem, memIndex: number, smClockMhz: number): Least {
   const { costs, services, memClocksMhz, totalUnits, sharePercentStep } = problem
   const memClockMhz = memClocksMhz[memIndex]!
   const energyJ: number[] = []
   const boardS: number[] = []
   for (const { service, batchSizes } of services) {
     const sizes = batchSizesUpTo(batchSizes.at(-1)!)
-    let leastJ = Number.POSITIVE_INFINITY
-    let leastS = Number.POSITIVE_INFINITY
+    let minJ = Number.POSITIVE_INFINITY
+    let minS = Number.POSITIVE_INFINITY
     for (let units = 1; units <= totalUnits; units++) {
       const mpsPercent = units * sharePercentStep
       const alone = costs.of(service.model, mpsPercent, sizes, smClockMhz, memClockMhz)
       sizes.forEach((size, s) => {
-        leastJ = Math.min(leastJ, alone.energyJ[s]! / size)
-        leastS = Math.min(leastS, ((mpsPercent / 100) * alone.aloneMs[s]!) / 1000 / size)
+        minJ = Math.min(minJ, alone.energyJ[s]! / size)
+        minS = Math.min(minS, ((mpsPercent / 100) * alone.aloneMs[s]!) / 1000 / size)
       })
     }
-    energyJ.push(leastJ)
-    boardS.push(leastS)
+    energyJ.push(minJ)
+    boardS.push(minS)
   }
   return { idleW: costs.idlePowerW(smClockMhz, memClockMhz), energyJ, boardS }
 }

@@ -1,11 +1,11 @@
 import type { Configuration } from '@pctodl/platform'
 
 /**
- * - `least-power`: all objectives met at the rates, with the fewest watts
- * - `most-load`: the largest common factor on all rates at which all objectives and the cap hold
- * - `most-value`: the most weighted requests/s that are answered in time, where not all can be: what is let in of each service
+ * - `min-power`: all objectives met at the rates, with the fewest watts
+ * - `max-load`: the largest common factor on all rates at which all objectives and the cap hold
+ * - `max-value`: the most weighted requests/s that are answered in time, where not all can be: what is let in of each service
  */
-export type ServiceGoal = 'least-power' | 'most-load' | 'most-value'
+export type ServiceGoal = 'min-power' | 'max-load' | 'max-value'
 
 export interface ServicePlanOptions {
   readonly objective: ServiceGoal

@@ -14,12 +14,12 @@ import { knownPlanOptions, type ServiceGoal, type ServicePlanOptions } from './p
 /** No larger batches are planned, whatever a service takes: predictors are not fitted to any. */
 export const LARGEST_BATCH_SIZE = 256
 const DEFAULT_BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
-const goals: readonly ServiceGoal[] = ['least-power', 'most-load', 'most-value']
+const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
 /** Requests/s that a service without any is planned for. */
-const LEAST_RATE_PER_S = 1e-3
+const MIN_RATE_PER_S = 1e-3
 /** Beyond any board by far; its sums and squares are still numbers. */
-export const MOST_RATE_PER_S = 1e7
+export const MAX_RATE_PER_S = 1e7
 
 /** A service with what the options allow it. */
 export interface PlannedService {
@@ -84,22 +84,17 @@ export function planProblem(
     throw new InvalidInputError('ratesPerS', ratesPerS, `${services.length} rates, one a service`)
   }
   ratesPerS.forEach((rate, i) => {
-    number(
-      `ratesPerS[${i}]`,
-      rate,
-      `requests/s between 0 and ${MOST_RATE_PER_S}`,
-      (x) => x >= 0 && x <= MOST_RATE_PER_S,
-    )
+    number(`ratesPerS[${i}]`, rate, `requests/s between 0 and ${MAX_RATE_PER_S}`, (x) => x >= 0 && x <= MAX_RATE_PER_S)
   })
   if (!goals.includes(options.objective)) {
     throw new InvalidInputError('objective', options.objective, goals.join(', '))
   }
-  if (options.objective === 'most-load' && ratesPerS.every((rate) => rate === 0)) {
-    throw new InvalidInputError('ratesPerS', ratesPerS, 'a rate above 0: most-load looks for a factor on them')
+  if (options.objective === 'max-load' && ratesPerS.every((rate) => rate === 0)) {
+    throw new InvalidInputError('ratesPerS', ratesPerS, 'a rate above 0: max-load looks for a factor on them')
   }
   const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
-  const mostW = model.spec.powerLimitW.max
-  const powerCapW = Math.min(askedCapW, mostW)
+  const maxW = model.spec.powerLimitW.max
+  const powerCapW = Math.min(askedCapW, maxW)
   const powerMarginW = number(
     'powerMarginW',
     options.powerMarginW ?? 0,
@@ -127,7 +122,7 @@ export function planProblem(
     throw new InvalidInputError('now', undefined, 'a function that returns milliseconds, because timeBudgetMs is given')
   }
   const memClocksMhz = memClocks(model, options.memClocksMhz)
-  const asked = ratesPerS.map((rate) => Math.max(LEAST_RATE_PER_S, rate))
+  const asked = ratesPerS.map((rate) => Math.max(MIN_RATE_PER_S, rate))
   const given = options.batchSizes ?? DEFAULT_BATCH_SIZES
   given.forEach((batchSize, i) => {
     integer(`batchSizes[${i}]`, batchSize, 1, LARGEST_BATCH_SIZE)
@@ -154,7 +149,7 @@ export function planProblem(
     burstiness: burstinessOf(options.burstiness ?? 1, services.length),
     powerCapW,
     powerMarginW,
-    boardLimitW: askedCapW > mostW ? mostW : undefined,
+    boardLimitW: askedCapW > maxW ? maxW : undefined,
     powerLimitW: powerCapW - powerMarginW,
     sharePercentStep: step,
     totalUnits,

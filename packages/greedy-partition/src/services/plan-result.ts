@@ -14,7 +14,7 @@ export type PlanBinds =
 
 /** How far from the plan anything better can lie. */
 export interface PlanBound {
-  /** Of any plan's `score`, by the model: at least (`least-power`) or at most. */
+  /** Of any plan's `score`, by the model: at least (`min-power`) or at most. */
   readonly value: number
   /** By which part the plan is off the bound, 0 or more. */
   readonly gap: number
@@ -28,15 +28,15 @@ export interface FeasibleServicePlan {
   readonly maxQueueDelayMs: readonly number[]
   /** At the admitted rates, without the margins. */
   readonly prediction: ServingPrediction
-  /** Factor on all rates at which the objectives and the cap hold, the margins included: at least 1 but for `most-load` and `most-value`. */
+  /** Factor on all rates at which the objectives and the cap hold, the margins included: at least 1 but for `max-load` and `max-value`. */
   readonly loadFactor: number
-  /** Requests/s to let in, in the order of the services: all, but for `most-load` with a factor below 1 and for `most-value`. */
+  /** Requests/s to let in, in the order of the services: all, but for `max-load` with a factor below 1 and for `max-value`. */
   readonly admittedPerS: readonly number[]
   /** Cap (or the board's limit where that is lower) less predicted power, W. */
   readonly marginW: number
   /**
-   * What was made as small or as large as possible: W at the rates with their margin (`least-power`), the factor (`most-load`), weighted
-   * requests/s that are let in (`most-value`).
+   * What was made as small or as large as possible: W at the rates with their margin (`min-power`), the factor (`max-load`), weighted
+   * requests/s that are let in (`max-value`).
    */
   readonly score: number
   readonly binds: PlanBinds

@@ -26,9 +26,9 @@ export function planServices(
   options: ServicePlanOptions,
 ): ServicePlan {
   const problem = planProblem(model, services, ratesPerS, options)
-  if (problem.goal !== 'most-value') return planFor(problem)
+  if (problem.goal !== 'max-value') return planFor(problem)
   // Where all can be answered, the plan that does so with the fewest watts is as good as any and better than most.
-  const all = planFor({ ...problem, goal: 'least-power' })
+  const all = planFor({ ...problem, goal: 'min-power' })
   if (all.feasible) return { ...all, score: worthOfAll(problem), binds: { what: 'nothing' }, ...boundOfAll(problem) }
   return planFor(problem)
 }

@@ -13,19 +13,19 @@ export function servicePlan(scorer: LayoutScorer, best: Scored, stoppedBecause: 
   const { problem } = scorer
   const { model, costs, goal, rateMargin, burstiness, powerCapW, boardLimitW } = problem
   const configuration = scorer.configuration(best)
-  const score = goal === 'most-value' ? -best.cost / rateMargin : Math.abs(best.cost)
+  const score = goal === 'max-value' ? -best.cost / rateMargin : Math.abs(best.cost)
   const services = problem.services.map(({ service }) => service)
   const admittedPerS = best.ratesPerS.map((rate, i) => {
     const share = Math.min(1, rate / problem.ratesPerS[i]!)
     return share * problem.askedPerS[i]!
   })
   const loadFactor =
-    goal === 'most-load'
+    goal === 'max-load'
       ? -best.cost
-      : goal === 'least-power'
+      : goal === 'min-power'
         ? 1
         : Math.min(...admittedPerS.map((rate, i) => rate / problem.askedPerS[i]!))
-  const served = goal === 'most-load' ? best.ratesPerS.map((rate) => rate / rateMargin) : admittedPerS
+  const served = goal === 'max-load' ? best.ratesPerS.map((rate) => rate / rateMargin) : admittedPerS
   const prediction = new ServingModel(model, configuration, services, { costs }).predict(
     served.map((rate) => Math.max(1e-6, rate)),
     burstiness,
@@ -49,25 +49,25 @@ export function servicePlan(scorer: LayoutScorer, best: Scored, stoppedBecause: 
 
 function boundOf(problem: PlanProblem, score: number): PlanBound {
   const bound = planBound(problem)
-  const value = problem.goal === 'most-value' ? bound / problem.rateMargin : bound
-  return { value, gap: Math.max(0, problem.goal === 'least-power' ? score / value - 1 : value / score - 1) }
+  const value = problem.goal === 'max-value' ? bound / problem.rateMargin : bound
+  return { value, gap: Math.max(0, problem.goal === 'min-power' ? score / value - 1 : value / score - 1) }
 }
 
 /** What gives way first where the board is asked for a little more, or for as much at a little less clock. */
 function bindsOf(scorer: LayoutScorer, best: Scored): PlanBinds {
   const { problem } = scorer
   const board = scorer.board(best.layout)
-  if (problem.goal === 'least-power' && best.clockIndex === 0) return { what: 'lowest-clock' }
+  if (problem.goal === 'min-power' && best.clockIndex === 0) return { what: 'lowest-clock' }
   const all = best.ratesPerS.every((rate, i) => rate >= problem.ratesPerS[i]! * (1 - 1e-9))
-  if (problem.goal === 'most-value' && all) return { what: 'nothing' }
-  const [clockIndex, factor] = problem.goal === 'least-power' ? [best.clockIndex - 1, 1] : [best.clockIndex, A_LITTLE]
+  if (problem.goal === 'max-value' && all) return { what: 'nothing' }
+  const [clockIndex, factor] = problem.goal === 'min-power' ? [best.clockIndex - 1, 1] : [best.clockIndex, A_LITTLE]
   const attainments = new Float64Array(problem.services.length)
   const powerW = board.powerAt(
     clockIndex,
     best.ratesPerS.map((rate) => Math.max(1e-6, factor * rate)),
     attainments,
   )
-  if (problem.goal !== 'least-power' && powerW > problem.powerLimitW) return { what: 'power-cap' }
+  if (problem.goal !== 'min-power' && powerW > problem.powerLimitW) return { what: 'power-cap' }
   const least = attainments.indexOf(Math.min(...attainments))
   return { what: 'objective', service: problem.services[least]!.service.name }
 }

@@ -27,7 +27,7 @@ export interface Board {
 /** Ten hours at one sample a second. */
 const SAMPLING = { periodMs: 1000, capacity: 36_000 }
 /** Part of a window that samples must span where they are all there is. */
-const LEAST_COVERED = 0.9
+const MIN_COVERED = 0.9
 
 /** Where boards come from. */
 export interface BoardOptions {
@@ -94,7 +94,7 @@ function boardOf(gpu: NvmlGpu, lease: BoardLease, sampler: Sampler, driverVersio
 function integrated(sampler: Sampler, beginMs: number, endMs: number, subject: string): Measured {
   const seen = sampler.summarize(beginMs, endMs)
   const integralJ = seen.kind === 'measured' ? seen.energy.integralJ : null
-  if (seen.kind === 'empty' || integralJ === null || seen.coveredMs < LEAST_COVERED * seen.durationMs) {
+  if (seen.kind === 'empty' || integralJ === null || seen.coveredMs < MIN_COVERED * seen.durationMs) {
     throw new PctodlError(
       'NO_ENERGY',
       `${subject}: it has no energy counter, and too little of its power could be read in ${(endMs - beginMs) / 1000} s`,

@@ -37,8 +37,8 @@ export const SHORTEST_STEADY_WINDOW_S = 5
 const LIMIT_MARGIN = 0.05
 
 /** Power beyond these multiples of the limit is of other units than the limit. */
-const MOST_OF_LIMIT = 3
-const LEAST_OF_LIMIT = 0.01
+const MAX_OF_LIMIT = 3
+const MIN_OF_LIMIT = 0.01
 
 /**
  * Times of neighbours in the grid that differ by more than this are seconds beside milliseconds, or a real cliff: memory that spills
@@ -46,11 +46,11 @@ const LEAST_OF_LIMIT = 0.01
  * thousand, but for what a batch and a limit explain; the power, energy over time, is on both sides the same, where a GPU that waits for memory
  * draws less; and limits of one batch size differ, which all hit the cliff alike.
  */
-const MOST_TIMES_APART = 100
+const MAX_TIMES_APART = 100
 const UNIT_STEPS = [1e3, 1e6, 1e9] as const
 /** What hardware explains of a jump beside the units. */
-const MOST_BESIDE_UNITS = 5
-const LEAST_BESIDE_UNITS = 0.5
+const MAX_BESIDE_UNITS = 5
+const MIN_BESIDE_UNITS = 0.5
 /** A GPU that waits for memory draws less than this part of what it drew before. */
 const POWER_OF_SPILLING = 0.75
 
@@ -152,7 +152,7 @@ export function assertProfile(profile: GpuProfile, source: string = profile.name
 function assertUnits({ rows }: GpuProfile, source: string): void {
   for (const { batchSize, powerLimitW, timeS, energyJ } of rows) {
     const ofLimit = energyJ / timeS / powerLimitW
-    if (ofLimit > MOST_OF_LIMIT || ofLimit < LEAST_OF_LIMIT) {
+    if (ofLimit > MAX_OF_LIMIT || ofLimit < MIN_OF_LIMIT) {
       throw new InvalidInputError(
         `${source}, batch ${batchSize}, ${powerLimitW} W: energy / time`,
         `${(energyJ / timeS).toPrecision(3)} W`,
@@ -190,18 +190,18 @@ function neighbours(
 function isOfOtherUnits(before: ProfileRow, row: ProfileRow): boolean {
   const apart = row.timeS / before.timeS
   const grown = row.batchSize / before.batchSize
-  if (apart < 1 / MOST_TIMES_APART) return true
-  if (apart <= MOST_TIMES_APART * grown) return false
+  if (apart < 1 / MAX_TIMES_APART) return true
+  if (apart <= MAX_TIMES_APART * grown) return false
   if (row.batchSize === before.batchSize) return true
   const powerOf = ({ energyJ, timeS }: ProfileRow) => energyJ / timeS
   if (powerOf(row) < POWER_OF_SPILLING * powerOf(before)) return false
-  return UNIT_STEPS.some((unit) => apart / unit >= LEAST_BESIDE_UNITS && apart / unit <= MOST_BESIDE_UNITS * grown)
+  return UNIT_STEPS.some((unit) => apart / unit >= MIN_BESIDE_UNITS && apart / unit <= MAX_BESIDE_UNITS * grown)
 }
 
 /** Where more samples take so much longer that they cannot have fitted: neighbouring batch sizes under one limit, the first such. */
 function cliffOf({ rows }: GpuProfile): { readonly from: ProfileRow; readonly to: ProfileRow } | null {
   for (const [from, to] of neighbours(rows, settingText, 'batchSize')) {
-    if (to.timeS / from.timeS > (MOST_BESIDE_UNITS * to.batchSize) / from.batchSize) return { from, to }
+    if (to.timeS / from.timeS > (MAX_BESIDE_UNITS * to.batchSize) / from.batchSize) return { from, to }
   }
   return null
 }

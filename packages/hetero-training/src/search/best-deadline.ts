@@ -11,7 +11,7 @@ export interface Objective {
   /** Longest time that the GPUs may compute, s. */
   readonly longestS: number
   /** Most energy, J. */
-  readonly mostEnergyJ: number
+  readonly maxEnergyJ: number
 }
 
 /** A split with the limit of each GPU (an index, or `LEFT_OUT`). */
@@ -64,20 +64,20 @@ export class DeadlineSearch {
    * @returns null where nothing keeps the limits
    */
   cheapest(objective: Objective, afterS = 0, known: Split | null = null): Split | null {
-    const { energyWeight, timeWeightW, idlePowerW, longestS, mostEnergyJ } = objective
+    const { energyWeight, timeWeightW, idlePowerW, longestS, maxEnergyJ } = objective
     const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
     if (timeWeightW === 0) return this.#atDeadline(longestS, all, objective)
     let best = known
-    if (best === null && mostEnergyJ < Number.POSITIVE_INFINITY) {
+    if (best === null && maxEnergyJ < Number.POSITIVE_INFINITY) {
       // What nothing keeps is found out here: the search below would look at every possible time.
-      const unlimited = { energyWeight: 1, timeWeightW: idlePowerW, mostEnergyJ: Number.POSITIVE_INFINITY }
+      const unlimited = { energyWeight: 1, timeWeightW: idlePowerW, maxEnergyJ: Number.POSITIVE_INFINITY }
       const thriftiest = this.cheapest({ ...objective, ...unlimited }, afterS)
-      if (thriftiest === null || thriftiest.energyJ > mostEnergyJ) return null
+      if (thriftiest === null || thriftiest.energyJ > maxEnergyJ) return null
       const { timeS, energyJ } = thriftiest
       best = { ...thriftiest, cost: energyWeight * (energyJ - idlePowerW * timeS) + timeWeightW * timeS }
     }
     const consider = (split: Split | null) => {
-      if (split && split.energyJ <= mostEnergyJ && (best === null || split.cost < best.cost)) best = split
+      if (split && split.energyJ <= maxEnergyJ && (best === null || split.cost < best.cost)) best = split
     }
     const upper = () => (best === null ? Number.POSITIVE_INFINITY : best.cost)
     if (known === null) for (const split of this.#scan(objective, all)) consider(split)
@@ -101,7 +101,7 @@ export class DeadlineSearch {
       const [earliestS, latestS] = times
       const fromHere = bound(earliestS)
       if (fromHere >= upper() * (1 - SAME_COST)) continue
-      if (energyBound + idlePowerW * earliestS > mostEnergyJ) continue
+      if (energyBound + idlePowerW * earliestS > maxEnergyJ) continue
       if (earliestS === latestS) {
         consider(this.#atDeadline(latestS, ranges, objective))
         continue
@@ -129,16 +129,16 @@ export class DeadlineSearch {
   }
 
   /** The least energy within a deadline. @returns null where it cannot be kept */
-  leastEnergy(deadlineS: number, idlePowerW: number): Split | null {
+  minEnergy(deadlineS: number, idlePowerW: number): Split | null {
     const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
-    return this.#atDeadline(deadlineS * (1 + SAME_TIME), all, { ...leastEnergy, idlePowerW })
+    return this.#atDeadline(deadlineS * (1 + SAME_TIME), all, { ...minEnergy, idlePowerW })
   }
 
   #atDeadline(deadlineS: number, ranges: readonly ShareRange[], objective: Objective): Split | null {
     this.#relaxation.solve(deadlineS, ranges)
     const shares = cheapestSplit(this.#relaxation, ranges, this.#globalBatch)
     const split = shares && this.#split(shares, objective)
-    return split && split.energyJ <= objective.mostEnergyJ ? split : null
+    return split && split.energyJ <= objective.maxEnergyJ ? split : null
   }
 
   /** With the limits that the relaxation has chosen for these shares. */
@@ -184,9 +184,9 @@ export class DeadlineSearch {
   }
 }
 
-const leastEnergy = {
+const minEnergy = {
   energyWeight: 1,
   timeWeightW: 0,
   longestS: Number.POSITIVE_INFINITY,
-  mostEnergyJ: Number.POSITIVE_INFINITY,
+  maxEnergyJ: Number.POSITIVE_INFINITY,
 } as const

@@ -40,7 +40,7 @@ class CheapestShares {
 }
 
 /** Halvings of the multiplier's range: doubles have no more digits. */
-const MOST_HALVINGS = 100
+const MAX_HALVINGS = 100
 
 /**
  * The cheapest split of a global batch over GPUs within a deadline, with the condition that shares add up to the batch priced
@@ -120,7 +120,7 @@ export class DeadlineRelaxation {
   #price(steepest: number): void {
     let low = -steepest - 1
     let high = steepest + 1
-    for (let i = 0; i < MOST_HALVINGS; i++) {
+    for (let i = 0; i < MAX_HALVINGS; i++) {
       const middle = (low + high) / 2
       if (middle === low || middle === high) break
       if (this.#taken(middle) <= this.#globalBatch) low = middle
@@ -157,7 +157,7 @@ export class DeadlineRelaxation {
     while (left > 0) {
       let chosen = -1
       let amount = 0
-      let leastRise = Number.POSITIVE_INFINITY
+      let minRise = Number.POSITIVE_INFINITY
       for (let i = 0; i < shares.length; i++) {
         const { cost, hull, hullLength } = this.#cheapest[i]!
         const share = shares[i]!
@@ -166,10 +166,10 @@ export class DeadlineRelaxation {
         if (take <= 0) continue
         const rise = (cost[share + take]! - cost[share]!) / take
         // Whoever takes everything ends the matter.
-        if (take > amount || (take === amount && rise < leastRise)) {
+        if (take > amount || (take === amount && rise < minRise)) {
           chosen = i
           amount = take
-          leastRise = rise
+          minRise = rise
         }
       }
       if (chosen < 0) return

@@ -8,7 +8,7 @@ export interface LevelBox {
 }
 
 /** Searches for the price of a sample are ended after as many steps: each of them gives a bound. */
-const MOST_PRICES = 60
+const MAX_PRICES = 60
 /** Relative difference to the best bound possible at which a price is good enough. */
 const SAME_BOUND = 1e-8
 
@@ -69,7 +69,7 @@ export class PowerRelaxation {
     this.levels = new Int16Array(gpus.length)
     // At this price a sample outweighs all energy there is.
     this.#highestPrice =
-      1 + levelShares.reduce((sum, limits) => sum + Math.max(...limits.map((each) => each.mostEnergyJ)), 0)
+      1 + levelShares.reduce((sum, limits) => sum + Math.max(...limits.map((each) => each.maxEnergyJ)), 0)
   }
 
   /**
@@ -90,7 +90,7 @@ export class PowerRelaxation {
     let low: Priced | null = near.left > 0 ? near : null
     let high: Priced | null = near.left > 0 ? null : near
     let step = Math.max(Math.abs(nearPrice) / 8, 1e-9 * this.#highestPrice)
-    for (let i = 0; i < MOST_PRICES && best!.bound < enough; i++) {
+    for (let i = 0; i < MAX_PRICES && best!.bound < enough; i++) {
       if (low !== null && high !== null) {
         if (low.left === 0 || high.left === 0) break
         const width = high.price - low.price

@@ -53,7 +53,7 @@ export class LevelShares {
   /** The largest time of a share, s. */
   readonly longestS: number
   /** The most energy of a share above idling, J. */
-  readonly mostEnergyJ: number
+  readonly maxEnergyJ: number
   /** What `cheapest` found. */
   share = 0
 
@@ -65,12 +65,12 @@ export class LevelShares {
     this.#jump = new Int32Array(shares).fill(-1)
     const depth = new Int32Array(shares)
     let longestS = 0
-    let mostEnergyJ = 0
+    let maxEnergyJ = 0
     let before = -1
     for (let share = 0; share < shares; share++) {
       if (timeS[share] === Number.POSITIVE_INFINITY) continue
       longestS = Math.max(longestS, timeS[share]!)
-      mostEnergyJ = Math.max(mostEnergyJ, activeEnergyJ[share]!)
+      maxEnergyJ = Math.max(maxEnergyJ, activeEnergyJ[share]!)
       let parent = before
       while (parent >= 0 && this.#parent[parent]! >= 0 && !this.#isConvex(this.#parent[parent]!, parent, share)) {
         parent = this.#parent[parent]!
@@ -90,7 +90,7 @@ export class LevelShares {
       this.#earliestS[share] = Math.min(this.#earliestS[share]!, this.#earliestS[share + 1]!)
     }
     this.longestS = longestS
-    this.mostEnergyJ = mostEnergyJ
+    this.maxEnergyJ = maxEnergyJ
   }
 
   #isConvex(a: number, b: number, c: number): boolean {

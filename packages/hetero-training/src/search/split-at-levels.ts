@@ -2,7 +2,7 @@ import { LEFT_OUT } from './option-table.js'
 import type { LevelShares } from './share-hull.js'
 
 /** Halvings of the price of a sample: shares of a batch are integers, so that few of them tell. */
-const MOST_HALVINGS = 60
+const MAX_HALVINGS = 60
 
 /**
  * A good split within a deadline where the level of each GPU is given: samples are priced, and what is left over at the last price goes to
@@ -33,7 +33,7 @@ export function splitAtLevels(
   let few = shares(low)
   let many = shares(high)
   if (few === null || many === null || sum(few) > globalBatch || sum(many) < globalBatch) return null
-  for (let i = 0; i < MOST_HALVINGS && sum(few) < globalBatch; i++) {
+  for (let i = 0; i < MAX_HALVINGS && sum(few) < globalBatch; i++) {
     const price = (low + high) / 2
     const found = shares(price)!
     if (sum(found) <= globalBatch) {

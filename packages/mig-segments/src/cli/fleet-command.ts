@@ -23,7 +23,7 @@ export interface FleetCommandOptions extends ManifestOptions, TrafficOptions {
   readonly rateFactor: number
   readonly gate: 'latency' | 'tail'
   readonly latencyShare: number
-  readonly mostIterations: number
+  readonly maxIterations: number
   readonly output: string
   readonly from?: string
   readonly consolidate?: boolean
@@ -32,10 +32,10 @@ export interface FleetCommandOptions extends ManifestOptions, TrafficOptions {
 }
 
 /** Boards of the largest fleet whose services are simulated until they break: larger ones take too long for a line. */
-const MOST_SIMULATED_BOARDS = 400
+const MAX_SIMULATED_BOARDS = 400
 
 export async function fleet(sloIndex: number, options: FleetCommandOptions, terminal: Terminal): Promise<number> {
-  const { gate, latencyShare, mostIterations, rateFactor, maxProcesses } = options
+  const { gate, latencyShare, maxIterations, rateFactor, maxProcesses } = options
   const traffic = trafficOf(options, gate)
   if (gate === 'tail' && latencyShare !== DEFAULT_LATENCY_SHARE) {
     throw new UsageError('--latency-share is for --gate latency; leave it away')
@@ -52,7 +52,7 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   }))
   const { from, consolidate = false } = options
   if (consolidate && from === undefined) throw new UsageError('--consolidate is for --from; add it')
-  const how = { gate, latencyShare, mostIterations, ...traffic }
+  const how = { gate, latencyShare, maxIterations, ...traffic }
   const running = from === undefined ? [] : parseFleetMap(readMap(from, '--from'), from)
   const plan = await endingAtOnce(async () =>
     from === undefined
@@ -60,7 +60,7 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
       : replanFleet(running, described, objectives, { ...how, consolidate }),
   )
   const limits =
-    plan.boards.length > MOST_SIMULATED_BOARDS
+    plan.boards.length > MAX_SIMULATED_BOARDS
       ? null
       : serviceLimits(plan.served, traffic, (served, way) =>
           simulateFleet({ boards: plan.boards, served }, described, way),

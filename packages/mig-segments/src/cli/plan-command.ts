@@ -11,7 +11,7 @@ import { boardsOf, drawMap } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
 import { lateSegments } from '../batch-delay.js'
 import { fitBatches } from '../fit-batches.js'
-import { DEFAULT_MOST_ITERATIONS } from '../fleet/plan-fleet.js'
+import { DEFAULT_MAX_ITERATIONS } from '../fleet/plan-fleet.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { counted } from '../output/counted.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
@@ -30,7 +30,7 @@ interface PlanCommandOptions extends InputOptions, ManifestOptions, TrafficOptio
   readonly algorithm: 'exact' | 'published'
   readonly gate: 'latency' | 'tail'
   readonly dispatch: Dispatch
-  readonly mostIterations: number
+  readonly maxIterations: number
   readonly powerCap?: number
   readonly idlePower?: number
   readonly fitBatches?: boolean
@@ -54,7 +54,7 @@ export function addPlanOptions(command: Command): Command {
       oneOf('shared', 'split'),
       'shared',
     )
-    .option('--most-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MOST_ITERATIONS)
+    .option('--max-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MAX_ITERATIONS)
     .option('--power-cap <w>', 'most watts of a board; needs measured power in the profiles', positiveNumber())
     .option('--idle-power <w>', 'watts of a board whose instances wait, for --power-cap', positiveNumber())
     .option('--fit-batches', 'shrink batches that would take too long to fill')
@@ -172,11 +172,11 @@ async function solve(
   { profiles, objectives }: PlanInputs,
   options: PlanCommandOptions,
 ): Promise<BoundedPlan | PublishedPlan> {
-  const { algorithm, latencyShare, mostIterations, gate, dispatch } = options
+  const { algorithm, latencyShare, maxIterations, gate, dispatch } = options
   const limit = { ...gpuLimit(options), ...powerLimit(options) }
   if (algorithm === 'exact') {
     const how = gate === 'tail' ? { gate, dispatch, ...trafficOf(options, gate) } : { latencyShare }
-    return planSegments(profiles, objectives, { ...limit, mostIterations, ...how })
+    return planSegments(profiles, objectives, { ...limit, maxIterations, ...how })
   }
   const published = planAsPublished(profiles, objectives)
   if (limit.maxGpus !== undefined && published.gpuCount > limit.maxGpus) {
@@ -186,7 +186,7 @@ async function solve(
 }
 
 /** GPUs of the largest plan whose services are simulated until they break: larger ones take too long for a line. */
-const MOST_SIMULATED_GPUS = 400
+const MAX_SIMULATED_GPUS = 400
 
 /** What each service stands; null for plans that are too large, and the published ones, which may serve too little. */
 function limitsOf(
@@ -195,7 +195,7 @@ function limitsOf(
   options: PlanCommandOptions,
 ): ServiceLimit[] | null {
   const { gate, dispatch } = options
-  if (!('lowerBoundGpus' in plan) || plan.gpuCount > MOST_SIMULATED_GPUS) return null
+  if (!('lowerBoundGpus' in plan) || plan.gpuCount > MAX_SIMULATED_GPUS) return null
   return serviceLimits(plan.served, trafficOf(options, gate), (served, way) =>
     simulatePlan({ gpus: plan.gpus, served }, profiles, { ...way, dispatch }),
   )

@@ -25,8 +25,8 @@ interface ScheduleCommandOptions extends InputOptions, TrafficOptions {
   readonly migrationTime: number
   readonly idlePower: number
   readonly parkedPower: number
-  readonly mostLate: number
-  readonly mostIterations: number
+  readonly maxLate: number
+  readonly maxIterations: number
   readonly gate: 'latency' | 'tail'
 }
 
@@ -45,14 +45,14 @@ export function addScheduleOptions(command: Command): Command {
     )
     .option('--period <s>', 'seconds that a row of the objective files is for', positiveNumber(), 3600)
     .option('--migration-time <s>', 'seconds until a new segment serves', numberBetween(0, 86_400), 60)
-    .option('--most-late <share>', 'of the requests of the day that changes may make late', numberBetween(0, 0.1), 0)
-    .option('--most-iterations <n>', 'simplex iterations of each change', integerFrom(1), DAY_ITERATIONS)
+    .option('--max-late <share>', 'of the requests of the day that changes may make late', numberBetween(0, 0.1), 0)
+    .option('--max-iterations <n>', 'simplex iterations of each change', integerFrom(1), DAY_ITERATIONS)
 }
 
 export async function schedule(options: ScheduleCommandOptions, terminal: Terminal): Promise<number> {
   const { board, profiles, rows, warnings } = loadRows(options)
   for (const warning of warnings) terminal.stderr.write(`warning: ${warning}\n`)
-  const { latencyShare, mostIterations, mostLate, gpusPerNode, gate } = options
+  const { latencyShare, maxIterations, maxLate, gpusPerNode, gate } = options
   const traffic = trafficOf(options, gate)
   if (gate === 'tail' && latencyShare !== DEFAULT_LATENCY_SHARE) {
     throw new UsageError('--latency-share is for --gate latency; leave it away')
@@ -61,7 +61,7 @@ export async function schedule(options: ScheduleCommandOptions, terminal: Termin
   const day = await endingAtOnce(() =>
     planDay(fleetOf(board.key, profiles, group), rows, {
       ...{ periodS: options.period, migrationS: options.migrationTime, parkedW: options.parkedPower },
-      ...{ latencyShare, mostIterations, mostLate, gate, ...traffic },
+      ...{ latencyShare, maxIterations, maxLate, gate, ...traffic },
     }),
   )
   const files = writeMaps(day, path.join(options.output, 'schedule'), gpusPerNode)
@@ -111,8 +111,8 @@ function periodTable({ periods }: DaySchedule, terminal: Terminal): string {
 }
 
 function summary(day: DaySchedule): string {
-  const line = (name: string, { energyJ, created, lateRequests, mostBoards }: DayTotals) =>
-    `${name}: ${kWh(energyJ)} kWh, ${mostBoards} GPUs at most, ${created} segments created, ` +
+  const line = (name: string, { energyJ, created, lateRequests, maxBoards }: DayTotals) =>
+    `${name}: ${kWh(energyJ)} kWh, ${maxBoards} GPUs at most, ${created} segments created, ` +
     `${((100 * lateRequests) / Math.max(1, day.requests)).toPrecision(2)} % of requests late by it`
   const saved = 1 - day.energyJ / day.staticPlan.energyJ
   const gap = day.lowerBoundJ > 0 ? `; no schedule takes less than ${kWh(day.lowerBoundJ)} kWh` : ''

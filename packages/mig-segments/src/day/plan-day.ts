@@ -8,7 +8,7 @@ import type { FleetBoard } from '../fleet/place-fleet.js'
 import {
   assertObjectives,
   assertSplit,
-  DEFAULT_MOST_ITERATIONS,
+  DEFAULT_MAX_ITERATIONS,
   type FleetOptions,
   lateInFleet,
   planOnce,
@@ -32,7 +32,7 @@ export interface DayOptions extends FleetOptions {
   /** Power of a board without instances, W; 0 where it is switched off or given back. */
   readonly parkedW: number
   /** Share of the requests so far that changes may make late, 0..0.1. Default 0: every service stays at its rate. */
-  readonly mostLate?: number
+  readonly maxLate?: number
 }
 
 /** A period of a schedule: its map, and the way there from the period before. */
@@ -54,7 +54,7 @@ export interface DayTotals {
   readonly created: number
   readonly lateRequests: number
   /** Boards in use in the period with most of them. */
-  readonly mostBoards: number
+  readonly maxBoards: number
 }
 
 export interface DaySchedule extends DayTotals {
@@ -70,7 +70,7 @@ export interface DaySchedule extends DayTotals {
 }
 
 /** Periods of a schedule: a day of quarters of an hour. */
-const MOST_PERIODS = 96
+const MAX_PERIODS = 96
 /** Requests of each service and period that are let come by the tail. */
 const CHECK_REQUESTS = 20_000
 
@@ -110,8 +110,8 @@ async function scheduleOnce(
   gate: FleetGate,
   options: DayOptions,
 ): Promise<DaySchedule> {
-  const { mostIterations = DEFAULT_MOST_ITERATIONS, mostLate = 0, periodS, migrationS, parkedW } = options
-  const still = await planOnce(fleet, peaks, gate, mostIterations)
+  const { maxIterations = DEFAULT_MAX_ITERATIONS, maxLate = 0, periodS, migrationS, parkedW } = options
+  const still = await planOnce(fleet, peaks, gate, maxIterations)
   const can = new Set(still.served.map(({ model }) => model))
   const asked = periods.map((of) =>
     of.filter(({ model }) => can.has(model)).sort((a, b) => (a.model < b.model ? -1 : 1)),
@@ -131,7 +131,7 @@ async function scheduleOnce(
   const made: PlannedPeriod[] = []
   for (const [h, objectives] of asked.entries()) {
     requests += requestsIn(h)
-    const common = { fleet, objectives, patterns, mostIterations, room: 1, goal }
+    const common = { fleet, objectives, patterns, maxIterations, room: 1, goal }
     const rows = fleetRows(fleet, objectives, gate, 'one-way')
     const models = objectives.map(({ model }) => model)
     const alone: Omit<Program, 'room'> = { ...common, rows, running: [] }
@@ -155,7 +155,7 @@ async function scheduleOnce(
       })),
       running,
     )
-    const allowed = mostLate * requests - late
+    const allowed = maxLate * requests - late
     const change = (boards: readonly FleetBoard[]): PlannedPeriod => {
       const fresh = { served, unserved: still.unserved, cost: still.cost, lowerBoundCost: still.lowerBoundCost }
       const { steps } = describe(fleet, current, running, boards, fresh, 0, most)
@@ -164,7 +164,7 @@ async function scheduleOnce(
     }
     const ways: PlannedPeriod[] = []
     if (serves(fleet, current, served)) ways.push(change(current))
-    for (const maxShortPerS of mostLate > 0 ? [allowed / Math.max(1, migrationS), 0] : [0]) {
+    for (const maxShortPerS of maxLate > 0 ? [allowed / Math.max(1, migrationS), 0] : [0]) {
       const program = { ...common, rows, running, keepPerS: most, maxShortPerS: Math.max(0, maxShortPerS) }
       const { boards } = await placed(program, models, current, patterns)
       if (boards) ways.push(change(boards))
@@ -181,15 +181,15 @@ async function scheduleOnce(
     late += best.lateRequests
     made.push(best)
   }
-  const mostBoards = Math.max(...made.map(({ boards }) => boards.length), still.boards.length)
+  const maxBoards = Math.max(...made.map(({ boards }) => boards.length), still.boards.length)
   const limit = fleet.groups[0]!.boards
-  const boards = Number.isFinite(limit) ? limit : mostBoards
+  const boards = Number.isFinite(limit) ? limit : maxBoards
   const parkedJ = boards * parkedW * periodS * periods.length
   const totals = (way: readonly PlannedPeriod[]): DayTotals => ({
     energyJ: parkedJ + way.reduce((sum, { energyJ }) => sum + energyJ, 0),
     created: way.reduce((sum, { steps }) => sum + steps.filter(({ kind }) => kind === 'create').length, 0),
     lateRequests: way.reduce((sum, { lateRequests }) => sum + lateRequests, 0),
-    mostBoards: Math.max(0, ...way.map((each) => each.boards.length)),
+    maxBoards: Math.max(0, ...way.map((each) => each.boards.length)),
   })
   const chosen = totals(made)
   return {
@@ -299,11 +299,11 @@ function peaksOf(periods: readonly (readonly ServiceObjective[])[]): ServiceObje
 function assertDay(fleet: Fleet, periods: readonly (readonly ServiceObjective[])[], options: DayOptions): void {
   assertSplit(options)
   for (const objectives of periods) assertObjectives(objectives)
-  const { periodS, migrationS, parkedW, mostLate = 0 } = options
-  if (!(periods.length >= 1 && periods.length <= MOST_PERIODS)) {
-    throw new InvalidInputError('periods', periods.length, `1 to ${MOST_PERIODS} periods`)
+  const { periodS, migrationS, parkedW, maxLate = 0 } = options
+  if (!(periods.length >= 1 && periods.length <= MAX_PERIODS)) {
+    throw new InvalidInputError('periods', periods.length, `1 to ${MAX_PERIODS} periods`)
   }
-  if (!(mostLate >= 0 && mostLate <= 0.1)) throw new InvalidInputError('mostLate', mostLate, 'a share from 0 to 0.1')
+  if (!(maxLate >= 0 && maxLate <= 0.1)) throw new InvalidInputError('maxLate', maxLate, 'a share from 0 to 0.1')
   if (!(periodS > 0 && Number.isFinite(periodS))) throw new InvalidInputError('periodS', periodS, 'seconds above 0')
   if (!(migrationS >= 0 && migrationS <= periodS)) {
     throw new InvalidInputError('migrationS', migrationS, `seconds from 0 to a period, ${periodS}`)
@@ -314,9 +314,9 @@ function assertDay(fleet: Fleet, periods: readonly (readonly ServiceObjective[])
   }
   const { idleW, profiles } = group
   if (idleW === undefined) throw new InvalidInputError('idleW', idleW, 'watts of a board whose instances wait')
-  const leastW = typeof idleW === 'object' ? Math.min(...Object.values(idleW)) : idleW
-  if (!(parkedW >= 0 && parkedW <= leastW)) {
-    throw new InvalidInputError('parkedW', parkedW, `watts from 0 to those of a board with instances, ${leastW}`)
+  const minW = typeof idleW === 'object' ? Math.min(...Object.values(idleW)) : idleW
+  if (!(parkedW >= 0 && parkedW <= minW)) {
+    throw new InvalidInputError('parkedW', parkedW, `watts from 0 to those of a board with instances, ${minW}`)
   }
   for (const { model, points } of profiles) {
     if (points.every(({ processThroughput, powerW }) => processThroughput === 0 || powerW !== undefined)) continue

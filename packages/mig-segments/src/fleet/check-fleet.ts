@@ -24,7 +24,7 @@ export interface CheckedFleet {
 }
 
 /** Prices further apart than this are a typing error, and no solver could add them up. */
-const MOST_PRICE_RATIO = 1e6
+const MAX_PRICE_RATIO = 1e6
 
 /**
  * @throws InvalidInputError for a fleet without groups, numbers out of range, limits on watts without `idleW` or without measured power
@@ -39,8 +39,8 @@ export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet)
   const checked = groups.map((group, g) => checkGroup(group, g, limited))
   const cheapest = Math.min(...checked.map(({ price }) => price))
   checked.forEach(({ price }, g) => {
-    if (price <= MOST_PRICE_RATIO * cheapest) return
-    const expected = `at most ${MOST_PRICE_RATIO} times the lowest price, ${cheapest}; leave dearer boards away`
+    if (price <= MAX_PRICE_RATIO * cheapest) return
+    const expected = `at most ${MAX_PRICE_RATIO} times the lowest price, ${cheapest}; leave dearer boards away`
     throw new InvalidInputError(`fleet.groups[${g}].price`, price, expected)
   })
   return { groups: checked, lanes: groups.flatMap((group, g) => checkLanes(group, g)), powerW, limited }
@@ -95,14 +95,14 @@ function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGrou
       }
     }
   }
-  for (const { profile, powerW: known } of group.company ?? []) {
+  for (const { profile, powerW: known } of group.coRunners ?? []) {
     if (!geometry.profiles.some(({ name }) => name === profile)) {
       const names = geometry.profiles.map(({ name }) => name).join(', ')
-      throw new InvalidInputError(field('company'), profile, `a MIG profile of ${geometry.key}: ${names}`)
+      throw new InvalidInputError(field('coRunners'), profile, `a MIG profile of ${geometry.key}: ${names}`)
     }
     if (limited && !known) {
       const expected = 'measured power of its groups (columns power), since the fleet has a limit on watts'
-      throw new InvalidInputError(`${field('company')}, ${profile}`, 'no watts', expected)
+      throw new InvalidInputError(`${field('coRunners')}, ${profile}`, 'no watts', expected)
     }
   }
   return {

@@ -1,5 +1,5 @@
 import type { ServiceObjective } from '../profile.js'
-import { leastKept } from '../tail/keepable.js'
+import { minKept } from '../tail/keepable.js'
 import type { CheckedFleet } from './check-fleet.js'
 import type { UnservedService } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
@@ -59,7 +59,7 @@ export async function withKeepable(
       continue
     }
     const estimated = (longer: ServiceObjective) => fleetRows(fleet, [longer], gate).length > 0
-    named.push(unserved(service, fleet, gate.kind, await leastKept(service, service.latencyMs, estimated, kept)))
+    named.push(unserved(service, fleet, gate.kind, await minKept(service, service.latencyMs, estimated, kept)))
   }
   return named
 }

@@ -151,7 +151,7 @@ function waysOf(
   if (!room) return []
   const { burstiness = 1 } = gate.traffic
   const hard = underErrors({ model, ratePerS: ratePerS * room.margin, latencyMs }, gate.traffic)
-  const goal = { ...hard, burstiness, mostLate: room.mostLate }
+  const goal = { ...hard, burstiness, maxLate: room.maxLate }
   const fitting = candidates.filter(({ point }) => point.latencyMs < hard.latencyMs)
   const taken = (ways: ReturnType<typeof sharedWays>) =>
     ways.map((way) => way.map(({ of, share }) => ({ of: of as Candidate, ratePerS: share * ratePerS })))
@@ -167,9 +167,9 @@ function waysOf(
 /** By lane and profile the groups of models that share an instance; with one queue for each service there are none. */
 function sharedRows(fleet: CheckedFleet, objectives: readonly ServiceObjective[], gate: FleetGate): FleetRow[][] {
   if (gate.kind === 'tail' && gate.dispatch === 'shared') return []
-  return fleet.lanes.flatMap(({ group, company }, lane) =>
+  return fleet.lanes.flatMap(({ group, coRunners }, lane) =>
     fleet.groups[group]!.geometry.profiles.map((slot, profile) =>
-      company
+      coRunners
         .filter((each) => each.profile === slot.name)
         .flatMap((each) => sharedPoints(each, slot, batchTimeLimits(objectives, gate)))
         .flatMap((point): FleetRow[] => {
@@ -237,7 +237,7 @@ function ratedMembers(
   const parts = members.map(({ model, ...measured }): RowPart => {
     const service = objectives.findIndex((objective) => objective.model === model)
     const point: FleetPoint = { profile, processes: 1, ...measured }
-    // No batch in company was measured but the full one: a smaller one is taken to last as long.
+    // No batch in co-runners was measured but the full one: a smaller one is taken to last as long.
     const [of] = placeablesOf(profile, 0, [point]).map((each) => ({ ...each, lane: 0, profile: 0, measured: point }))
     const [way] = waysOf([of!], objectives[service]!, gate, false)
     return { service, point, ratePerS: way?.[0]?.ratePerS ?? 0 }

@@ -1,5 +1,5 @@
 import type { ProfilePoint } from '../profile.js'
-import type { InstanceCompany } from './shared-points.js'
+import type { InstanceCoRunners } from './shared-points.js'
 
 /** One measured way to run a network in a MIG instance of a certain profile. */
 export interface FleetPoint extends Omit<ProfilePoint, 'sizeGpcs'> {
@@ -20,7 +20,7 @@ export interface BoardGroup {
   /** What was measured on this type of board, perhaps at several SM clocks, of which each board then gets one. */
   readonly profiles: readonly FleetProfile[]
   /** What models keep in an instance that they share. Default: an instance has one model. */
-  readonly company?: readonly InstanceCompany[]
+  readonly coRunners?: readonly InstanceCoRunners[]
   /** Boards that there are. Default: as many as needed. */
   readonly boards?: number
   /** What one costs, in any unit, above 0. Default 1: boards are counted. */

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { BoardGroup, FleetProfile } from './fleet.js'
-import type { InstanceCompany } from './shared-points.js'
+import type { InstanceCoRunners } from './shared-points.js'
 
 /**
  * The boards of a group that run at one SM clock. A clock belongs to a whole board, so the instances of a board are all of one lane, and a plan
@@ -15,15 +15,15 @@ export interface Lane {
   readonly idleW: number
   /** What was measured at this clock. */
   readonly profiles: readonly FleetProfile[]
-  readonly company: readonly InstanceCompany[]
+  readonly coRunners: readonly InstanceCoRunners[]
 }
 
 /**
  * One lane for each clock at which a group was measured, the highest first.
  *
- * @throws InvalidInputError for points without a clock beside others with one, company or idle watts that match no clock
+ * @throws InvalidInputError for points without a clock beside others with one, co-runners or idle watts that match no clock
  */
-export function checkLanes({ profiles, company = [], idleW }: BoardGroup, g: number): Lane[] {
+export function checkLanes({ profiles, coRunners = [], idleW }: BoardGroup, g: number): Lane[] {
   const field = (name: keyof BoardGroup) => `fleet.groups[${g}].${name}`
   const points = profiles.flatMap((profile) => profile.points.map((point) => ({ model: profile.model, point })))
   const clocks = [...new Set(points.map(({ point }) => point.smClockMhz))].sort((a, b) => (b ?? 0) - (a ?? 0))
@@ -35,10 +35,14 @@ export function checkLanes({ profiles, company = [], idleW }: BoardGroup, g: num
       'an SM clock with each point (a column Clock), as other points of this board have one',
     )
   }
-  for (const { profile, smClockMhz } of company) {
+  for (const { profile, smClockMhz } of coRunners) {
     if (clocks.includes(smClockMhz)) continue
     const known = clocks.map((clock) => clock ?? 'none').join(', ')
-    throw new InvalidInputError(`${field('company')}, ${profile}`, smClockMhz, `a clock of the profiles: ${known} MHz`)
+    throw new InvalidInputError(
+      `${field('coRunners')}, ${profile}`,
+      smClockMhz,
+      `a clock of the profiles: ${known} MHz`,
+    )
   }
   const idleAt = (clock: number | undefined): number => {
     if (typeof idleW !== 'object') return idleW ?? 0
@@ -55,6 +59,6 @@ export function checkLanes({ profiles, company = [], idleW }: BoardGroup, g: num
       model: profile.model,
       points: profile.points.filter((point) => point.smClockMhz === smClockMhz),
     })),
-    company: company.filter((each) => each.smClockMhz === smClockMhz),
+    coRunners: coRunners.filter((each) => each.smClockMhz === smClockMhz),
   }))
 }

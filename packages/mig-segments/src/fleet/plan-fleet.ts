@@ -19,7 +19,7 @@ export interface FleetOptions extends StatedTraffic {
   /** Of `latency`: share of an objective that computing a batch may take. Default 0.45. */
   readonly latencyShare?: number
   /** Most simplex iterations of each integer program. Default 50 000; what is not proved in them shows in the bounds. */
-  readonly mostIterations?: number
+  readonly maxIterations?: number
   /**
    * Of `tail`: requests of each service that are let come to the plan; a service of which more than 0.8 % are late is planned again with more
    * room, and one that still is so after eight times is not served. Default 40 000; 0: the estimate alone decides.
@@ -32,9 +32,9 @@ export interface FleetOptions extends StatedTraffic {
   readonly dispatch?: Dispatch
 }
 
-export const DEFAULT_MOST_ITERATIONS = 50_000
+export const DEFAULT_MAX_ITERATIONS = 50_000
 /** Boards that a plan may have: a typing error in a rate is an error, not hours of counting instances. */
-const MOST_GPUS = 100_000
+const MAX_GPUS = 100_000
 
 /** Shares of the watts above idle boards that are tried, where what is allowed in sum does not pack. */
 const ROOMS = [1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5]
@@ -71,9 +71,9 @@ async function planAnew(
   options: FleetOptions,
   then?: 'slices',
 ): Promise<FleetPlan> {
-  const { mostIterations = DEFAULT_MOST_ITERATIONS } = options
+  const { maxIterations = DEFAULT_MAX_ITERATIONS } = options
   const checked = checkFleet(fleet)
-  return checkedByRequests(fleet, options, (how) => planOnce(checked, objectives, how, mostIterations, then))
+  return checkedByRequests(fleet, options, (how) => planOnce(checked, objectives, how, maxIterations, then))
 }
 
 /**
@@ -87,14 +87,14 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
 ): Promise<Plan> {
-  const { checkRequests = 40_000, mostIterations = DEFAULT_MOST_ITERATIONS } = options
+  const { checkRequests = 40_000, maxIterations = DEFAULT_MAX_ITERATIONS } = options
   const inTime = new Set<string>()
   const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) =>
     lateInFleet(made, fleet, options, { requests: checkRequests, seed: CHECK_SEED, inTime })
   const plan = await untilKept(options, planBy, lateIn)
   const boards = checkFleet(fleet)
   const kept = async (objective: ServiceObjective) => {
-    const alone = await untilKept(options, (by) => planOnce(boards, [objective], by, mostIterations), lateIn)
+    const alone = await untilKept(options, (by) => planOnce(boards, [objective], by, maxIterations), lateIn)
     return alone.unserved.length === 0
   }
   return { ...plan, unserved: await withKeepable(plan.unserved, boards, gateOf(options), kept) }
@@ -185,11 +185,11 @@ export async function planOnce(
   checked: CheckedFleet,
   objectives: readonly ServiceObjective[],
   how: FleetGate,
-  mostIterations: number,
+  maxIterations: number,
   then?: 'slices',
 ): Promise<FleetPlan> {
-  if (!(Number.isInteger(mostIterations) && mostIterations >= 1)) {
-    throw new InvalidInputError('mostIterations', mostIterations, 'an integer of at least 1')
+  if (!(Number.isInteger(maxIterations) && maxIterations >= 1)) {
+    throw new InvalidInputError('maxIterations', maxIterations, 'an integer of at least 1')
   }
   assertObjectives(objectives)
   // The order of the objectives must not matter to a plan.
@@ -201,7 +201,7 @@ export async function planOnce(
   const patternsOfGroup = checked.groups.map(({ geometry }) => patternsOf(geometry))
   const patterns = checked.lanes.map(({ group }) => patternsOfGroup[group]!)
   const program: Omit<Program, 'goal'> = {
-    ...{ fleet: checked, objectives: can, rows, patterns, running: [], mostIterations, room: 1 },
+    ...{ fleet: checked, objectives: can, rows, patterns, running: [], maxIterations, room: 1 },
   }
   const models = can.map(({ model }) => model)
   const measured = rows.every(({ powerW }) => powerW !== undefined)
@@ -217,7 +217,7 @@ export async function planOnce(
       const { computeSlices } = checked.groups[checked.lanes[lane]!.group]!.geometry
       return computeSlices * (parts.find((part) => part.service === service)?.ratePerS ?? 0)
     })
-    if (ratePerS / perBoard.reduce((a, b) => Math.max(a, b)) > MOST_GPUS) throw tooMany(model, ratePerS)
+    if (ratePerS / perBoard.reduce((a, b) => Math.max(a, b)) > MAX_GPUS) throw tooMany(model, ratePerS)
   })
   let lowerBoundCost = 0
   let outOfWork = false
@@ -233,7 +233,7 @@ export async function planOnce(
       break
     }
     const most = cheapest.boards.reduce((sum, of) => of.reduce((a, b) => a + b, sum), 0)
-    if (most > MOST_GPUS)
+    if (most > MAX_GPUS)
       throw tooMany(
         'all models',
         can.reduce((sum, { ratePerS }) => sum + ratePerS, 0),
@@ -264,7 +264,7 @@ export async function planOnce(
   throw new PctodlError(
     'NO_PLAN',
     outOfWork
-      ? `no plan was found in ${mostIterations} iterations (none costs less than ${least}); allow more work`
+      ? `no plan was found in ${maxIterations} iterations (none costs less than ${least}); allow more work`
       : `the boards' watts would suffice in sum, at a cost of ${least} or more, but no packing was found in which each board and node keeps its own; allow a board or a node more watts, or more boards`,
   )
 }
@@ -307,7 +307,7 @@ export function assertObjectives(objectives: readonly ServiceObjective[]): void 
 }
 
 function tooMany(model: string, ratePerS: number): InvalidInputError {
-  return new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, `a rate that ${MOST_GPUS} boards can serve`)
+  return new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, `a rate that ${MAX_GPUS} boards can serve`)
 }
 
 function tooFew(limited: boolean): PctodlError {

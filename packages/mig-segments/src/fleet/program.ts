@@ -53,7 +53,7 @@ export interface Program {
   readonly running: readonly RunningBoard[]
   readonly goal: Goal
   /** Most simplex iterations. */
-  readonly mostIterations: number
+  readonly maxIterations: number
   /** Share of the power above idle boards that limits on boards and nodes leave, 0..1: room for what does not pack evenly. */
   readonly room: number
   /** Requests/s that each service must keep on the way; with `maxShortPerS` the most that they may lack in sum. */
@@ -96,7 +96,7 @@ const SHORT_WEIGHT = 0.1
 export async function solveProgram(
   program: Program,
 ): Promise<ProgramCounts | 'infeasible' | { readonly bound: number }> {
-  const { fleet, objectives, rows, patterns, running, goal, mostIterations, room } = program
+  const { fleet, objectives, rows, patterns, running, goal, maxIterations, room } = program
   const { groups, lanes } = fleet
   const variables: Variable[] = []
   const constraints: LinearConstraint[] = []
@@ -294,7 +294,7 @@ export async function solveProgram(
   }[goal.kind]
   const answer = await search(
     { sense: 'minimize', variables, constraints },
-    mostIterations,
+    maxIterations,
     gap,
     goal.kind === 'cost' || goal.kind === 'moves' ? 0 : RELATIVE_GAP,
     goal.kind === 'moves' ? CHANGE_SIZE : Number.POSITIVE_INFINITY,
@@ -386,8 +386,8 @@ const CHANGE_SIZE = 80
  */
 async function search(
   program: LinearProgram,
-  mostIterations: number,
-  leastGap: number,
+  maxIterations: number,
+  minGap: number,
   relativeGap: number,
   size: number,
   known?: Float64Array,
@@ -395,11 +395,11 @@ async function search(
   const solver = await loadSolver()
   const { variables, constraints } = program
   const worth = (values: Float64Array) => variables.reduce((sum, { objective }, i) => sum + objective * values[i]!, 0)
-  const limits = { mostIterations, tolerance: FEASIBILITY }
+  const limits = { maxIterations, tolerance: FEASIBILITY }
   const relaxed = solver.solve({ ...program, variables: variables.map((each) => ({ ...each, whole: false })) }, limits)
   if (relaxed.status === 'infeasible') return relaxed
   const bound = relaxed.status === 'optimal' ? relaxed.bound : Number.NEGATIVE_INFINITY
-  const absoluteGap = Number.isFinite(bound) ? Math.max(leastGap, relativeGap * bound) : leastGap
+  const absoluteGap = Number.isFinite(bound) ? Math.max(minGap, relativeGap * bound) : minGap
   const options = { ...limits, absoluteGap }
   let best = known && { values: known, objective: worth(known) }
   // Whether what runs stays is a yes or a no: a yes is taken over.
@@ -417,10 +417,10 @@ async function search(
     terms: variables.flatMap(({ objective }, i): Term[] => (objective === 0 ? [] : [[i, objective]])),
     atMost: best.objective - absoluteGap,
   }
-  const work = Math.ceil(mostIterations * Math.min(1, size / variables.length))
+  const work = Math.ceil(maxIterations * Math.min(1, size / variables.length))
   const answer = solver.solve(
     { ...program, constraints: [...constraints, better] },
-    { ...options, mostIterations: work },
+    { ...options, maxIterations: work },
   )
   if (answer.values) return answer
   const proved = answer.status === 'infeasible' ? best.objective - absoluteGap : answer.bound

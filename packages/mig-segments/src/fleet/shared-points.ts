@@ -2,7 +2,7 @@ import { type GroupPower, groupsForInstance, type KeptShareSource, parseWorkload
 import { InvalidInputError, type MigSlot } from '@pctodl/platform'
 
 /** What models keep of their throughput where they share a MIG instance of one profile, one process each. */
-export interface InstanceCompany {
+export interface InstanceCoRunners {
   /** MIG profile of the instance, e.g. `2g.20gb`. */
   readonly profile: string
   /**
@@ -38,22 +38,22 @@ export interface SharedPoint {
 }
 
 /**
- * Groups of two or more models whose batches end in time in one instance, by the company that they are to each other.
+ * Groups of two or more models whose batches end in time in one instance, by the co-runners that they are to each other.
  *
  * @param batchMs most time of a batch by model; models without are not in a group
  * @throws InvalidInputError for numbers out of range
  */
 export function sharedPoints(
-  { source, powerW, maxMembers = 2, memoryGib }: InstanceCompany,
+  { source, powerW, maxMembers = 2, memoryGib }: InstanceCoRunners,
   { name }: MigSlot,
   batchMs: ReadonlyMap<string, number>,
 ): SharedPoint[] {
   if (!(Number.isInteger(maxMembers) && maxMembers >= 2 && maxMembers <= 4)) {
-    throw new InvalidInputError(`company of ${name}: maxMembers`, maxMembers, 'an integer from 2 to 4')
+    throw new InvalidInputError(`co-runners of ${name}: maxMembers`, maxMembers, 'an integer from 2 to 4')
   }
   const demands = source.workloads.flatMap((workload) => {
-    const mostMs = batchMs.get(modelOf(workload.name))
-    return mostMs === undefined ? [] : [{ workload: workload.name, ratePerS: 0, batchTimeMs: mostMs }]
+    const maxMs = batchMs.get(modelOf(workload.name))
+    return maxMs === undefined ? [] : [{ workload: workload.name, ratePerS: 0, batchTimeMs: maxMs }]
   })
   const limits = { memoryGib: memoryGib ?? 0.9 * Number(/(\d+)gb/.exec(name)![1]), maxMembers }
   const byName = new Map(source.workloads.map((workload) => [workload.name, workload]))

@@ -5,7 +5,7 @@ import { PctodlError } from '@pctodl/platform'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Fleet } from '../fleet/fleet.js'
-import { loadCompany } from './load-company.js'
+import { loadCoRunners } from './load-co-runners.js'
 import { exampleFolder, loadFleetProfiles } from './load-inputs.js'
 import type { ProfileOptions } from './parse-profile-csv.js'
 
@@ -19,8 +19,8 @@ const fleetFile = z.strictObject({
       z.strictObject({
         gpu: z.string().min(1),
         profiles: z.string().min(1).optional(),
-        company: z.string().min(1).optional(),
-        companyLevel: z.number().gt(0).lt(1).optional(),
+        coRunners: z.string().min(1).optional(),
+        coRunnerLevel: z.number().gt(0).lt(1).optional(),
         maxMembers: z.int().min(2).max(4).optional(),
         boards: count.optional(),
         price: z.number().positive().optional(),
@@ -37,9 +37,9 @@ const fleetFile = z.strictObject({
 
 /**
  * Read a fleet from a YAML (or JSON) file: groups as `BoardGroup`, with `profiles` the folder of a board's profiles, seen from the file. Without
- * it the examples of the board are taken. `company` is a folder as `loadCompany` reads it, seen from the file.
+ * it the examples of the board are taken. `co-runners` is a folder as `loadCoRunners` reads it, seen from the file.
  *
- * @throws PctodlError `FLEET_FILE` naming what is wrong where; what `loadProfiles`, `loadCompany` and `findMigBoard` throw
+ * @throws PctodlError `FLEET_FILE` naming what is wrong where; what `loadProfiles`, `loadCoRunners` and `findMigBoard` throw
  */
 export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
   const wrong = (what: string) => new PctodlError('FLEET_FILE', `${file}: ${what}`)
@@ -57,10 +57,10 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
   const { powerW, groups } = parsed.data
   return {
     ...(powerW !== undefined && { powerW }),
-    groups: groups.map(({ gpu, profiles, company, companyLevel, maxMembers, ...rest }) => {
+    groups: groups.map(({ gpu, profiles, coRunners, coRunnerLevel, maxMembers, ...rest }) => {
       const geometry = geometryOf(gpu)
-      if (company === undefined && (companyLevel !== undefined || maxMembers !== undefined)) {
-        throw wrong('companyLevel and maxMembers are for company; name its folder')
+      if (coRunners === undefined && (coRunnerLevel !== undefined || maxMembers !== undefined)) {
+        throw wrong('coRunnerLevel and maxMembers are for co-runners; name its folder')
       }
       const folder = profiles === undefined ? exampleFolder(geometry.key) : path.resolve(path.dirname(file), profiles)
       if (profiles === undefined && !existsSync(folder)) {
@@ -71,9 +71,9 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
       return {
         gpu: geometry.key,
         profiles: loadFleetProfiles(folder, geometry, options),
-        ...(company !== undefined && {
-          company: loadCompany(path.resolve(path.dirname(file), company), geometry, {
-            ...(companyLevel !== undefined && { level: companyLevel }),
+        ...(coRunners !== undefined && {
+          coRunners: loadCoRunners(path.resolve(path.dirname(file), coRunners), geometry, {
+            ...(coRunnerLevel !== undefined && { level: coRunnerLevel }),
             ...(maxMembers !== undefined && { maxMembers }),
             ...(idleW !== undefined && { idleW }),
           }),

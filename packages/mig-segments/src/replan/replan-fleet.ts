@@ -10,7 +10,7 @@ import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } 
 import {
   assertSplit,
   checkedByRequests,
-  DEFAULT_MOST_ITERATIONS,
+  DEFAULT_MAX_ITERATIONS,
   type FleetOptions,
   planOnce,
   servedBy,
@@ -78,13 +78,13 @@ export async function replanFleet(
   }
   assertSplit(options)
   assertMap(current, checked)
-  const { mostIterations = DEFAULT_MOST_ITERATIONS, consolidate = false, movesPerBoard } = options
+  const { maxIterations = DEFAULT_MAX_ITERATIONS, consolidate = false, movesPerBoard } = options
   if (movesPerBoard !== undefined && !(movesPerBoard >= 0 && Number.isFinite(movesPerBoard))) {
     throw new InvalidInputError('movesPerBoard', movesPerBoard, 'a number of instances of at least 0')
   }
   return checkedByRequests(fleet, options, async (gate) => {
-    const fresh = await planOnce(checked, objectives, gate, mostIterations)
-    return change(checked, current, fresh, gate, { consolidate, mostIterations, movesPerBoard })
+    const fresh = await planOnce(checked, objectives, gate, maxIterations)
+    return change(checked, current, fresh, gate, { consolidate, maxIterations, movesPerBoard })
   })
 }
 
@@ -95,38 +95,38 @@ async function change(
   gate: FleetGate,
   {
     consolidate,
-    mostIterations,
+    maxIterations,
     movesPerBoard,
-  }: { consolidate: boolean; mostIterations: number; movesPerBoard: number | undefined },
+  }: { consolidate: boolean; maxIterations: number; movesPerBoard: number | undefined },
 ): Promise<FleetReplan> {
   const models = fresh.served.map(({ model }) => model)
   const rows = fleetRows(fleet, fresh.served, gate, 'one-way')
   const all = fleetRows(fleet, fresh.served, gate, 'all')
   const running = current.map((board) => runningBoard(fleet, board, all, models))
   const inUse = running.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
-  const mostCost = consolidate ? fresh.cost : Math.max(inUse, fresh.cost)
+  const maxCost = consolidate ? fresh.cost : Math.max(inUse, fresh.cost)
   const ofGroup = fleet.groups.map(({ geometry }) => patternsOf(geometry))
   const patterns = fleet.lanes.map(({ group }) => ofGroup[group]!)
   const standing = standingBoards(fleet, current, running, models)
   const asIs = standing && serves(fleet, standing, fresh.served) ? standing : null
-  const next = (boards: readonly FleetBoard[], leastMoves: number) =>
-    describe(fleet, current, running, boards, fresh, leastMoves)
+  const next = (boards: readonly FleetBoard[], minMoves: number) =>
+    describe(fleet, current, running, boards, fresh, minMoves)
   if (asIs && inUse <= fresh.cost * (1 + 1e-9)) return next(asIs, 0)
-  let leastMoves = 0
+  let minMoves = 0
   for (const room of ROOMS) {
-    const problem = { fleet, objectives: fresh.served, rows, patterns, running, mostIterations, room }
-    const goal = { kind: 'moves', maxCost: mostCost, ...(movesPerBoard !== undefined && { movesPerBoard }) } as const
+    const problem = { fleet, objectives: fresh.served, rows, patterns, running, maxIterations, room }
+    const goal = { kind: 'moves', maxCost: maxCost, ...(movesPerBoard !== undefined && { movesPerBoard }) } as const
     const counts = await solveProgram({ ...problem, goal, keepPerS: keptRates(fresh.served, running) })
     if (counts === 'infeasible' || !('instances' in counts)) break
     // With less room for watts it is no bound for all plans. Boards and what is lacking weigh less than half an instance.
-    if (room === 1) leastMoves = Math.max(0, Math.ceil(2 * (counts.bound - BESIDE_MOVES)) / 2)
+    if (room === 1) minMoves = Math.max(0, Math.ceil(2 * (counts.bound - BESIDE_MOVES)) / 2)
     const boards = nextBoards(fleet, current, running, rows, counts, patterns, models)
-    const found = boards && next(boards, leastMoves)
+    const found = boards && next(boards, minMoves)
     // Short of work a program may move what could have stayed.
-    if (found && !(asIs && inUse <= mostCost && found.created + found.restarted > 0)) return found
+    if (found && !(asIs && inUse <= maxCost && found.created + found.restarted > 0)) return found
     if (found) break
   }
-  return next(asIs && inUse <= mostCost ? asIs : laidOver(fleet, fresh.boards, current), leastMoves)
+  return next(asIs && inUse <= maxCost ? asIs : laidOver(fleet, fresh.boards, current), minMoves)
 }
 
 /** What stands on a board now, and which of it may stay. */
@@ -231,7 +231,7 @@ export function describe(
   running: readonly RunningBoard[],
   boards: readonly FleetBoard[],
   fresh: Pick<FleetPlan, 'served' | 'unserved' | 'cost' | 'lowerBoundCost'>,
-  leastMoves: number,
+  minMoves: number,
   keepPerS: readonly number[] = keptRates(fresh.served, running),
 ): FleetReplan {
   const before = current.flatMap((board, b) => {
@@ -264,7 +264,7 @@ export function describe(
     powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
     meanPowerW: meanPowerOf(boards, served),
     ...{ created: created.length, restarted: restarted.length, removed: removed.length, kept: kept.length },
-    lowerBoundMoves: Math.min(created.length + restarted.length / 2, leastMoves),
+    lowerBoundMoves: Math.min(created.length + restarted.length / 2, minMoves),
     steps: fleetMigrationOrder(changes, fleet, needed),
   }
 }

@@ -1,12 +1,12 @@
 import { PctodlError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
-import { leastHolding } from './least-holding.js'
+import { minHolding } from './least-holding.js'
 
 /** How much longer than asked an objective may be that is looked for. */
-const MOST_TIMES_LONGER = 1e6
+const MAX_TIMES_LONGER = 1e6
 
 /** Plans that are made for one service: beyond two and a half times what the estimate says the estimate says nothing. */
-const MOST_PLANS = 20
+const MAX_PLANS = 20
 
 /** Alone the service needs more boards than any plan may have, or more work. */
 const NOTHING_KNOWN = ['NO_PLAN', 'INVALID_INPUT']
@@ -19,7 +19,7 @@ const NOTHING_KNOWN = ['NO_PLAN', 'INVALID_INPUT']
  * @param kept whether a plan for it keeps it
  * @returns ms; null where none is kept however long, or none can be planned for
  */
-export async function leastKept(
+export async function minKept(
   service: ServiceObjective,
   fromMs: number,
   estimated: (objective: ServiceObjective) => boolean,
@@ -35,12 +35,12 @@ export async function leastKept(
   do {
     low = high
     high *= 1.25
-    if (high > MOST_TIMES_LONGER * fromMs) return null
+    if (high > MAX_TIMES_LONGER * fromMs) return null
   } while (!estimated(within(high)))
-  let could = rounded(1.0005 * leastHolding(low, high, 0.02, (latencyMs) => estimated(within(latencyMs))))
+  let could = rounded(1.0005 * minHolding(low, high, 0.02, (latencyMs) => estimated(within(latencyMs))))
   try {
     for (let plans = 1; !(await kept(within(could)).catch(tooFewBoards)); plans++) {
-      if (plans === MOST_PLANS) return null
+      if (plans === MAX_PLANS) return null
       could = rounded(1.05 * could)
     }
   } catch (error) {

@@ -5,7 +5,7 @@ import { LATE_SHARE } from './ways.js'
 /** Late share in the check above which a service gets more room: below the hundredth by four times what chance adds to 40 000 requests. */
 const CHECKED_LATE = 0.008
 /** Times that a service gets more room before it is named as not served. */
-const MOST_TIMES = 8
+const MAX_TIMES = 8
 /** Of each time: what the estimate may call late, and what the rate is taken for, more each time: traffic may be far from the estimate's. */
 const TIGHTER = 0.4
 const MARGIN = 1.03
@@ -18,7 +18,7 @@ export type TimesLate = ReadonlyMap<string, number>
 /** What a service is planned for that was late in the check before. */
 export interface Room {
   /** Share of its requests that the estimate may call late. */
-  readonly mostLate: number
+  readonly maxLate: number
   /** By which its rate is taken to be higher. */
   readonly margin: number
 }
@@ -28,7 +28,7 @@ export function roomOf(times: TimesLate | undefined, model: string): Room | null
   const late = times?.get(model) ?? 0
   return late === Number.POSITIVE_INFINITY
     ? null
-    : { mostLate: LATE_SHARE * TIGHTER ** late, margin: MARGIN ** ((late * (late + 1)) / 2) }
+    : { maxLate: LATE_SHARE * TIGHTER ** late, margin: MARGIN ** ((late * (late + 1)) / 2) }
 }
 
 export function isLate({ late, requests }: QueueOutcome): boolean {
@@ -50,7 +50,7 @@ export async function planUntilKept<Plan>(
     if (late.length === 0) return plan
     for (const model of late) {
       const next = (times.get(model) ?? 0) + 1
-      times.set(model, next > MOST_TIMES ? Number.POSITIVE_INFINITY : next)
+      times.set(model, next > MAX_TIMES ? Number.POSITIVE_INFINITY : next)
     }
   }
 }

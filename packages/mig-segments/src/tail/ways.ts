@@ -2,7 +2,7 @@ import type { FleetPoint } from '../fleet/fleet.js'
 import { throughputOf } from '../profile.js'
 import { batchTimes, withBatchRates } from './batch-times.js'
 import { lateShare, type TailQueue } from './late-share.js'
-import { leastHolding } from './least-holding.js'
+import { minHolding } from './least-holding.js'
 
 /**
  * Requests that the estimate may call late: half of what a p99 objective leaves. The estimate is for workers that are alike and calm; the
@@ -36,14 +36,14 @@ export interface TailGoal {
   readonly latencyMs: number
   readonly burstiness: number
   /** Share of requests that the estimate may call late. */
-  readonly mostLate: number
+  readonly maxLate: number
 }
 
 /**
  * Rate over capacity at most, less the more unevenly requests come: what a stall of a second leaves behind, or many workers that begin
  * with small batches at once, is caught up within some thirty.
  */
-function mostUtilisation(burstiness: number): number {
+function maxUtilisation(burstiness: number): number {
   return Math.max(0.5, 1 - 0.03 * Math.sqrt(burstiness))
 }
 
@@ -58,14 +58,14 @@ export function splitBurstiness(burstiness: number, part: number = 1): number {
 /** Requests/s that an instance with a queue of its own answers in time. */
 export function rateInTime(
   { point, singleMs }: Placeable,
-  { latencyMs, burstiness, mostLate }: Omit<TailGoal, 'ratePerS'>,
+  { latencyMs, burstiness, maxLate }: Omit<TailGoal, 'ratePerS'>,
 ): number {
   const capacityPerS = throughputOf(point)
   const { processes: workers, batchSize: largestBatch, latencyMs: fullBatchMs } = point
   const queue = { burstiness, capacityPerS, workers, largestBatch, fullBatchMs, singleMs }
-  const inTime = (ratePerS: number) => lateShare({ ...queue, ratePerS }, latencyMs) <= mostLate
+  const inTime = (ratePerS: number) => lateShare({ ...queue, ratePerS }, latencyMs) <= maxLate
   let low = 0
-  let high = mostUtilisation(burstiness) * capacityPerS
+  let high = maxUtilisation(burstiness) * capacityPerS
   if (inTime(high)) return high
   while (high - low > 5e-4 * high && high > 1e-3 * capacityPerS) {
     const middle = (low + high) / 2
@@ -98,7 +98,7 @@ export function splitWays(placeables: readonly Placeable[], goal: TailGoal): Way
 }
 
 /** Longest batches considered of a service, spread over those that there are. */
-const MOST_GATES = 24
+const MAX_GATES = 24
 
 /**
  * Ways with one queue for all instances. A longest batch time and a least number of processes leave of each slot one point, that of the highest
@@ -122,7 +122,7 @@ export function sharedWays(placeables: readonly Placeable[], goal: TailGoal): Wa
         chosen.push(best)
         const key = chosen.map((each) => ran.indexOf(each)).join()
         if (ways.has(key)) continue
-        const capacityPerS = leastCapacity(chosen, goal)
+        const capacityPerS = minCapacity(chosen, goal)
         if (capacityPerS === null) continue
         ways.set(
           key,
@@ -135,8 +135,8 @@ export function sharedWays(placeables: readonly Placeable[], goal: TailGoal): Wa
 }
 
 function spread(values: readonly number[]): readonly number[] {
-  if (values.length <= MOST_GATES) return values
-  return Array.from({ length: MOST_GATES }, (_, i) => values[Math.round((i * (values.length - 1)) / (MOST_GATES - 1))]!)
+  if (values.length <= MAX_GATES) return values
+  return Array.from({ length: MAX_GATES }, (_, i) => values[Math.round((i * (values.length - 1)) / (MAX_GATES - 1))]!)
 }
 
 /** Of points that answer as much the one with the smaller batch. */
@@ -148,9 +148,9 @@ function fastest(placeables: readonly Placeable[]): Placeable | undefined {
 }
 
 /** Null where no capacity keeps the objective. */
-function leastCapacity(
+function minCapacity(
   chosen: readonly Placeable[],
-  { ratePerS, latencyMs, burstiness, mostLate }: TailGoal,
+  { ratePerS, latencyMs, burstiness, maxLate }: TailGoal,
 ): number | null {
   const most = (of: (each: Placeable) => number) => Math.max(...chosen.map(of))
   const workerPerS = most(({ point }) => point.processThroughput)
@@ -167,8 +167,8 @@ function leastCapacity(
     // So many at least, whichever instances make up the capacity.
     workers: Math.max(1, Math.ceil((capacityPerS / workerPerS) * (1 - 1e-9))),
   })
-  const enough = (capacityPerS: number) => lateShare(queue(capacityPerS), latencyMs) <= mostLate
-  const least = ratePerS / mostUtilisation(burstiness)
+  const enough = (capacityPerS: number) => lateShare(queue(capacityPerS), latencyMs) <= maxLate
+  const least = ratePerS / maxUtilisation(burstiness)
   if (enough(least)) return least
   let low = least
   let high = least
@@ -177,7 +177,7 @@ function leastCapacity(
     high = 1.5 * high + workerPerS
     if (high > 200 * (ratePerS + workerPerS)) return null
   } while (!enough(high))
-  return leastHolding(low, high, 5e-4, enough)
+  return minHolding(low, high, 5e-4, enough)
 }
 
 /** Without those of which another answers as much in each slot. */

@@ -14,7 +14,7 @@ const pointwise = new Set([
 /** Of these at least one is in every activation that exporters spell out. */
 const curved = new Set(['Sigmoid', 'HardSigmoid', 'Erf', 'Tanh', 'Softplus', 'Clip', 'Exp'])
 const roots = new Set(['Sqrt', 'Reciprocal', 'Pow'])
-const MOST_PARTS = 16
+const MAX_PARTS = 16
 
 /**
  * Puts together again what exporters take apart: an activation spelled out over one tensor (SiLU, GELU in both forms, hard swish, Mish),
@@ -101,7 +101,7 @@ class Merger {
     const derived = new Map<string, number>()
     const added: number[] = []
     const queue = new Set(this.#readers.get(source))
-    while (queue.size > 0 && added.length < MOST_PARTS) {
+    while (queue.size > 0 && added.length < MAX_PARTS) {
       const index = Math.min(...queue)
       queue.delete(index)
       const step = this.#steps[index]!

@@ -7,7 +7,7 @@ import { FileLock, lockHolder } from './file-lock.js'
 import { type LeaseRecord, parseLeaseRecord } from './lease-record.js'
 
 const UNFINISHED = '.unfinished'
-const MOST_JOURNAL_BYTES = 64 * 1024
+const MAX_JOURNAL_BYTES = 64 * 1024
 
 /**
  * Where leases are kept unless something else is said: root's are the machine's, another user's are that user's alone. The node
@@ -100,7 +100,7 @@ export class LeaseFolder {
     if (!this.#isThere()) return null
     const file = this.journalFile(uuid)
     try {
-      const text = readOwnFile(file, MOST_JOURNAL_BYTES)
+      const text = readOwnFile(file, MAX_JOURNAL_BYTES)
       if (text === null) return null
       const record = parseLeaseRecord(text)
       if (record.gpu.uuid !== uuid) throw new Error(`gpu.uuid: is of another board, ${record.gpu.uuid}`)

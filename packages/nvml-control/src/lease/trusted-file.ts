@@ -3,7 +3,7 @@ import path from 'node:path'
 import { isReadOnly, trustedPath } from '@pctodl/command-line'
 
 const WRITABLE_BY_OTHERS = 0o022
-const MOST_LINKS = 40
+const MAX_LINKS = 40
 
 /** Where systems keep their programs: for what needs no other, and must not be led to another by the caller's environment. */
 export const systemSearchPath = '/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin'
@@ -38,7 +38,7 @@ export function closedFolder(folder: string): string {
  */
 export function trustedFile(file: string): string {
   let at = path.resolve(file)
-  for (let links = 0; links <= MOST_LINKS; links++) {
+  for (let links = 0; links <= MAX_LINKS; links++) {
     const folder = closedFolder(path.dirname(at))
     at = path.join(folder, path.basename(at))
     const stat = lstatSync(at)

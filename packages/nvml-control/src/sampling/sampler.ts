@@ -3,7 +3,7 @@ import { SampleRing } from './sample-ring.js'
 import { summarizeWindow, type WindowSummary } from './window-summary.js'
 
 /** 50 Hz: sensors refresh no faster, and each reading costs the driver time. */
-const LEAST_PERIOD_MS = 20
+const MIN_PERIOD_MS = 20
 
 export interface SamplerOptions {
   /** Time between two samples, ms; at least 20. Default 100. */
@@ -27,7 +27,7 @@ export interface SampleWindow {
 }
 
 /**
- * Samples a board at a fixed cadence. Each sample is due at start + n x period, so that lateness does not add up; one that
+ * Samples a board at a fixed cadence. Each sample is due at start + n x period, so that delay does not add up; one that
  * cannot be taken in time is counted as missed, never made up.
  */
 export class Sampler {
@@ -44,7 +44,7 @@ export class Sampler {
   /** @throws InvalidInputError */
   constructor(gpu: Pick<Gpu, 'sample'>, options: SamplerOptions = {}) {
     const { periodMs = 100, capacity = 6000, clock = systemClock } = options
-    if (!(periodMs >= LEAST_PERIOD_MS)) throw new InvalidInputError('periodMs', periodMs, `at least ${LEAST_PERIOD_MS}`)
+    if (!(periodMs >= MIN_PERIOD_MS)) throw new InvalidInputError('periodMs', periodMs, `at least ${MIN_PERIOD_MS}`)
     if (!Number.isInteger(capacity) || capacity < 2)
       throw new InvalidInputError('capacity', capacity, 'an integer of at least 2')
     this.#gpu = gpu

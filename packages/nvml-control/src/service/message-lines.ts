@@ -8,7 +8,7 @@ import type { Readable } from 'node:stream'
  */
 export function readLines(
   socket: Readable,
-  mostBytes: number,
+  maxBytes: number,
   onLine: (line: string) => void,
   onTooLong: () => void,
 ): void {
@@ -20,7 +20,7 @@ export function readLines(
       const end = chunk.indexOf(0x0a, from)
       const part = chunk.subarray(from, end < 0 ? chunk.length : end)
       pendingBytes += part.length
-      if (pendingBytes > mostBytes) {
+      if (pendingBytes > maxBytes) {
         ended = true
         pending = []
         onTooLong()

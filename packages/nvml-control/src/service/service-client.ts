@@ -3,7 +3,7 @@ import { PctodlError } from '@pctodl/platform'
 import { programNameOf } from '../lease/process-identity.js'
 import { readLines } from './message-lines.js'
 import {
-  MOST_REPLY_BYTES,
+  MAX_REPLY_BYTES,
   parseServiceMessage,
   parseServiceResult,
   type ServiceMessage,
@@ -80,7 +80,7 @@ export class ServiceClient {
     this.#timeoutMs = timeoutMs
     readLines(
       socket,
-      MOST_REPLY_BYTES,
+      MAX_REPLY_BYTES,
       (line) => this.#onLine(line),
       () => this.#fail(new ServiceError('SERVICE_PROTOCOL', 'the node service sent a line that is too long')),
     )

@@ -8,8 +8,8 @@ import { computeModeSchema, type FoundState, foundSchema, rangeSchema } from '..
 export const serviceProtocolVersions: readonly number[] = [3, 2, 1]
 
 /** Bytes of a line; a peer that sends a longer one is cut off. */
-export const MOST_REQUEST_BYTES: number = 16 * 1024
-export const MOST_REPLY_BYTES: number = 256 * 1024
+export const MAX_REQUEST_BYTES: number = 16 * 1024
+export const MAX_REPLY_BYTES: number = 256 * 1024
 
 /** What the holder of a lease aims at and attains. */
 export interface LeaseReport {

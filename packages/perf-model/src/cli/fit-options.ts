@@ -17,7 +17,7 @@ import { readPlatformFile } from './platform-file.js'
 export interface CommandFitOptions {
   readonly spec: GpuSpec
   readonly platform: string
-  /** Trace files; none: those of upstream's layout in this folder. */
+  /** Trace files; none: those of the Python code's layout in this folder. */
   readonly traces: readonly string[]
   /** Networks to fit; `null`: all that the traces have. */
   readonly models: readonly string[] | null
@@ -62,7 +62,10 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
     },
     terminal,
   )
-    .argument('[traces...]', 'trace files (default: mps_profile/ and scale_profile/ here, as upstream leaves them)')
+    .argument(
+      '[traces...]',
+      'trace files (default: mps_profile/ and scale_profile/ here, as the Python code leaves them)',
+    )
     .option('--gpu <name>', 'board that the traces were measured on')
     .option('--platform-file <file>', 'a board that this release does not know, as `pctodl gpu describe` writes it')
     .option(

@@ -93,7 +93,7 @@ function estimate(options: LlmOptions, graphs: Graphs) {
     memory: { ...memory, boardBytes: board.memoryGiB * 2 ** 30, fits: memory.total <= board.memoryGiB * 2 ** 30 },
     prefill: phaseOf(prefill.within(capW), prompt, board),
     decode: phaseOf(decode.within(capW), batch, board),
-    fewestJoules: { maxTpotMs: maxTpotMs ?? null, decode: phaseOf(decode.leastEnergy(capW, maxSeconds), batch, board) },
+    fewestJoules: { maxTpotMs: maxTpotMs ?? null, decode: phaseOf(decode.minEnergy(capW, maxSeconds), batch, board) },
     unsupported: unsupported(
       board,
       [...prefill.wattsFrom, ...decode.wattsFrom],

@@ -29,7 +29,7 @@ export interface PredictOptions {
   readonly memFreq: number | undefined
   readonly gpuMemFreq: boolean
   readonly params: string | undefined
-  /** Null: predict; otherwise trace files to compare with, none of them meaning those of upstream's layout. */
+  /** Null: predict; otherwise trace files to compare with, none of them meaning those of the Python code's layout. */
   readonly test: readonly string[] | null
   readonly sample: number
   readonly seed: number
@@ -55,7 +55,7 @@ interface RawOptions {
   readonly json?: boolean
 }
 
-const upstreamsSpelling: OptionAliases = {
+const referenceSpelling: OptionAliases = {
   '--platform': '--gpu',
   '--p': '--shares',
   '--b': '--batches',
@@ -89,7 +89,7 @@ export async function parsePredictOptions(argv: readonly string[], terminal: Ter
     .option('--seed <n>', 'seed of the choice of rows', integerFrom(0), 1)
     .option('--plot <file.svg>', 'draw the prediction over the SM clock')
     .option('--json', 'print JSON')
-  await parseCommand(command, argv, upstreamsSpelling)
+  await parseCommand(command, argv, referenceSpelling)
   const raw = command.opts<RawOptions>()
   const spec = raw.platformFile === undefined ? undefined : readPlatformFile(raw.platformFile)
   return asUsage(() => checked(raw, spec))

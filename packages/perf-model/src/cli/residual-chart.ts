@@ -3,7 +3,7 @@ import { SeededRandom } from '@pctodl/numerics'
 import type { RowPrediction } from '../fit/fit-report.js'
 
 /** Points of a chart at most: more hide each other and make the file large. */
-const MOST_POINTS = 3000
+const MAX_POINTS = 3000
 /** Errors that the vertical axis may end at, percent: the first within which nearly all points lie. */
 const axisEnds = [5, 10, 20, 30, 50]
 const NEARLY_ALL = 0.99
@@ -15,7 +15,7 @@ export function residualChart(
   style: { readonly config: typeof chartConfig; readonly colors: typeof palette },
 ): TopLevelSpec {
   const random = new SeededRandom(1)
-  const keep = MOST_POINTS / predictions.length
+  const keep = MAX_POINTS / predictions.length
   const shown = predictions.filter(() => random.uniform() < keep)
   const points = shown.map(({ row, throughput, powerW }) => {
     const networks = [...new Set(row.tenants.map((tenant) => tenant.model))]

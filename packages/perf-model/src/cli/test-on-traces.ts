@@ -20,7 +20,7 @@ interface Metrics {
   readonly r2: number
 }
 
-/** `pctodl predict --test`: predictions beside measured rows, in upstream's metrics. */
+/** `pctodl predict --test`: predictions beside measured rows, in the Python code's metrics. */
 export function testOnTraces(
   predictor: PerfModel,
   options: PredictOptions,

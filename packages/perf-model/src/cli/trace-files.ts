@@ -3,7 +3,7 @@ import path from 'node:path'
 import { PctodlError, type TraceRow } from '@pctodl/platform'
 import { parseTraceCsv, TraceFormatError } from '@pctodl/platform/trace-csv'
 
-/** Folders in which upstream's profiler leaves its files, each with the file names' beginning. */
+/** Folders in which the Python code's profiler leaves its files, each with the file names' beginning. */
 const places = [
   { folder: 'mps_profile', stem: 'mps_results' },
   { folder: 'scale_profile', stem: 'sweep_results' },
@@ -27,7 +27,7 @@ export class TraceFileError extends PctodlError {
 }
 
 /**
- * The trace files of upstream's layout under a folder: `mps_profile/mps_results[_dataset][_machine].csv` and
+ * The trace files of the Python code's layout under a folder: `mps_profile/mps_results[_dataset][_machine].csv` and
  * `scale_profile/sweep_results[_machine].csv`. What is given has to be in the name; a sweep without a machine in its name
  * fits all.
  */

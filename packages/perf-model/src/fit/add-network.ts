@@ -24,9 +24,9 @@ export interface AddNetworkOptions {
   readonly rows?: readonly TraceRow[]
 }
 
-const LEAST_KNOWN = 3
+const MIN_KNOWN = 3
 /** Of more than this part of its elements a graph alone says too little. */
-const MOST_UNKNOWN = 0.5
+const MAX_UNKNOWN = 0.5
 const HUBER = 2
 const MAX_ITERATIONS = 15
 /** How far the parameters of a network lie from what its work says, as standard deviations of logarithms. */
@@ -52,7 +52,7 @@ const workFields: readonly (keyof NetworkWork)[] = [
  * any number of measured rows. What the board takes for a unit of work is learnt from the networks that the model knows; rows then
  * move the parameters from there, as far as they say more than that (the most likely parameters under a normal prior). The
  * corrections are the mean of the known networks', and what they and the parameters leave unknown is in the predictions' standard
- * deviations and in their `distance`: allow searches to go there (`mostDistance`) where that is what you want. The model given is not changed.
+ * deviations and in their `distance`: allow searches to go there (`maxDistance`) where that is what you want. The model given is not changed.
  *
  * @param name what tenants call it, unknown to the model so far
  * @throws InvalidInputError for a name that the model knows, work that is no `NetworkWork` or unknown for its larger part (without rows), fewer than
@@ -73,8 +73,8 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
   }
   assertWork('work', work)
   const { unknownShare = 0 } = work
-  if (!(unknownShare <= MOST_UNKNOWN) && rows.length === 0) {
-    const expected = `at most ${MOST_UNKNOWN}, or measured rows: the graph hides what its unknown operators do`
+  if (!(unknownShare <= MAX_UNKNOWN) && rows.length === 0) {
+    const expected = `at most ${MAX_UNKNOWN}, or measured rows: the graph hides what its unknown operators do`
     throw new InvalidInputError('work.unknownShare', unknownShare, expected)
   }
   const teachers = knownNetworks(model, known)
@@ -221,11 +221,11 @@ function knownNetworks(model: PerfModel, known: Readonly<Record<string, NetworkW
     assertWork(`known.${name}`, work)
     return { name, work }
   })
-  if (list.length >= LEAST_KNOWN) return list
+  if (list.length >= MIN_KNOWN) return list
   throw new InvalidInputError(
     'known',
     Object.keys(known).join(', '),
-    `the works of at least ${LEAST_KNOWN} of ${model.networks.join(', ')}`,
+    `the works of at least ${MIN_KNOWN} of ${model.networks.join(', ')}`,
   )
 }
 

@@ -7,7 +7,7 @@ import { makeMonotone } from './monotone-grid.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
 /** A network with fewer rows has no corrections. */
-const LEAST_ROWS = 12
+const MIN_ROWS = 12
 /** Remainders count as no larger than this, so that an outlier pulls no further. */
 const LARGEST_SPEED = 0.3
 const LARGEST_POWER = 0.6
@@ -27,7 +27,7 @@ export function fitSpeedCorrections(table: TraceTable, rows: readonly TableRow[]
     const observations = rows.flatMap((row) => speedObservations(objective, row))
     objective.networks.forEach((network, k) => {
       const own = observations.filter((entry) => entry.network === k)
-      const found = own.length >= LEAST_ROWS ? krigeNetwork(table, own) : undefined
+      const found = own.length >= MIN_ROWS ? krigeNetwork(table, own) : undefined
       const grids = table.memClocksMhz.map((_, m) => (found ? gridOf(found.values, m) : []))
       if (found) makeMonotone(grids)
       table.memClocksMhz.forEach((memClockMhz, m) => {
@@ -63,7 +63,7 @@ export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[]
   })
   objective.networks.forEach((network, k) => {
     const own = observations.filter((entry) => entry.network === k)
-    const found = own.length >= LEAST_ROWS ? krigeNetwork(table, own) : undefined
+    const found = own.length >= MIN_ROWS ? krigeNetwork(table, own) : undefined
     table.memClocksMhz.forEach((memClockMhz, m) => {
       const dynamicPower = found ? gridOf(found.values, m).map(rounded) : []
       const powerSd = found ? gridOf(found.variances, m).map((variance) => rounded(Math.sqrt(variance))) : []

@@ -68,8 +68,8 @@ export function fitRows(
   const networks: NetworkParameters[] = table.networkNames.map((name, k) => {
     const near = from?.networks.find((network) => network.name === name)
     if (near) return { ...near, hostSpeed: [], corrections: [] }
-    const { leastBatchMs, leastCycles } = leastTimes(table, rows, k)
-    return startNetwork(name, leastBatchMs, leastCycles)
+    const { minBatchMs, minCycles } = minTimes(table, rows, k)
+    return startNetwork(name, minBatchMs, minCycles)
   })
   let limitW = Number.POSITIVE_INFINITY
   const results: { objective: ModelObjective; result: LevenbergMarquardtResult }[] = []
@@ -137,18 +137,18 @@ function addParameterVariances(
 }
 
 /** Shortest batch time, ms, and least SM mega-cycles per sample of a network over its rows with like tenants. */
-function leastTimes(table: TraceTable, rows: readonly TableRow[], network: number) {
-  let leastBatchMs = Number.POSITIVE_INFINITY
-  let leastCycles = Number.POSITIVE_INFINITY
+function minTimes(table: TraceTable, rows: readonly TableRow[], network: number) {
+  let minBatchMs = Number.POSITIVE_INFINITY
+  let minCycles = Number.POSITIVE_INFINITY
   for (const { row, kinds, likeTenants } of rows) {
     const { network: of, sms, batchSize } = table.kinds[kinds[0]!]!
     if (!likeTenants || of !== network) continue
     const batchMs = (1e3 * kinds.length * batchSize) / row.throughput
-    leastBatchMs = Math.min(leastBatchMs, batchMs)
-    leastCycles = Math.min(leastCycles, (1e-3 * batchMs * row.smClockMhz * sms) / batchSize)
+    minBatchMs = Math.min(minBatchMs, batchMs)
+    minCycles = Math.min(minCycles, (1e-3 * batchMs * row.smClockMhz * sms) / batchSize)
   }
   // A network that never runs among its like starts from typical figures.
-  return Number.isFinite(leastBatchMs) ? { leastBatchMs, leastCycles } : { leastBatchMs: 8, leastCycles: 40 }
+  return Number.isFinite(minBatchMs) ? { minBatchMs, minCycles } : { minBatchMs: 8, minCycles: 40 }
 }
 
 /** Let several points descend for a few iterations and return the best of them. */

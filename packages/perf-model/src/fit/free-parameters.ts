@@ -85,21 +85,21 @@ export function startBoard(memClocksMhz: readonly number[]): BoardParameters {
  * Where the fit of a network starts. Fits of this kind have several valleys (a gap on the device looks like launch time on
  * the host); two measured bounds put the start near the right one.
  *
- * @param leastBatchMs shortest batch time seen: hardly more than the launch time
- * @param leastCycles least SM mega-cycles per sample seen: at least the arithmetic
+ * @param minBatchMs shortest batch time seen: hardly more than the launch time
+ * @param minCycles least SM mega-cycles per sample seen: at least the arithmetic
  */
-export function startNetwork(name: string, leastBatchMs: number, leastCycles: number): NetworkParameters {
+export function startNetwork(name: string, minBatchMs: number, minCycles: number): NetworkParameters {
   return {
     name,
-    computePerSample: 0.4 * leastCycles,
-    computePerBatch: 0.2 * leastCycles,
-    serialPerBatch: 0.1 * leastBatchMs,
+    computePerSample: 0.4 * minCycles,
+    computePerBatch: 0.2 * minCycles,
+    serialPerBatch: 0.1 * minBatchMs,
     serialPerSample: 0.01,
     mixedMbPerSample: 40,
     mixedMbPerBatch: 40,
     streamMbPerSample: 60,
-    gapMs: 0.25 * leastBatchMs,
-    launchMs: 0.9 * leastBatchMs,
+    gapMs: 0.25 * minBatchMs,
+    launchMs: 0.9 * minBatchMs,
     hostPerSampleMs: 0.1,
     coreEnergyMj: 30,
     batchEnergyMj: 20,

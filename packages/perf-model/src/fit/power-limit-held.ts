@@ -4,7 +4,7 @@ import type { TableRow } from './trace-table.js'
 
 /** Rows that want so much more power than the limit are surely held down by it. */
 const SURELY = 1.05
-const LEAST_ROWS = 5
+const MIN_ROWS = 5
 
 /** The power at which a board levels off under its default limit, W: the median of the rows that it surely holds down. */
 export function powerLimitHeld(spec: GpuSpec, rows: readonly TableRow[], objective: ModelObjective): number {
@@ -13,5 +13,5 @@ export function powerLimitHeld(spec: GpuSpec, rows: readonly TableRow[], objecti
     .filter((row) => row.nominalClock && objective.evaluate(row).powerW > SURELY * limitW)
     .map((row) => row.row.powerAverageW)
     .sort((a, b) => a - b)
-  return held.length < LEAST_ROWS ? limitW : Math.min(limitW, held[held.length >> 1]!)
+  return held.length < MIN_ROWS ? limitW : Math.min(limitW, held[held.length >> 1]!)
 }

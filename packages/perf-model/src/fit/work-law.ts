@@ -43,7 +43,7 @@ const START_SD = 1.5
 const THROUGHPUT_SD = 0.1
 const POWER_SD = 0.05
 const HUBER = 2
-const MOST_ITERATIONS = 25
+const MAX_ITERATIONS = 25
 const SERIAL_PER_SAMPLE = 1e-3
 
 const shares = [10, 30, 100]
@@ -103,7 +103,7 @@ export class WorkLaw {
       })
     }
     const problem = { parameterCount: names.length, residualCount, residuals }
-    const options = { huber: HUBER, maxIterations: MOST_ITERATIONS, costTolerance: 1e-3 }
+    const options = { huber: HUBER, maxIterations: MAX_ITERATIONS, costTolerance: 1e-3 }
     return coefficientsOf(levenbergMarquardt(problem, Float64Array.from(startLogs), options).parameters)
   }
 

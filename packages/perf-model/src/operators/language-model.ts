@@ -79,7 +79,7 @@ export class LanguageModelPass {
   }
 
   /** The clock of the fewest joules that keeps the cap and takes at most `seconds`; null where there is none. */
-  leastEnergy(capW: number, seconds: number): PassEstimate | null {
+  minEnergy(capW: number, seconds: number): PassEstimate | null {
     let best: PassEstimate | null = null
     for (let i = 0; i <= 100; i++) {
       const found = this.at(this.lowestClock + ((1 - this.lowestClock) * i) / 100)

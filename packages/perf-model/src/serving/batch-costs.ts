@@ -11,7 +11,7 @@ export interface BatchCosts {
 }
 
 /** Costs kept at most; beyond, all are forgotten: they are predicted again where they are needed. */
-const MOST_KEPT = 200_000
+const MAX_KEPT = 200_000
 
 /**
  * Times and energies of batches of tenants that run alone, each predicted once: hand the same object to every `ServingModel` of one
@@ -78,7 +78,7 @@ export class BatchCostTable {
     smClockMhz: number,
     memClockMhz: number,
   ): BatchCosts {
-    if (++this.#count > MOST_KEPT) {
+    if (++this.#count > MAX_KEPT) {
       this.#count = 0
       this.#kept.clear()
       this.#clocks = 0

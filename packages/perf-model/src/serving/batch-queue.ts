@@ -24,9 +24,9 @@ const LEAST = 1e-7
 /** A backlog whose length halves with less than each fortieth of a request more than that is as good as none. */
 const STEEPEST = 4
 /** Share of the capacity from which on the servers count as overloaded. */
-const MOST_LOAD = 0.995
+const MAX_LOAD = 0.995
 /** Share of a backlog that is not told apart. */
-const LEAST_BACKLOG = 5e-4
+const MIN_BACKLOG = 5e-4
 
 const latencies = new LatencyMixture()
 
@@ -95,7 +95,7 @@ export class BatchQueue {
     this.#burstiness = burstiness
     if (BatchQueue.#measured === this) BatchQueue.#measured = undefined
     const fullMs = batchMs[last]! / servers
-    this.overloaded = ratePerMs * fullMs >= MOST_LOAD * this.#most
+    this.overloaded = ratePerMs * fullMs >= MAX_LOAD * this.#most
     if (this.overloaded) {
       this.shares.fill(0)
       this.shares[last] = 1
@@ -317,7 +317,7 @@ export class BatchQueue {
       let before = 0
       let kind = this.#kindBehind(1, leftMs)
       let ahead = 1
-      for (; ahead <= near && rest > LEAST_BACKLOG; ahead++) {
+      for (; ahead <= near && rest > MIN_BACKLOG; ahead++) {
         share = this.#decay * share + (1 - this.#decay) * probability
         probability *= (counts.base + counts.more * (ahead - 1)) / ahead
         const full = Math.floor(ahead / most)
@@ -332,7 +332,7 @@ export class BatchQueue {
         sum += share
       }
       // From here on the backlog alone decides, batch by batch.
-      while (rest > LEAST_BACKLOG) {
+      while (rest > MIN_BACKLOG) {
         const to = (before + 1) * most
         const within = rest * (1 - this.#decay ** Math.max(0, to - ahead))
         latencies.add(weight * (sum + within), lowMs + before * fullMs + this.#batchMs[kind]!, fullMs / MOMENTS)

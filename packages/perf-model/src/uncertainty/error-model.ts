@@ -6,9 +6,9 @@ import { MIX_TERMS, NETWORK_TERMS } from './term-counts.js'
 /** What a prior says of boards of one kind counts as so many rows, when it is judged how wide it has to be. */
 const PRIOR_ROWS = 30
 /** Errors below this are as good as none. */
-const LEAST_SD = 5e-4
+const MIN_SD = 5e-4
 /** In corners that no row was in, terms say anything. */
-const MOST_SD = 1
+const MAX_SD = 1
 
 /** One row: the terms of its prediction and ln(measured / predicted), the prediction being that of the equations. */
 export interface ErrorRow {
@@ -93,7 +93,7 @@ export class ErrorModel {
       for (let b = 0; b < a; b++) sum += covariance[a * n + b]! * phi[b]!
       variance += 2 * term * sum
     }
-    return Math.min(MOST_SD, Math.max(LEAST_SD, Math.sqrt(this.state.scale * variance + beyondVariance)))
+    return Math.min(MAX_SD, Math.max(MIN_SD, Math.sqrt(this.state.scale * variance + beyondVariance)))
   }
 
   #restOf(residual: Float64Array): number {

@@ -6,7 +6,7 @@ import { KIND_NUMBERS, writeKindNumbers } from './error-terms.js'
 /** What the logarithms of throughput and power are uncertain by where a fit says nothing of it. */
 const UNKNOWN_SD = 0.3
 /** No standard deviation is believed to be smaller: equations are not exact. */
-const LEAST_SD = 1e-3
+const MIN_SD = 1e-3
 
 /** Numbers that a kind of tenant takes: those of the error's terms, then variances by memory clock. */
 export function uncertaintyStride(memClocks: number): number {
@@ -29,7 +29,7 @@ export function writeKindUncertainty(
     const at = offset + KIND_NUMBERS + m * 2 * TENANT_NODES
     writeDeviations(found?.speedSd ?? [], mpsPercent, batchSize, UNKNOWN_SD, out, at)
     writeDeviations(found?.powerSd ?? [], mpsPercent, batchSize, UNKNOWN_SD, out, at + TENANT_NODES)
-    for (let i = at; i < at + 2 * TENANT_NODES; i++) out[i] = Math.max(LEAST_SD, out[i]!) ** 2
+    for (let i = at; i < at + 2 * TENANT_NODES; i++) out[i] = Math.max(MIN_SD, out[i]!) ** 2
   })
 }
 

@@ -39,11 +39,11 @@ export function runOfWords(words: URLSearchParams): RunQuestion {
 }
 
 /** More than anybody does to a run by hand. */
-const MOST_PARTS = 200
+const MAX_PARTS = 200
 
 /** `what@seconds` */
 function partsOf(text: string | null): (readonly [what: string, atS: number])[] {
-  return (text ?? '').split(',', MOST_PARTS).flatMap((part) => {
+  return (text ?? '').split(',', MAX_PARTS).flatMap((part) => {
     const [what = '', at] = part.split('@')
     const atS = at === undefined ? 0 : Number(at)
     return what !== '' && atS >= 0 && atS < Infinity ? [[what, atS] as const] : []

@@ -23,9 +23,9 @@ export function ServicesComparison(props: {
     ...plain.map(({ manner, found }) => ({ name: manners[manner], found })),
   ]
   // Of watts, less is more.
-  const worth = (score: number) => (objective === 'least-power' ? 1 / score : score)
+  const worth = (score: number) => (objective === 'min-power' ? 1 / score : score)
   const most = Math.max(...rows.flatMap(({ found }) => (found ? [worth(found.score)] : [])))
-  const heads = { 'least-power': 'W with the margin', 'most-load': 'load', 'most-value': 'worth/s' } as const
+  const heads = { 'min-power': 'W with the margin', 'max-load': 'load', 'max-value': 'worth/s' } as const
   return (
     <Scrolling label="The plan beside set-ups without a search">
       <table class="comparison">
@@ -47,7 +47,7 @@ export function ServicesComparison(props: {
               <th scope="row" class="text">
                 {name}
               </th>
-              <td data-figure="score">{found ? found.score.toFixed(objective === 'most-load' ? 2 : 1) : 'no plan'}</td>
+              <td data-figure="score">{found ? found.score.toFixed(objective === 'max-load' ? 2 : 1) : 'no plan'}</td>
               <td class="bar" aria-hidden="true">
                 <span style={{ width: found ? `${(100 * worth(found.score)) / most}%` : 0 }} />
               </td>

@@ -14,7 +14,7 @@ export function ServicesFigures(props: {
   const worst = prediction.services.reduce((low, each) => (each.attainment < low.attainment ? each : low))
   return (
     <dl class="figures">
-      {question.objective === 'most-load' ? (
+      {question.objective === 'max-load' ? (
         <FigureOf name="Load" id="load" value={loadFactor.toFixed(2)} unit="of the rates">
           {limitText(binds)}
           {bound && `; by the model no plan is more than ${(100 * bound.gap).toFixed(0)} % better`}

@@ -9,9 +9,9 @@ import type { KnownBoards } from '../work/known-boards.js'
 import { goals, type ServicesQuestion } from './services-question.js'
 
 const goalTexts: Readonly<Record<ServiceGoal, string>> = {
-  'least-power': 'the fewest watts',
-  'most-load': 'the most load of this mix',
-  'most-value': 'the most worth in time',
+  'min-power': 'the fewest watts',
+  'max-load': 'the most load of this mix',
+  'max-value': 'the most worth in time',
 }
 
 /** What is asked of a plan for services, the services aside. */

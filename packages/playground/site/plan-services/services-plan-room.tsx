@@ -87,10 +87,10 @@ function Found(props: { readonly state: ServicesPlanState; readonly onRun: () =>
           )}
           {answer.reason !== 'latency-objective' && answer.reason !== 'memory' && (
             <>
-              <Change state={state} part={{ objective: 'most-load' }}>
+              <Change state={state} part={{ objective: 'max-load' }}>
                 How much of this mix is possible?
               </Change>
-              <Change state={state} part={{ objective: 'most-value' }}>
+              <Change state={state} part={{ objective: 'max-value' }}>
                 What should be let in?
               </Change>
             </>

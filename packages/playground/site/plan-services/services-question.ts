@@ -1,7 +1,7 @@
 import type { ServiceGoal, ServicePlanOptions } from '@pctodl/greedy-partition/services'
 import { type AskedService, firstServices } from '../services/asked-service.js'
 
-export const goals: readonly ServiceGoal[] = ['least-power', 'most-load', 'most-value']
+export const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
 /** Everything that a plan for services is asked for. */
 export interface ServicesQuestion {
@@ -29,7 +29,7 @@ export const firstServicesQuestion: ServicesQuestion = {
   board: '3080Ti',
   services: firstServices,
   powerCapW: 250,
-  objective: 'least-power',
+  objective: 'min-power',
   powerMarginW: 0,
   rateMargin: 1.1,
   latencyMargin: 0.1,
@@ -41,9 +41,9 @@ export const firstServicesQuestion: ServicesQuestion = {
 
 /** Layouts that a search looks at: counted and not timed, so that a link shows the same plan on every machine. What to shed takes longer to say of each. */
 export const layoutBudgets: Readonly<Record<ServiceGoal, number>> = {
-  'least-power': 300,
-  'most-load': 300,
-  'most-value': 40,
+  'min-power': 300,
+  'max-load': 300,
+  'max-value': 40,
 }
 
 /** The options of the search, as `planServices` takes them and as the command line makes them. */

@@ -10,7 +10,7 @@ export function servicesCommand(question: ServicesQuestion): string {
   const { maxTenants, memClockMhz } = question
   return [
     `npx pctodl partition --services ${SERVICES_FILE} --gpu ${board} --power-cap ${powerCapW}`,
-    ...(objective === 'least-power' ? [] : [`--objective ${objective}`]),
+    ...(objective === 'min-power' ? [] : [`--objective ${objective}`]),
     ...(powerMarginW === 0 ? [] : [`--power-margin ${powerMarginW}`]),
     ...(rateMargin === 1.1 ? [] : [`--rate-margin ${rateMargin}`]),
     ...(latencyMargin === 0.1 ? [] : [`--latency-margin ${latencyMargin}`]),

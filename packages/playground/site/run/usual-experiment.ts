@@ -13,7 +13,7 @@ export function usualExperiment(algorithm: PolicyName, model: string, board: str
     powerMarginW: 0,
     sharePercentStep: SHARE_STEP,
     shadow: false,
-    backstop: true,
+    hardwareLimit: true,
     sensorTolerancePercent: 0,
     board,
   }

@@ -17,10 +17,10 @@ export interface AskedService {
 /** What a service has where nobody says otherwise, as `pctodl partition --services` reads it. */
 export const usualService = { weight: 1, maxBatchSize: 64, maxQueueDelayMs: 0 } as const
 
-export const MOST_SERVICES = 12
+export const MAX_SERVICES = 12
 /** As the command line takes them. */
-export const MOST_RATE_PER_S = 1e6
-export const MOST_WEIGHT = 1e12
+export const MAX_RATE_PER_S = 1e6
+export const MAX_WEIGHT = 1e12
 /** Longest name, characters. */
 export const LONGEST_NAME = 60
 

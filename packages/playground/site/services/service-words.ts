@@ -1,9 +1,9 @@
 import {
   type AskedService,
   LONGEST_NAME,
-  MOST_RATE_PER_S,
-  MOST_SERVICES,
-  MOST_WEIGHT,
+  MAX_RATE_PER_S,
+  MAX_SERVICES,
+  MAX_WEIGHT,
   usualService,
 } from './asked-service.js'
 
@@ -28,7 +28,7 @@ export function wordOfServices(services: readonly AskedService[]): string {
 export function servicesOfWord(word: string | null): readonly AskedService[] | undefined {
   if (!word) return undefined
   const parts = word.split(',')
-  if (parts.length > MOST_SERVICES) return undefined
+  if (parts.length > MAX_SERVICES) return undefined
   const services = parts.map(serviceOfPart)
   const names = new Set(services.map((service) => service?.name))
   if (names.size < services.length) return undefined
@@ -58,11 +58,11 @@ function makesSense(service: AskedService): boolean {
     name.length <= LONGEST_NAME &&
     model !== '' &&
     ratePerS >= 0 &&
-    ratePerS <= MOST_RATE_PER_S &&
+    ratePerS <= MAX_RATE_PER_S &&
     p99Ms > 0 &&
     p99Ms < Infinity &&
     weight > 0 &&
-    weight <= MOST_WEIGHT &&
+    weight <= MAX_WEIGHT &&
     Number.isSafeInteger(maxBatchSize) &&
     maxBatchSize >= 1 &&
     maxQueueDelayMs >= 0 &&

@@ -6,9 +6,9 @@ import {
   type AskedService,
   anotherService,
   LONGEST_NAME,
-  MOST_RATE_PER_S,
-  MOST_SERVICES,
-  MOST_WEIGHT,
+  MAX_RATE_PER_S,
+  MAX_SERVICES,
+  MAX_WEIGHT,
 } from './asked-service.js'
 
 /** The services as a table in which everything can be changed. */
@@ -53,7 +53,7 @@ export function ServicesTable(props: {
         </table>
       </Scrolling>
       <p class="aside">
-        {services.length < MOST_SERVICES && (
+        {services.length < MAX_SERVICES && (
           <button type="button" class="quiet" onClick={() => onChange([...services, anotherService(services, models)])}>
             Add a service
           </button>
@@ -105,8 +105,8 @@ function Row(props: {
         <NumberCell
           label={`Requests/s of ${name}`}
           value={ratePerS}
-          expected={`0 to ${MOST_RATE_PER_S}`}
-          accepts={(value) => value >= 0 && value <= MOST_RATE_PER_S}
+          expected={`0 to ${MAX_RATE_PER_S}`}
+          accepts={(value) => value >= 0 && value <= MAX_RATE_PER_S}
           onChange={(value) => onChange({ ratePerS: value })}
         />
       </td>
@@ -124,7 +124,7 @@ function Row(props: {
           label={`Worth of a request of ${name}`}
           value={weight}
           expected="above 0"
-          accepts={(value) => value > 0 && value <= MOST_WEIGHT}
+          accepts={(value) => value > 0 && value <= MAX_WEIGHT}
           onChange={(value) => onChange({ weight: value })}
         />
       </td>

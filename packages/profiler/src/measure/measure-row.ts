@@ -13,7 +13,7 @@ import { nothingMeasured, summarizeWindow } from './summarize-window.js'
 const HOT_MARGIN_K = 3
 /** ... until it is this far below it, but not longer than this. */
 const COOL_MARGIN_K = 15
-const COOL_MOST_MS = 180_000
+const COOL_MAX_MS = 180_000
 /** No stretch or window grows beyond this, however slow the batches are. */
 const LONGEST_MS = 120_000
 
@@ -82,7 +82,7 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
     const failure = failureOf(observation.counters, atStart)
     if (failure) return failed(failure, settleMs, 0, observation.telemetry.memClockMhz)
     settled = isSettled(settling, options)
-    if (settleMs >= limitOf(options.settleMostMs, 1.5 * settleStretchMs(observation, options))) break
+    if (settleMs >= limitOf(options.settleMaxMs, 1.5 * settleStretchMs(observation, options))) break
   }
 
   const start = settling.at(-1)!
@@ -128,10 +128,10 @@ async function observe({ board, options, signal }: RowContext): Promise<Observat
 
 function isLongEnough(start: Observation, window: readonly Observation[], options: MeasureOptions): boolean {
   const windowMs = window.length * options.sampleMs
-  if (windowMs < options.windowLeastMs) return false
+  if (windowMs < options.windowMinMs) return false
   const last = window.at(-1)!
-  if (windowMs >= limitOf(options.windowMostMs, (options.leastBatches + 1) * slowestBatchMs(last))) return true
-  const enough = last.counters.every((c, i) => c.batches - start.counters[i]!.batches >= options.leastBatches)
+  if (windowMs >= limitOf(options.windowMaxMs, (options.minBatches + 1) * slowestBatchMs(last))) return true
+  const enough = last.counters.every((c, i) => c.batches - start.counters[i]!.batches >= options.minBatches)
   if (!enough) return false
   const { powerPercent, throughputPercent } = windowErrors(start, window, options.sampleMs)
   const isSmall = (percent: number) => percent <= options.standardErrorPercent
@@ -139,8 +139,8 @@ function isLongEnough(start: Observation, window: readonly Observation[], option
 }
 
 /** A limit that grows with the length of the batches, up to a bound. */
-function limitOf(mostMs: number, neededMs: number): number {
-  return Math.max(mostMs, Math.min(LONGEST_MS, neededMs))
+function limitOf(maxMs: number, neededMs: number): number {
+  return Math.max(maxMs, Math.min(LONGEST_MS, neededMs))
 }
 
 /** @returns how long it took, ms */
@@ -151,7 +151,7 @@ async function coolDown({ board, options, signal }: RowContext): Promise<number>
   if (!hot) return 0
   await board.tenants.stop()
   let waitedMs = 0
-  while (waitedMs < COOL_MOST_MS) {
+  while (waitedMs < COOL_MAX_MS) {
     await board.clock.sleep(options.sampleMs, signal)
     waitedMs += options.sampleMs
     const reading = await board.gpu.sample()

@@ -8,7 +8,7 @@ export interface Observation {
   readonly occupancy?: BoardOccupancy
 }
 
-/** Board power of an observation, W: the plain reading, as upstream's traces have it, or the instant one where that is all. */
+/** Board power of an observation, W: the plain reading, as the Python code's traces have it, or the instant one where that is all. */
 export function powerOf({ telemetry }: Observation): number | null {
   return telemetry.powerAverageW ?? telemetry.powerInstantW
 }

@@ -17,7 +17,7 @@ const TEMPERATURE_DRIFT_K = 1
  */
 export function isSettled(observations: readonly Observation[], options: MeasureOptions): boolean {
   const last = observations.at(-1)
-  if (last === undefined || observations.length * options.sampleMs < options.settleLeastMs) return false
+  if (last === undefined || observations.length * options.sampleMs < options.settleMinMs) return false
   const half = Math.ceil(settleStretchMs(last, options) / 2 / options.sampleMs)
   if (!(observations.length > 2 * half)) return false
   const start = observations.length - 1 - 2 * half

@@ -5,7 +5,7 @@ import { meanOf, type Observation, powerOf, totalRate } from './observation.js'
  * Readings closer than this say the same thing twice: on most boards the plain power reading is a one-second running average.
  */
 const BLOCK_MS = 1000
-const LEAST_BLOCKS = 4
+const MIN_BLOCKS = 4
 
 /** Relative standard errors of the means over a window, percent; NaN where the window is too short to tell. */
 export interface WindowErrors {
@@ -34,7 +34,7 @@ export function windowErrors(start: Observation, window: readonly Observation[],
 
 function rates(start: Observation, window: readonly Observation[], sampleMs: number): number[] {
   if (start.counters.length === 0) return []
-  for (let length = Math.max(1, Math.round(BLOCK_MS / sampleMs)); length * LEAST_BLOCKS <= window.length; length *= 2) {
+  for (let length = Math.max(1, Math.round(BLOCK_MS / sampleMs)); length * MIN_BLOCKS <= window.length; length *= 2) {
     const found: number[] = []
     let edge = start
     for (const block of blocksOf(window, length)) {
@@ -56,6 +56,6 @@ function blocksOf(window: readonly Observation[], length: number): Observation[]
 }
 
 function relativeErrorPercent(means: readonly number[]): number {
-  if (means.length < LEAST_BLOCKS) return Number.NaN
+  if (means.length < MIN_BLOCKS) return Number.NaN
   return (100 * Math.sqrt(sampleVariance(means) / means.length)) / mean(means)
 }

@@ -20,8 +20,8 @@ export interface ActiveOptions {
 
 /** Rows to choose from: so many for each that is wanted, within bounds that keep the choice at seconds. */
 const POOL_PER_ROW = 4
-const LEAST_POOL = 400
-const MOST_POOL = 1200
+const MIN_POOL = 400
+const MAX_POOL = 1200
 /** How much better knowledge of plans counts; the rest is for everything else that could be measured. */
 const PLANS_PART = 0.5
 
@@ -73,10 +73,10 @@ function candidates(
   rows: number,
   seed: number,
 ): { readonly tenants: readonly Tenant[]; readonly smClockMhz: number }[] {
-  const count = Math.min(MOST_POOL, Math.max(LEAST_POOL, POOL_PER_ROW * rows))
+  const count = Math.min(MAX_POOL, Math.max(MIN_POOL, POOL_PER_ROW * rows))
   const random = new SeededRandom(seedFrom('active', spec.key, seed, ...models))
-  return [8, 20].flatMap((mostTenants) =>
-    mixSweep(spec, models, memClockMhz, { count: count / 2, seed, mostTenants }).map(({ tenants, smClockMhz }) => {
+  return [8, 20].flatMap((maxTenants) =>
+    mixSweep(spec, models, memClockMhz, { count: count / 2, seed, maxTenants }).map(({ tenants, smClockMhz }) => {
       const first = tenants[0]!
       const kind = random.uniform()
       const changed = tenants.map((tenant): Tenant => {

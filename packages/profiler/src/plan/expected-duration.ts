@@ -6,16 +6,16 @@ const RESTART_MS = 4000
 /** Settling usually takes this much longer than its shortest, ms. */
 const EXTRA_SETTLE_MS = 1000
 
-/** Upstream's fixed schedule: warm-up and window of each row, s. */
-const UPSTREAM_ROW_S = 15
+/** The Python code's fixed schedule: warm-up and window of each row, s. */
+const REFERENCE_ROW_S = 15
 
 export interface PlannedDuration {
   readonly rows: number
   /** Rows before which processes start anew. */
   readonly restarts: number
   readonly expectedMs: number
-  /** The same rows in upstream's schedule: 15 s each, and a restart before every one. */
-  readonly upstreamMs: number
+  /** The same rows in the Python code's schedule: 15 s each, and a restart before every one. */
+  readonly referenceMs: number
 }
 
 /** Whether a row needs other processes than the one before it. */
@@ -26,7 +26,7 @@ export function needsRestart(row: PlannedRow, before: PlannedRow | undefined): b
 /** What one row is expected to take, ms. */
 export function expectedRowMs(row: PlannedRow, before: PlannedRow | undefined, { measure }: ProfilePlan): number {
   const restartMs = needsRestart(row, before) ? RESTART_MS : 0
-  return restartMs + Math.max(measure.settleLeastMs, measure.settleWindowMs) + EXTRA_SETTLE_MS + measure.windowLeastMs
+  return restartMs + Math.max(measure.settleMinMs, measure.settleWindowMs) + EXTRA_SETTLE_MS + measure.windowMinMs
 }
 
 export function expectedDuration(plan: ProfilePlan): PlannedDuration {
@@ -37,5 +37,5 @@ export function expectedDuration(plan: ProfilePlan): PlannedDuration {
     expectedMs += expectedRowMs(row, plan.rows[i - 1], plan)
   })
   const rows = plan.rows.length
-  return { rows, restarts, expectedMs, upstreamMs: rows * (UPSTREAM_ROW_S * 1000 + RESTART_MS) }
+  return { rows, restarts, expectedMs, referenceMs: rows * (REFERENCE_ROW_S * 1000 + RESTART_MS) }
 }

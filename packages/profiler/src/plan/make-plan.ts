@@ -67,8 +67,8 @@ export function makePlan(spec: GpuSpec, request: PlanRequest): ProfilePlan {
     seed,
     measure: {
       ...measure,
-      settleMostMs: Math.max(measure.settleMostMs, measure.settleLeastMs),
-      windowMostMs: Math.max(measure.windowMostMs, measure.windowLeastMs),
+      settleMaxMs: Math.max(measure.settleMaxMs, measure.settleMinMs),
+      windowMaxMs: Math.max(measure.windowMaxMs, measure.windowMinMs),
     },
     rows: orderRows(repeated(rows, request.repeats ?? 1), seed),
   }
@@ -93,7 +93,7 @@ const matrixSchema = z.object({
 })
 
 /**
- * A grid from upstream's `profiler_matrix.json`; cells whose shares sum to more than 100 are left out, as upstream does.
+ * A grid from the Python code's `profiler_matrix.json`; cells whose shares sum to more than 100 are left out, as the Python code does.
  *
  * @throws InvalidInputError naming the place and what was expected there
  */

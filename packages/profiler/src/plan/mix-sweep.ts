@@ -8,7 +8,7 @@ export interface MixOptions {
   readonly count: number
   readonly seed: number
   /** Most tenants of one mix, 2 to 20. Default 8. */
-  readonly mostTenants?: number
+  readonly maxTenants?: number
 }
 
 const SHARE_STEP = 5
@@ -25,26 +25,26 @@ export function mixSweep(
   spec: GpuSpec,
   models: readonly string[],
   memClockMhz: number | null,
-  { count, seed, mostTenants = 8 }: MixOptions,
+  { count, seed, maxTenants = 8 }: MixOptions,
 ): PlannedRow[] {
-  if (!Number.isInteger(mostTenants) || mostTenants < 2 || mostTenants > 20) {
-    throw new InvalidInputError('mostTenants', mostTenants, 'an integer of 2 to 20')
+  if (!Number.isInteger(maxTenants) || maxTenants < 2 || maxTenants > 20) {
+    throw new InvalidInputError('maxTenants', maxTenants, 'an integer of 2 to 20')
   }
   const states = statesAt(spec, memClockMhz)
   const random = new SeededRandom(seedFrom('mixes', spec.key, seed, ...models))
-  const axes = Array.from({ length: 3 + 3 * mostTenants }, () => strata(count, random))
+  const axes = Array.from({ length: 3 + 3 * maxTenants }, () => strata(count, random))
   return Array.from({ length: count }, (_, i) => {
     const at = (axis: number) => axes[axis]![i]!
-    const tenantCount = 2 + Math.floor(at(0) * (mostTenants - 1))
+    const tenantCount = 2 + Math.floor(at(0) * (maxTenants - 1))
     const total = tenantCount + Math.floor(at(1) * (100 / SHARE_STEP - tenantCount + 1))
     const parts = Array.from({ length: tenantCount }, (_, t) => -Math.log(1 - at(3 + t)))
     const tenants = sharesOf(parts, total).map((steps, t): Tenant => {
       const mpsPercent = steps * SHARE_STEP
       const batches = batchLadder.filter((batch) => batch <= 8 * mpsPercent + 8)
       return {
-        model: models[Math.floor(at(3 + mostTenants + t) * models.length)]!,
+        model: models[Math.floor(at(3 + maxTenants + t) * models.length)]!,
         mpsPercent,
-        batchSize: batches[Math.floor(at(3 + 2 * mostTenants + t) * batches.length)]!,
+        batchSize: batches[Math.floor(at(3 + 2 * maxTenants + t) * batches.length)]!,
       }
     })
     return {

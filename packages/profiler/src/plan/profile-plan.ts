@@ -35,30 +35,30 @@ export interface MeasureOptions {
   readonly sampleMs: number
   /** Throughput and power count as stationary over a stretch of this length, see `settle`. */
   readonly settleWindowMs: number
-  /** No settling is shorter; upstream's warm-up as a lower bound. */
-  readonly settleLeastMs: number
+  /** No settling is shorter; the Python code's warm-up as a lower bound. */
+  readonly settleMinMs: number
   /** A row that has not settled by then is measured and marked. */
-  readonly settleMostMs: number
+  readonly settleMaxMs: number
   /** Largest relative drift of power and of throughput, percent. */
   readonly settleTolerancePercent: number
-  readonly windowLeastMs: number
-  readonly windowMostMs: number
+  readonly windowMinMs: number
+  readonly windowMaxMs: number
   /** The window grows until the standard errors of mean power and throughput are below this, percent. */
   readonly standardErrorPercent: number
   /** Batches that every tenant completes in a window, at least. */
-  readonly leastBatches: number
+  readonly minBatches: number
 }
 
 export const defaultMeasure: MeasureOptions = {
   sampleMs: 100,
   settleWindowMs: 5000,
-  settleLeastMs: 5000,
-  settleMostMs: 40_000,
+  settleMinMs: 5000,
+  settleMaxMs: 40_000,
   settleTolerancePercent: 1,
-  windowLeastMs: 4000,
-  windowMostMs: 20_000,
+  windowMinMs: 4000,
+  windowMaxMs: 20_000,
   standardErrorPercent: 0.5,
-  leastBatches: 3,
+  minBatches: 3,
 }
 
 /** A profile as a file: what is measured, in this order, and how. */
@@ -91,13 +91,13 @@ const durationMs = z.number().positive()
 export const measureSchema: z.ZodType<MeasureOptions> = z.strictObject({
   sampleMs: durationMs,
   settleWindowMs: durationMs,
-  settleLeastMs: durationMs,
-  settleMostMs: durationMs,
+  settleMinMs: durationMs,
+  settleMaxMs: durationMs,
   settleTolerancePercent: z.number().positive(),
-  windowLeastMs: durationMs,
-  windowMostMs: durationMs,
+  windowMinMs: durationMs,
+  windowMaxMs: durationMs,
   standardErrorPercent: z.number().positive(),
-  leastBatches: z.int().min(1),
+  minBatches: z.int().min(1),
 })
 
 const planSchema = z.strictObject({

@@ -60,7 +60,7 @@ export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptio
     return [[tenants[0]!], tenants, [tenants[1]!]].map((each) => row('pairs', each))
   })
   const mixes = (sweep: 'mixes' | 'test') =>
-    mixSweep(spec, networks, null, { count: LAYOUTS, seed: seedFrom(sweep, seed), mostTenants: 4 }).map((mix) => {
+    mixSweep(spec, networks, null, { count: LAYOUTS, seed: seedFrom(sweep, seed), maxTenants: 4 }).map((mix) => {
       const redrawn = mix.tenants.map((tenant) => ({ ...tenant, batchSize: batchSizes[random.integer(8)]! }))
       const first = mix.tenants.map((tenant) => ({ ...tenant, batchSize: Math.min(128, tenant.batchSize) }))
       return [row(sweep, first), row(sweep, redrawn, allowSettings ? mix.smClockMhz : null)]
@@ -75,9 +75,9 @@ export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptio
     measure: {
       ...defaultMeasure,
       settleWindowMs: 2000,
-      settleLeastMs: 2000,
-      settleMostMs: 3000,
-      windowMostMs: 4000,
+      settleMinMs: 2000,
+      settleMaxMs: 3000,
+      windowMaxMs: 4000,
     },
     rows,
   }

@@ -22,10 +22,10 @@ export function describePlan(plan: ProfilePlan): string {
   return `${plan.rows.length} rows (${parts})\n${describeDuration(expectedDuration(plan))}`
 }
 
-export function describeDuration({ restarts, expectedMs, upstreamMs }: PlannedDuration): string {
+export function describeDuration({ restarts, expectedMs, referenceMs }: PlannedDuration): string {
   return (
     `expected on the board: ${duration(expectedMs)}, ${restarts} restarts of processes ` +
-    `(upstream's schedule, 15 s a row and a restart before each: ${duration(upstreamMs)})`
+    `(the Python code's schedule, 15 s a row and a restart before each: ${duration(referenceMs)})`
   )
 }
 

@@ -17,7 +17,7 @@ export interface ProfileReport {
   readonly byStatus: Readonly<Record<string, number>>
   readonly boardSeconds: number
   readonly wallSeconds: number
-  readonly upstreamSeconds: number
+  readonly referenceSeconds: number
   readonly medianSettleSeconds: number
   readonly medianWindowSeconds: number
   readonly files: readonly string[]
@@ -32,13 +32,13 @@ export function reportOf(plan: ProfilePlan, rows: readonly ProfileRow[], facts: 
     if (count > 0) byStatus[status] = count
   }
   const measured = rows.filter((row) => !row.failed)
-  const { upstreamMs } = expectedDuration(plan)
+  const { referenceMs } = expectedDuration(plan)
   const settleMs = upperMedian(measured.map((row) => row.settleMs))
   const windowMs = upperMedian(measured.map((row) => row.windowMs))
   const statuses = Object.entries(byStatus).map(([status, count]) => `${count} ${status}`)
   const text = [
     `${rows.length} rows: ${statuses.join(', ')}`,
-    `${duration(facts.boardMs)} on the board, ${duration(facts.wallMs)} here; upstream's schedule: ${duration(upstreamMs)}`,
+    `${duration(facts.boardMs)} on the board, ${duration(facts.wallMs)} here; the Python code's schedule: ${duration(referenceMs)}`,
     `settling ${(settleMs / 1000).toFixed(1)} s, window ${(windowMs / 1000).toFixed(1)} s (medians)`,
     'Written:',
     ...facts.files.map((file) => `  ${file}`),
@@ -49,7 +49,7 @@ export function reportOf(plan: ProfilePlan, rows: readonly ProfileRow[], facts: 
     byStatus,
     boardSeconds: facts.boardMs / 1000,
     wallSeconds: facts.wallMs / 1000,
-    upstreamSeconds: upstreamMs / 1000,
+    referenceSeconds: referenceMs / 1000,
     medianSettleSeconds: settleMs / 1000,
     medianWindowSeconds: windowMs / 1000,
     files: facts.files,

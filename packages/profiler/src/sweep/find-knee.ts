@@ -10,7 +10,7 @@ export interface KneePoint {
 
 export interface KneeOptions {
   /** Most settings that are measured, 3 or more. Default 6. */
-  readonly mostPoints?: number
+  readonly maxPoints?: number
   /** Points that were measured already; they count. */
   readonly measured?: readonly KneePoint[]
 }
@@ -18,7 +18,7 @@ export interface KneeOptions {
 /** Where a search begins, in parts of the range: what little was measured of boards has its knee between the first and the last. */
 const firstParts = [0.2, 0.45, 0.7]
 /** No two settings closer than this are measured, in parts of the range. */
-const LEAST_APART = 0.03
+const MIN_APART = 0.03
 
 /**
  * The setting with the most throughput per watt, from at most six measurements: three over the range, then each time the vertex of the parabola through
@@ -34,17 +34,17 @@ const LEAST_APART = 0.03
 export async function findKnee(
   settings: readonly number[],
   measure: (setting: number) => Promise<KneePoint>,
-  { mostPoints = 6, measured = [] }: KneeOptions = {},
+  { maxPoints = 6, measured = [] }: KneeOptions = {},
 ): Promise<{ readonly best: KneePoint; readonly points: readonly KneePoint[] }> {
   if (settings.length === 0) throw new InvalidInputError('settings', settings, 'at least one')
-  if (!(Number.isInteger(mostPoints) && mostPoints >= 3)) {
-    throw new InvalidInputError('mostPoints', mostPoints, 'a whole number of at least 3')
+  if (!(Number.isInteger(maxPoints) && maxPoints >= 3)) {
+    throw new InvalidInputError('maxPoints', maxPoints, 'a whole number of at least 3')
   }
   const low = settings[0]!
   const width = settings.at(-1)! - low
   const points = [...measured]
   const first = firstParts.map((part) => snapNearest(settings, low + part * width)!)
-  while (points.length < mostPoints) {
+  while (points.length < maxPoints) {
     const isNew = (setting: number) => points.every((point) => point.setting !== setting)
     const next = first.find(isNew) ?? nextSetting(settings, points)
     if (next === undefined) break
@@ -66,7 +66,7 @@ function bestOf(points: readonly KneePoint[]): KneePoint {
 function nextSetting(settings: readonly number[], points: readonly KneePoint[]): number | undefined {
   const low = settings[0]!
   const high = settings.at(-1)!
-  const least = LEAST_APART * (high - low)
+  const least = MIN_APART * (high - low)
   const sorted = [...points].sort((a, b) => a.setting - b.setting)
   const at = sorted.indexOf(bestOf(points))
   const best = sorted[at]!.setting

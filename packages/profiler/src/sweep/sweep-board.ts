@@ -15,7 +15,7 @@ export interface SweepOptions {
   /** Memory clock to lock, MHz; null leaves it to the firmware. */
   readonly memClockMhz: number | null
   /** Most rows that are measured, 3 or more. Default 6. */
-  readonly mostPoints?: number
+  readonly maxPoints?: number
   readonly measure?: Partial<MeasureOptions>
   readonly signal?: AbortSignal | undefined
   /** Called with each row as soon as it is measured. */
@@ -40,7 +40,7 @@ export interface Sweep {
  * @throws PctodlError `LEASE_HELD` while someone else holds the board, `NOT_MEASURED` where a row fails
  */
 export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): Promise<Sweep> {
-  const { tenants, over, memClockMhz, mostPoints = 6, measure, signal, onRow } = options
+  const { tenants, over, memClockMhz, maxPoints = 6, measure, signal, onRow } = options
   const { spec } = board.gpu
   const states = statesAt(spec, memClockMhz)
   const lease = await board.gpu.acquire()
@@ -59,13 +59,13 @@ export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): P
   }
   try {
     if (over === 'clocks') {
-      const { best, points } = await findKnee(states, pointAt, { mostPoints })
+      const { best, points } = await findKnee(states, pointAt, { maxPoints })
       return { over, best, highest: points.find(({ setting }) => setting === states.at(-1)), points }
     }
     // Above what the tenants draw without a limit all limits are the same one.
     const highest = await pointAt(spec.powerLimitW.max)
     const { best, points } = await findKnee(limitsOf(spec, highest.powerW), pointAt, {
-      mostPoints,
+      maxPoints,
       measured: [highest],
     })
     return { over, best, highest, points }

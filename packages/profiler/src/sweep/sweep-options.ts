@@ -27,7 +27,7 @@ export interface SweepCommandOptions {
   readonly tenants: readonly Tenant[]
   readonly over: SweptSetting
   readonly memClockMhz: number | null
-  readonly mostPoints: number
+  readonly maxPoints: number
   readonly measure: Partial<MeasureOptions>
   readonly plot: string | undefined
   readonly json: boolean
@@ -103,10 +103,10 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
     tenants: tenantsOf(raw),
     over: raw.over,
     memClockMhz: raw.memClock ?? null,
-    mostPoints: raw.points,
+    maxPoints: raw.points,
     measure: {
-      ...(raw.warmupSeconds === undefined ? {} : { settleLeastMs: 1000 * raw.warmupSeconds }),
-      ...(raw.measureSeconds === undefined ? {} : { windowLeastMs: 1000 * raw.measureSeconds }),
+      ...(raw.warmupSeconds === undefined ? {} : { settleMinMs: 1000 * raw.warmupSeconds }),
+      ...(raw.measureSeconds === undefined ? {} : { windowMinMs: 1000 * raw.measureSeconds }),
     },
     plot: raw.plot,
     json: raw.json ?? false,

@@ -3,7 +3,7 @@ import type { ProfileRow } from '../measure/profile-row.js'
 import { type RowStatus, rowStatuses } from '../measure/row-status.js'
 import { decimal, Field, parseProvenance, quoted, seconds } from './profile-csv.js'
 
-/** Upstream's columns of a static power file, then ours. A blank `sm_freq` is a clock left to the firmware. */
+/** The Python code's columns of a static power file, then ours. A blank `sm_freq` is a clock left to the firmware. */
 const staticColumns = [
   'sm_freq',
   'mem_freq',

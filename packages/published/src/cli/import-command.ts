@@ -23,13 +23,13 @@ export async function importParameters(
   { out, python, json = false }: ImportOptions,
   terminal: Terminal,
 ): Promise<number> {
-  if (!existsSync(folder)) throw new UsageError(`${folder} is not there; name upstream's fitting_results`)
+  if (!existsSync(folder)) throw new UsageError(`${folder} is not there; name the Python code's fitting_results`)
   const report = await runScript(python, [folder, out], terminal.signal)
   for (const { set, reason } of report.skipped) terminal.stderr.write(`left out: ${set}: ${reason}\n`)
   if (report.sets.length + report.skipped.length === 0) {
     throw new PctodlError(
       'IMPORT_FAILED',
-      `${folder} holds no <model>/throughput_params_..._mem<MHz>.json; name upstream's fitting_results`,
+      `${folder} holds no <model>/throughput_params_..._mem<MHz>.json; name the Python code's fitting_results`,
     )
   }
   const files = report.sets.map((file) => path.join(out, file))
@@ -72,8 +72,8 @@ async function runScript(python: string, argv: readonly string[], signal: AbortS
 function scriptFile(): string {
   const here = import.meta.url ? path.dirname(fileURLToPath(import.meta.url)) : __dirname
   for (const up of ['..', '../..']) {
-    const file = path.join(here, up, 'python', 'import_upstream.py')
+    const file = path.join(here, up, 'python', 'import_reference.py')
     if (existsSync(file)) return file
   }
-  throw new PctodlError('NOT_BUILT', 'import_upstream.py is missing; install @pctodl/published again')
+  throw new PctodlError('NOT_BUILT', 'import_reference.py is missing; install @pctodl/published again')
 }

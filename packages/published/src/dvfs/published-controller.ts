@@ -65,7 +65,7 @@ export class PublishedController {
 }
 
 /**
- * The guard that upstream wraps around its controllers: above the cap, a clock that would snap back to the one just used
+ * The guard that the Python code wraps around its controllers: above the cap, a clock that would snap back to the one just used
  * goes one state down. It does nothing where the controller raised the clock while above the cap.
  *
  * @param smClocksMhz supported clocks, ascending

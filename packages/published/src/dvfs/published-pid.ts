@@ -8,7 +8,7 @@ export interface PublishedPidGains {
   readonly alpha: number
 }
 
-/** Gains of upstream's main program, whose PID loop nothing reaches. */
+/** Gains of the Python code's main program, whose PID loop nothing reaches. */
 export const publishedPidGains: PublishedPidGains = { kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 }
 
 /**
@@ -23,7 +23,7 @@ const zones: readonly { readonly above: number; readonly gain: number; readonly 
 ]
 
 /**
- * The PID controller that upstream PctoDL's step-response experiment still uses, on the index of the clock, as published: with
+ * The PID controller that PctoDL's Python code's step-response experiment still uses, on the index of the clock, as published: with
  * its early exit that forgets the new cap, and its second difference in place of a derivative. For comparison only.
  */
 export class PublishedPid {

@@ -1,7 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * Upstream PctoDL's power law of one network on one board at one memory clock:
+ * PctoDL's Python code's power law of one network on one board at one memory clock:
  *
  *     static(f)  = d3 f^3 + d2 f^2 + d1 f + d0
  *     dynamic(f) = base + (dynamicAtReference - base) ((f - lowest) / (reference - lowest))^gamma

@@ -1,8 +1,8 @@
 import type { ClosedFormParameters, PowerParameters, ThroughputParameters } from './published-set.js'
 
 /**
- * Upstream's closed forms, in its own terms: shares p in percent, batches b, clocks in MHz, utilisations in percent.
- * Nothing is clamped that upstream does not clamp, so utilisations below 0 and above 100 are among the results.
+ * The Python code's closed forms, in its own terms: shares p in percent, batches b, clocks in MHz, utilisations in percent.
+ * Nothing is clamped that the Python code does not clamp, so utilisations below 0 and above 100 are among the results.
  */
 
 /** SM utilisation of one tenant alone. */

@@ -8,11 +8,11 @@ import type { PublishedEnsembles } from './published-predictor.js'
 import { closedFormSchema, ensembleFileSchema, indexSchema } from './published-schemas.js'
 import { TreeEnsemble } from './tree-ensemble.js'
 
-/** How many numbers upstream's predictor hands to each ensemble. */
+/** How many numbers the Python code's predictor hands to each ensemble. */
 const featureCounts = { sm: 13, mem: 11, throughput: 14, power: 8 } as const
 
 /**
- * Read upstream's exported parameters: `index.json` lists the sets, `params/*.json` hold the closed forms and
+ * Read the Python code's exported parameters: `index.json` lists the sets, `params/*.json` hold the closed forms and
  * `gbr/*.json.gz` the tree ensembles, each checked when it is read (ensembles when first needed).
  *
  * @throws ParameterFileError naming the file, and the field where its content is wrong

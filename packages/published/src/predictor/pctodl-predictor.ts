@@ -6,17 +6,17 @@ import type { PublishedPredictor } from './published-predictor.js'
 export interface PctoDLPredictorOptions {
   /** The board, `3080ti` or `A100`; needed unless `perfModel` is given. */
   readonly platform?: string | undefined
-  /** Upstream names parameter sets by it. Our parameters belong to images of 224 x 224, which both datasets are made. */
+  /** The Python code names parameter sets by it. Our parameters belong to images of 224 x 224, which both datasets are made. */
   readonly dataset?: string | undefined
   /** Memory clock, MHz. Default: the board's highest. */
   readonly memFreq?: number | undefined
   /** Predict with a model of your own instead of the shipped one. */
   readonly perfModel?: PerfModel | undefined
-  /** Predict what upstream predicts, with its parameters. */
+  /** Predict what the Python code predicts, with its parameters. */
   readonly published?: PublishedParameters | undefined
 }
 
-/** What upstream's `predict_all` returns as a tuple, under names. */
+/** What the Python code's `predict_all` returns as a tuple, under names. */
 export interface AllMetrics {
   readonly smUtilPercent: number
   readonly memUtilPercent: number
@@ -30,8 +30,8 @@ const datasets = ['imagenet', 'caltech256']
 const known = ['platform', 'dataset', 'memFreq', 'perfModel', 'published'] as const
 
 /**
- * The shape of upstream's `PctoDLPredictor`, for those who know it: one network, lists of shares and batches. It predicts
- * with our model, or, given `published`, what upstream predicts. For several networks, latencies and standard deviations
+ * The shape of the Python code's `PctoDLPredictor`, for those who know it: one network, lists of shares and batches. It predicts
+ * with our model, or, given `published`, what the Python code predicts. For several networks, latencies and standard deviations
  * use `PerfModel`.
  */
 export class PctoDLPredictor {

@@ -11,7 +11,7 @@ import { type PublishedParameters, publishedModelName } from './published-parame
 import { type PublishedPredictor, publishedLayout } from './published-predictor.js'
 
 export interface PublishedBoardOptions {
-  /** Upstream's word for the board, `3080ti` or `a100`. */
+  /** The Python code's word for the board, `3080ti` or `a100`. */
   readonly platform: string
   readonly dataset?: string | undefined
   /** Networks to predict; the memory clocks are those at which all of them have sets. Default: all of the parameters'. */
@@ -19,14 +19,14 @@ export interface PublishedBoardOptions {
   readonly smSystemStage?: boolean | undefined
   readonly ensembles?: boolean | undefined
   readonly oversubscribe?: boolean | undefined
-  /** Bytes that a tenant needs; upstream has no idea of it, so the caller says, be it that nothing is checked. */
+  /** Bytes that a tenant needs; the Python code has no idea of it, so the caller says, be it that nothing is checked. */
   readonly memoryBytes: ((tenant: Tenant) => number) | 'unchecked'
 }
 
 /**
- * Upstream's predictor behind the interface that searches and controllers ask for. What upstream cannot say stays visible:
+ * The Python code's predictor behind the interface that searches and controllers ask for. What the Python code cannot say stays visible:
  * tenants of several networks are refused; utilisations may leave 0..100; the prediction depends on which tenant comes
- * first. Upstream knows the total throughput only: it is divided among unlike tenants in proportion to what upstream
+ * first. The Python code knows the total throughput only: it is divided among unlike tenants in proportion to what the Python code
  * predicts for each of them alone, and evenly among like ones.
  */
 export class PublishedBoardPredictor implements Predictor {
@@ -72,14 +72,14 @@ export class PublishedBoardPredictor implements Predictor {
       smUtilPercent,
       memUtilPercent,
       tenants: tenants.map(({ batchSize }, i) => {
-        // Upstream predicts zero for everybody at the lowest clock.
+        // The Python code predicts zero for everybody at the lowest clock.
         const own = sum > 0 ? (throughput * weights[i]!) / sum : throughput / tenants.length
         return { throughput: own, latencyMs: (1e3 * batchSize) / own }
       }),
     }
   }
 
-  /** Looks at every clock of the table from the highest down: upstream's power can rise as the clock falls. */
+  /** Looks at every clock of the table from the highest down: the Python code's power can rise as the clock falls. */
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined {
     if (Number.isNaN(powerCapW)) throw new InvalidInputError('powerCapW', powerCapW, 'a number of watts')
     const clocks = smClocksAt(this.spec, memClockMhz) ?? []
@@ -110,7 +110,7 @@ export class PublishedBoardPredictor implements Predictor {
       throw new InvalidInputError(
         'tenants',
         stranger.model,
-        `${model} throughout: upstream predicts one network at a time`,
+        `${model} throughout: the Python code predicts one network at a time`,
       )
     }
     const key = `${model} ${memFreq}`

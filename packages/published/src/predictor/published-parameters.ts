@@ -2,7 +2,7 @@ import { findGpuSpec, networkName, UnknownNameError } from '@pctodl/platform'
 import { type PublishedEnsembles, PublishedPredictor } from './published-predictor.js'
 import type { ClosedFormParameters, PublishedSetId } from './published-set.js'
 
-/** One set of upstream's parameters; its trees are large and only read when a prediction needs them. */
+/** One set of the Python code's parameters; its trees are large and only read when a prediction needs them. */
 export interface PublishedSet {
   readonly id: PublishedSetId
   readonly closedForms: ClosedFormParameters
@@ -10,9 +10,9 @@ export interface PublishedSet {
 }
 
 export interface PublishedSelection {
-  /** Upstream's or torchvision's name of the network, or an alias of it. */
+  /** The Python code's or torchvision's name of the network, or an alias of it. */
   readonly model: string
-  /** Upstream's word for the board, `3080ti` or `a100`; none asks for the sets without a platform in their name. */
+  /** The Python code's word for the board, `3080ti` or `a100`; none asks for the sets without a platform in their name. */
   readonly platform?: string | undefined
   readonly dataset?: string | undefined
   /** Memory clock, MHz. Default: the highest of the platform's, where a platform is given. */
@@ -20,17 +20,17 @@ export interface PublishedSelection {
 }
 
 export interface PublishedPredictorOptions extends PublishedSelection {
-  /** Saturate the SM utilisation of several tenants, as upstream's fit does and its predictor does not. Default false. */
+  /** Saturate the SM utilisation of several tenants, as the Python code's fit does and its predictor does not. Default false. */
   readonly smSystemStage?: boolean | undefined
-  /** Use the tree ensembles, as upstream does. Default true; false leaves the closed forms. */
+  /** Use the tree ensembles, as the Python code does. Default true; false leaves the closed forms. */
   readonly ensembles?: boolean | undefined
   /** Accept shares that sum to more than 100. Default false. */
   readonly oversubscribe?: boolean | undefined
-  /** What to do without a matching set: refuse (default), or predict from constants as upstream silently does. */
-  readonly whenMissing?: 'throw' | 'upstream-defaults' | undefined
+  /** What to do without a matching set: refuse (default), or predict from constants as the Python code silently does. */
+  readonly whenMissing?: 'throw' | 'reference-defaults' | undefined
 }
 
-/** Upstream's fitted parameters, as exported to JSON; `loadPublishedParameters` reads them from a folder. */
+/** The Python code's fitted parameters, as exported to JSON; `loadPublishedParameters` reads them from a folder. */
 export class PublishedParameters {
   readonly #sets: readonly PublishedSet[]
 
@@ -51,9 +51,9 @@ export class PublishedParameters {
 
   /**
    * A predictor of one network at one memory clock. Where no set has the exact dataset and platform, one with only the
-   * platform is taken, then one with only the dataset, then one with neither: upstream's order.
+   * platform is taken, then one with only the dataset, then one with neither: the Python code's order.
    *
-   * @throws UnknownNameError listing the sets of the network, unless `whenMissing` asks for upstream's constants
+   * @throws UnknownNameError listing the sets of the network, unless `whenMissing` asks for the Python code's constants
    */
   predictor(options: PublishedPredictorOptions): PublishedPredictor {
     const { smSystemStage = false, ensembles = true, oversubscribe = false, whenMissing = 'throw' } = options
@@ -99,13 +99,13 @@ export class PublishedParameters {
   }
 }
 
-/** `resnet50_imagenet_a100_mem1215`: upstream's folder and file suffix. */
+/** `resnet50_imagenet_a100_mem1215`: the Python code's folder and file suffix. */
 export function setName({ model, dataset, platform, memClockMhz }: PublishedSetId): string {
   const memory = memClockMhz > 0 ? `mem${memClockMhz}` : 'no memory clock'
   return [model, dataset, platform, memory].filter((part) => part !== null).join('_')
 }
 
-/** Upstream's name of a network: torchvision's but for `mnasnet`. */
+/** The Python code's name of a network: torchvision's but for `mnasnet`. */
 export function publishedModelName(model: string): string {
   const lower = model.toLowerCase()
   try {

@@ -8,10 +8,10 @@ import {
   smSystem,
   throughputPerUtilisation,
 } from './closed-forms.js'
-import { type ClosedFormParameters, type PublishedSetId, upstreamDefaults } from './published-set.js'
+import { type ClosedFormParameters, type PublishedSetId, referenceDefaults } from './published-set.js'
 import type { TreeEnsemble } from './tree-ensemble.js'
 
-/** What upstream's `predict_all` returns. Utilisations are percentages, but not held to 0..100. */
+/** What the Python code's `predict_all` returns. Utilisations are percentages, but not held to 0..100. */
 export interface PublishedPrediction {
   readonly smUtilPercent: number
   readonly memUtilPercent: number
@@ -28,11 +28,11 @@ export interface PublishedEnsembles {
 }
 
 export interface PublishedStages {
-  /** Null: upstream's constants, which it uses where it finds no file. */
+  /** Null: the Python code's constants, which it uses where it finds no file. */
   readonly closedForms: ClosedFormParameters | null
   /** Null: closed forms only. */
   readonly ensembles: PublishedEnsembles | null
-  /** Use the SM system form for several tenants, which upstream's fit trains with and its predictor leaves out. */
+  /** Use the SM system form for several tenants, which the Python code's fit trains with and its predictor leaves out. */
   readonly smSystemStage: boolean
   /** Accept shares that sum to more than 100. */
   readonly oversubscribe: boolean
@@ -46,7 +46,7 @@ const DEFAULT_WORKLOAD = { gflops: 1000, params_M: 25 }
 
 /** Predicts for one network, at one memory clock, what the published predictor predicts, defects included. */
 export class PublishedPredictor {
-  /** The parameter set in use; null where upstream's constants are. */
+  /** The parameter set in use; null where the Python code's constants are. */
   readonly set: PublishedSetId | null
   readonly memClockMhz: number | undefined
   readonly #stages: PublishedStages
@@ -67,10 +67,10 @@ export class PublishedPredictor {
   }
 
   /**
-   * @param shares MPS percentages of the tenants, above 0 and at most 100; the first one is special to upstream's trees
+   * @param shares MPS percentages of the tenants, above 0 and at most 100; the first one is special to the Python code's trees
    * @param batches as many, at least 1
-   * @param smClockMhz any positive clock; upstream clamps where it scales, and extrapolates static power
-   * @throws InvalidInputError for what upstream would not notice: empty or unequal lists, NaN, shares that sum to over 100
+   * @param smClockMhz any positive clock; the Python code clamps where it scales, and extrapolates static power
+   * @throws InvalidInputError for what the Python code would not notice: empty or unequal lists, NaN, shares that sum to over 100
    */
   predictAll(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number): PublishedPrediction {
     this.predictInto(shares, batches, smClockMhz, this.#result)
@@ -93,7 +93,7 @@ export class PublishedPredictor {
   }
 
   /**
-   * What upstream's test mode predicts: throughput and power as they follow from measured utilisations.
+   * What the Python code's test mode predicts: throughput and power as they follow from measured utilisations.
    *
    * @throws InvalidInputError as `predictAll`
    */
@@ -124,7 +124,7 @@ export class PublishedPredictor {
   }
 
   #scale(smClockMhz: number, out: Float64Array, at: number): void {
-    const { throughput, power } = this.#stages.closedForms ?? upstreamDefaults
+    const { throughput, power } = this.#stages.closedForms ?? referenceDefaults
     out[at + publishedLayout.smUtilPercent] = this.#smUtil
     out[at + publishedLayout.memUtilPercent] = this.#memUtil
     out[at + publishedLayout.throughput] = scaleThroughput(throughput, this.#throughputAtReference, smClockMhz)
@@ -196,7 +196,7 @@ export class PublishedPredictor {
     }
     if (this.#measured) memUtil = this.#measured.memUtilPercent
 
-    const throughputParameters = (closedForms ?? upstreamDefaults).throughput
+    const throughputParameters = (closedForms ?? referenceDefaults).throughput
     let throughput = throughputPerUtilisation(throughputParameters, batchMean) * memUtil
     if (ensembles) {
       x[0] = throughput

@@ -1,6 +1,6 @@
-/** Upstream names a set by network, dataset, platform and memory clock; the middle two may be absent from the name. */
+/** The Python code names a set by network, dataset, platform and memory clock; the middle two may be absent from the name. */
 export interface PublishedSetId {
-  /** Upstream's name of the network: `mnasnet`, not torchvision's `mnasnet1_0`. */
+  /** The Python code's name of the network: `mnasnet`, not torchvision's `mnasnet1_0`. */
   readonly model: string
   readonly dataset: string | null
   readonly platform: string | null
@@ -32,7 +32,7 @@ export interface PowerParameters {
   }
 }
 
-/** The closed forms' parameters of one set, in upstream's words. Fields that no prediction reads are ignored. */
+/** The closed forms' parameters of one set, in the Python code's words. Fields that no prediction reads are ignored. */
 export interface ClosedFormParameters {
   sm_base: {
     lambda_sm: number
@@ -91,8 +91,8 @@ export interface PublishedIndexEntry {
   gbr: string
 }
 
-/** What upstream predicts with where it finds no file at all: it says nothing then, so we only do it when asked. */
-export const upstreamDefaults: { readonly throughput: ThroughputParameters; readonly power: PowerParameters } = {
+/** What the Python code predicts with where it finds no file at all: it says nothing then, so we only do it when asked. */
+export const referenceDefaults: { readonly throughput: ThroughputParameters; readonly power: PowerParameters } = {
   throughput: {
     kappa_a: 0,
     kappa_b: 50,

@@ -41,7 +41,7 @@ describe('the published linear model', () => {
     for (const colocation of linear) expect(model.predict(colocation.members)).toBeCloseTo(throughputSum(colocation), 6)
   })
 
-  it('predicts alike whoever else is listed, but scores by the company of candidates, as published', () => {
+  it('predicts alike whoever else is listed, but scores by the co-runners of candidates, as published', () => {
     const model = PublishedLinearModel.fit(pairs.filter((_, i) => i % 3 === 0))
     const candidates = pairs.slice(25).map(({ members }) => members)
     const alone = model.scoresAmong(candidates.slice(0, 5))

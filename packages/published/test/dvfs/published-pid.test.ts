@@ -6,7 +6,7 @@ const clocksMhz = Array.from({ length: 4_000_001 }, (_, i) => i)
 const AT = 1_000_000
 const CAP_W = 100
 
-/** Upstream's `PIDController(kp=7e-4, ki=4e-5, kd=5e-6)`, retyped from its program. */
+/** The Python code's `PIDController(kp=7e-4, ki=4e-5, kd=5e-6)`, retyped from its program. */
 const [kp, ki, kd] = [7e-4, 4e-5, 5e-6]
 
 /** The steps of a controller that is always told the same clock, as relative changes of the index. */

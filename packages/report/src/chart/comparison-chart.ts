@@ -16,7 +16,7 @@ const PLOT_WIDTH = 900
 /** The power axis starts at this share of the lowest cap, so that what happens near the cap is seen. */
 const POWER_AXIS_START = 0.6
 
-const MOST_CAPS_NAMED = 6
+const MAX_CAPS_NAMED = 6
 
 /**
  * The runs of one task in two panels with one time axis: above, the power (average over one second; true power where it is
@@ -82,5 +82,5 @@ function powerSources(strips: readonly ChartedRun[]): string {
 
 function capWords(run: RunRecord): string {
   const steps = run.power.powerCapW.filter((capW, i, all) => capW !== all[i - 1])
-  return steps.length > MOST_CAPS_NAMED ? 'changing power cap' : `power cap ${steps.join(' \u2192 ')} W`
+  return steps.length > MAX_CAPS_NAMED ? 'changing power cap' : `power cap ${steps.join(' \u2192 ')} W`
 }

@@ -11,7 +11,7 @@ const ROW_LABEL_WIDTH = 150
 const BAR_HEIGHT = 11
 const GAP_BETWEEN_TASKS = 12
 /** Names of algorithms beside each other in the legend, so that it stays as wide as the plot. */
-const MOST_IN_A_ROW = 6
+const MAX_IN_A_ROW = 6
 
 /**
  * The whole matrix of one board: for each task, the throughput of every algorithm relative to the best run that keeps the
@@ -82,7 +82,7 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
       symbolType: 'square',
       symbolSize: 200,
       columnPadding: 18,
-      columns: MOST_IN_A_ROW,
+      columns: MAX_IN_A_ROW,
       offset: 24,
     },
   }

@@ -9,7 +9,7 @@ const RESULT_FILE =
   /^(\w+_[a-z0-9-]+)\/(\d+_.+?_(?:[\d.]+W|power_\w+?|dynamic)(?:_[\d.]+(?:x|ms)|_equal-p99)?(?:_x[\d.]+)?(?:_most-load)?)(?:_v\d+)?(?:_(?:seed|run)\d+)?(?:_repeat\d+)?\.csv$/
 
 /**
- * The results files of a folder: ours, and those that upstream's runner wrote, which have the same names and columns. A run
+ * The results files of a folder: ours, and those that the Python code's runner wrote, which have the same names and columns. A run
  * goes by `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>`, without board of the ensemble, seed and repeat.
  *
  * @throws InvalidInputError naming file, row and column for a file that is not one

@@ -1,7 +1,7 @@
 import type { PowerSignal } from './power-signal.js'
 
 /** An average counts once this share of its window is known; before that (start of a run, gaps) it is left undefined. */
-export const LEAST_KNOWN_SHARE = 0.5
+export const MIN_KNOWN_SHARE = 0.5
 
 /**
  * One piece of a trailing window's contents between two instants. Energy and known time in the window run linearly from
@@ -52,11 +52,11 @@ export function walkWindow(signal: PowerSignal, windowMs: number, visit: PieceVi
 /** The trailing average at the end of every step, W; NaN where too little of the window is known. */
 export function movingAverageW(signal: PowerSignal, windowMs: number): Float64Array {
   const averages = new Float64Array(signal.steps).fill(Number.NaN)
-  const leastKnownMs = windowMs * LEAST_KNOWN_SHARE
+  const minKnownMs = windowMs * MIN_KNOWN_SHARE
   let step = 0
   walkWindow(signal, windowMs, (_startMs, endMs, _energyStart, energyEnd, _knownStart, knownEnd) => {
     if (endMs < signal.knotsMs[step + 1]!) return
-    if (knownEnd >= leastKnownMs) averages[step] = energyEnd / knownEnd
+    if (knownEnd >= minKnownMs) averages[step] = energyEnd / knownEnd
     step++
   })
   return averages

@@ -1,4 +1,4 @@
-import { LEAST_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
+import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
 import type { PowerSeries } from './power-series.js'
 import { type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
 import { type SettlingBand, type SettlingTime, settlingTimes } from './settling-time.js'
@@ -112,7 +112,7 @@ interface WindowExcess {
 }
 
 function windowExcess(signal: PowerSignal, windowMs: number): WindowExcess {
-  const leastKnownMs = windowMs * LEAST_KNOWN_SHARE
+  const minKnownMs = windowMs * MIN_KNOWN_SHARE
   let peakW = Number.NEGATIVE_INFINITY
   let definedMs = 0
   let excessMs = 0
@@ -122,8 +122,8 @@ function windowExcess(signal: PowerSignal, windowMs: number): WindowExcess {
   walkWindow(signal, windowMs, (startMs, endMs, energyStart, energyEnd, knownStart, knownEnd, capW) => {
     const spanMs = endMs - startMs
     // A window exactly half known counts, hence the shift by a hair.
-    const definedFrom = positiveFrom(knownStart - leastKnownMs + HAIR_MS, knownEnd - leastKnownMs + HAIR_MS)
-    const definedTo = positiveTo(knownStart - leastKnownMs + HAIR_MS, knownEnd - leastKnownMs + HAIR_MS)
+    const definedFrom = positiveFrom(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
+    const definedTo = positiveTo(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
     if (definedFrom >= definedTo) return
     definedMs += (definedTo - definedFrom) * spanMs
     // The quotient of two linear functions is monotone, so the extremes are at the ends.

@@ -10,7 +10,7 @@ export interface Ripple {
 
 const SHORTEST_MS = 2000
 const LONGEST_MS = 60_000
-const LEAST_CORRELATION = 0.3
+const MIN_CORRELATION = 0.3
 const RESAMPLED_MS = 500
 
 /** Ripple about the cap's own mean in each stretch of constant cap, so that cap steps are no ripple. */
@@ -53,7 +53,7 @@ function dominantPeriodMs(deviations: readonly number[], variance: number): numb
   }
   // A slow drift correlates at every short lag; only a peak past a valley is a period, and multiples of it peak as well.
   const isPeak = (lag: number) =>
-    correlations[lag]! > LEAST_CORRELATION &&
+    correlations[lag]! > MIN_CORRELATION &&
     correlations[lag]! >= correlations[lag - 1]! &&
     correlations[lag]! > (correlations[lag + 1] ?? Number.POSITIVE_INFINITY)
   for (let lag = SHORTEST_MS / RESAMPLED_MS; lag < correlations.length; lag++) {

@@ -1,4 +1,4 @@
-import { LEAST_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
+import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
 import type { PowerSignal } from './power-signal.js'
 
 /** How long the power took to come to rest at a new cap. */
@@ -27,7 +27,7 @@ const EDGE = 1e-9
 /** The settling time of the trailing average after each cap change, in order of time. */
 export function settlingTimes(signal: PowerSignal, windowMs: number, band: SettlingBand): SettlingTime[] {
   const found: SettlingTime[] = []
-  const leastKnownMs = windowMs * LEAST_KNOWN_SHARE
+  const minKnownMs = windowMs * MIN_KNOWN_SHARE
   let capW = signal.steps > 0 ? signal.capW[0]! : 0
   let change: { atMs: number; fromW: number; settlingMs: number | null } | undefined
   let insideSinceMs: number | undefined
@@ -49,8 +49,8 @@ export function settlingTimes(signal: PowerSignal, windowMs: number, band: Settl
     const marginEnd = top * knownEnd - energyEnd
     const floorStart = energyStart - bottom * knownStart
     const floorEnd = energyEnd - bottom * knownEnd
-    const seenStart = knownStart - leastKnownMs
-    const seenEnd = knownEnd - leastKnownMs
+    const seenStart = knownStart - minKnownMs
+    const seenEnd = knownEnd - minKnownMs
     const from = Math.max(
       positiveFrom(marginStart, marginEnd),
       positiveFrom(floorStart, floorEnd),

@@ -109,7 +109,7 @@ function figure(name: string, label: string): string {
 }
 
 /** Most links beside a row; of more runs the first are linked. */
-const MOST_LINKS = 8
+const MAX_LINKS = 8
 
 /** Where the runs behind a row can be looked into: their records, and a playground that makes the first of them again. */
 function runLinks({ recordFiles, playgroundFragment }: TaskRow, { folder, playground }: HtmlReportOptions): string {
@@ -121,7 +121,7 @@ function runLinks({ recordFiles, playgroundFragment }: TaskRow, { folder, playgr
 }
 
 function recordLinks(recordFiles: readonly string[], folder: string): string[] {
-  return recordFiles.slice(0, MOST_LINKS).map((file, i) => {
+  return recordFiles.slice(0, MAX_LINKS).map((file, i) => {
     const target = path.relative(path.resolve(folder), path.resolve(file)).split(path.sep).map(encodeURIComponent)
     return `<a href="${asHtml(target.join('/').replaceAll('%2E', '.'))}">${recordFiles.length === 1 ? 'record' : i + 1}</a>`
   })

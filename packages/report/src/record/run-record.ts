@@ -45,7 +45,7 @@ export interface ServedRequests {
   readonly meanPowerW: number
   readonly energyPerRequestJ: number | null
   /** Factor on the rates where it was searched for: the most that every service bears within its objective. */
-  readonly mostLoad?: number
+  readonly maxLoad?: number
   /** Second by second, by service; null before it came and after it went. */
   readonly perSecond: readonly {
     readonly service: string

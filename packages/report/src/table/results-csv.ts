@@ -1,7 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { RunRecord } from '../record/run-record.js'
 
-/** The columns of upstream PctoDL's result files, in order. */
+/** The columns of PctoDL's Python code's result files, in order. */
 export const resultsColumns = [
   'iter',
   'mps_resources',
@@ -18,11 +18,11 @@ export const resultsColumns = [
 ] as const
 
 /**
- * Write the windows of a run as CSV, one row per control iteration, in the columns and number formats of upstream PctoDL's
+ * Write the windows of a run as CSV, one row per control iteration, in the columns and number formats of PctoDL's Python code's
  * result files: clocks and cap without decimals, everything else with two, lists as `"[30,15,15]"`.
  *
  * Clocks are the locked ones; where the firmware chooses, the mean that was measured. A measurement that is missing is an
- * empty cell. `timestamp` is the start of the window in UTC (upstream: local time), so that the same run gives the same
+ * empty cell. `timestamp` is the start of the window in UTC (the Python code: local time), so that the same run gives the same
  * file everywhere.
  *
  * @throws InvalidInputError for an invalid date or a figure that is not finite

@@ -127,7 +127,7 @@ export function brokenWords({ breaks = 'cap' }: RunSummary['verdict']): string {
 
 /** Samples/s, the factor on the load, or joules a request, as counts for the task. */
 function meritText(run: RunSummary): string {
-  if (run.requests?.mostLoad !== undefined) return `${run.requests.mostLoad.toFixed(2)} x load`
+  if (run.requests?.maxLoad !== undefined) return `${run.requests.maxLoad.toFixed(2)} x load`
   if (run.requests) return run.energyPerSampleJ === null ? '-' : `${run.energyPerSampleJ.toFixed(4)} J`
   return merit(run).toFixed(1)
 }

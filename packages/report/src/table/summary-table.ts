@@ -48,10 +48,10 @@ function batchColumns(runs: readonly RunSummary[]): Column[] {
 /** Of services the worst of each figure, by name. */
 function requestColumns(runs: readonly RunSummary[]): Column[] {
   const services = ({ requests }: RunSummary) => requests?.services ?? []
-  const withLoad = runs.some(({ requests }) => requests?.mostLoad !== undefined)
+  const withLoad = runs.some(({ requests }) => requests?.maxLoad !== undefined)
   return [
     ['algorithm', (run) => run.algorithm],
-    ...(withLoad ? [['most load', (run: RunSummary) => number(run.requests?.mostLoad ?? null, 2)] as const] : []),
+    ...(withLoad ? [['most load', (run: RunSummary) => number(run.requests?.maxLoad ?? null, 2)] as const] : []),
     [
       'worst attainment',
       (run) => {

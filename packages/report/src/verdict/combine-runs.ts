@@ -88,12 +88,12 @@ function worst(values: readonly (number | null)[]): number | null {
 function combinedRequests(runs: readonly RunSummary[]): Pick<RunSummary, 'requests'> {
   const first = runs[0]!.requests
   if (!first || !runs.every(({ requests }) => requests)) return {}
-  const mostLoads = runs.flatMap(({ requests }) => requests!.mostLoad ?? [])
+  const maxLoads = runs.flatMap(({ requests }) => requests!.maxLoad ?? [])
   return {
     requests: {
       meanPowerW: mean(runs.map(({ requests }) => requests!.meanPowerW)),
       energyPerRequestJ: meanOf(runs, ({ requests }) => requests!.energyPerRequestJ),
-      ...(mostLoads.length === 0 ? {} : { mostLoad: mean(mostLoads) }),
+      ...(maxLoads.length === 0 ? {} : { maxLoad: mean(maxLoads) }),
       services: first.services.map(({ service }) => {
         const same = runs.flatMap(({ requests }) => requests!.services.filter((each) => each.service === service))
         const attainments = same.map(({ attainment }) => attainment)

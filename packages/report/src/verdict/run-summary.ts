@@ -120,12 +120,12 @@ function ofRequests({ perSecond: _, ...requests }: ServedRequests) {
 
 /** Whether less energy for each request is what counts, and not more throughput: requests come by themselves. */
 export function savesEnergy({ requests }: Pick<RunSummary, 'requests'>): boolean {
-  return requests !== undefined && requests.mostLoad === undefined
+  return requests !== undefined && requests.maxLoad === undefined
 }
 
 /** What runs of one task are ranked by, more is better: samples/s; requests/J where requests come; the most load where that is sought. */
 export function merit(run: RunSummary): number {
-  if (run.requests?.mostLoad !== undefined) return run.requests.mostLoad
+  if (run.requests?.maxLoad !== undefined) return run.requests.maxLoad
   return savesEnergy(run) ? 1 / (run.energyPerSampleJ ?? Number.POSITIVE_INFINITY) : run.throughput
 }
 
@@ -135,7 +135,7 @@ export function taskKey({ board, set, taskId }: Pick<RunSummary, 'board' | 'set'
 }
 
 /**
- * Mean throughput of the second half of the windows, from the fourth window at the earliest as in upstream PctoDL's final
+ * Mean throughput of the second half of the windows, from the fourth window at the earliest as in PctoDL's Python code's final
  * figure, without the windows in which tenants were being restarted; each window weighted by its length. Samples/s; null
  * where no window is left.
  */

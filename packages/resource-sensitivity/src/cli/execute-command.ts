@@ -35,7 +35,7 @@ interface ExecuteOptions extends ScenarioOptions {
   readonly spreadPenalty: number
   readonly slurmArgument?: string[]
   readonly grace: number
-  readonly mostFailures: number
+  readonly maxFailures: number
   readonly json?: boolean
 }
 
@@ -73,7 +73,7 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
     .option('--spread-penalty <x>', 'a job on several servers is so many times slower', numberBetween(1, 1e6), 1)
     .option('--slurm-argument <argument...>', 'arguments of sbatch, e.g. --slurm-argument=--partition=long')
     .option('--grace <s>', 'time to save before a job is killed', numberBetween(0, 1e6), 30)
-    .option('--most-failures <n>', 'failures of a job before it is given up', integerFrom(0), 3)
+    .option('--max-failures <n>', 'failures of a job before it is given up', integerFrom(0), 3)
   addScenarioOptions(command)
     .option('--json', 'print JSON on standard output')
     .addHelpText(
@@ -103,7 +103,7 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
           workDir: options.workDir,
           nodes: options.nodes,
           graceS: options.grace,
-          mostFailures: options.mostFailures,
+          maxFailures: options.maxFailures,
         },
         commandOf: (job) => words.map((word) => fillIn(word, job)) as [string, ...string[]],
         onRun: (run) => {

@@ -1,5 +1,5 @@
 import Table from 'cli-table3'
-import { leastDemand, matrixAxes, type SensitivityMatrix } from '../profile/sensitivity-matrix.js'
+import { matrixAxes, minDemand, type SensitivityMatrix } from '../profile/sensitivity-matrix.js'
 
 /** Samples per second by cores (rows) and cached part of the data set (columns); measured cells are marked. */
 export function formatMatrixTable(matrix: SensitivityMatrix): string {
@@ -20,7 +20,7 @@ export function formatMatrixTable(matrix: SensitivityMatrix): string {
       `${rounded(full.samplesPerSecondLow)}..${rounded(full.samplesPerSecondHigh)}`,
     ])
   }
-  const demand = leastDemand(matrix)
+  const demand = minDemand(matrix)
   const runs = `${matrix.runs} ${matrix.runs === 1 ? 'run' : 'runs'}`
   return (
     `${table.toString()}\nsamples per second by cores and cached part of the data set; * measured, ${runs}; range of the last column\n` +

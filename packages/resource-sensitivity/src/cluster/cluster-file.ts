@@ -20,7 +20,7 @@ const json = z.strictObject({
 
 /**
  * Read a cluster: our JSON (`{"servers":[{"count":4,"gpus":8,"cpus":24,"memoryGb":500,"storageMBps":500}, ...]}`), or
- * upstream's INI file with a section `[CLUSTER]`.
+ * the Python code's INI file with a section `[CLUSTER]`.
  *
  * @throws InputFileError naming file and field
  */
@@ -46,7 +46,7 @@ const required = [
   'sspeed_per_server',
 ]
 
-/** Upstream fills in absent keys silently; here each is required, save the network, which nothing uses. */
+/** The Python code fills in absent keys silently; here each is required, save the network, which nothing uses. */
 function fromIni(text: string, file: string): Cluster {
   const values = new Map<string, number>()
   let section = ''

@@ -12,7 +12,7 @@ export class RunningJobs {
   readonly usage: UsageRecord
   nowS: number
   /** What jobs need to start beside GPUs; null where nothing. */
-  watts: { readonly forJobsW: number; leastOf(job: EngineJob): number } | null = null
+  watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
   readonly jobs: Set<EngineJob> = new Set()
   /** Those of them that are on several servers. */
   readonly spread: Set<EngineJob> = new Set()

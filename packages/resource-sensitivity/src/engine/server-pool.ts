@@ -56,7 +56,7 @@ export class ServerPool {
    *
    * @returns -1 where no server has the GPUs
    */
-  leastOf(gpus: number, score: (server: number) => number): number {
+  minOf(gpus: number, score: (server: number) => number): number {
     let best = -1
     let bestScore = Number.POSITIVE_INFINITY
     for (let free = gpus; free < this.#byFree.length; free++) {

@@ -8,9 +8,9 @@ const PROMOTE_AFTER = 8
  * Sorts jobs into the order in which a policy serves them.
  *
  * - FIFO: by arrival. SRTF: least work left. LAS: least GPU time attained.
- * - FTF: largest finish-time ratio rho = (age + work left) / work first (Themis, NSDI '20). Upstream has it the other way round.
+ * - FTF: largest finish-time ratio rho = (age + work left) / work first (Themis, NSDI '20). The Python code has it the other way round.
  * - DRF: least dominant share attained, integrated over time. A share that is taken and given back every round is fair over
- *   time only if what was held counts; upstream's key, the demand, never changes.
+ *   time only if what was held counts; the Python code's key, the demand, never changes.
  * - Tetris: least (work left x sum of demanded shares).
  *
  * Service-based orders (LAS, DRF) leave a job behind as soon as it has had more than the others will ever need, and for ever

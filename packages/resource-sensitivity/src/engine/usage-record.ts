@@ -9,7 +9,7 @@ export interface UsageBin {
 }
 
 /** Kept at most; when more are needed, neighbours are joined. */
-const MOST_BINS = 512
+const MAX_BINS = 512
 
 /** GPU, CPU, memory, waiting: the order of values within a bin. */
 const WIDTH = 4
@@ -26,7 +26,7 @@ export class UsageRecord {
   spreadGpuS = 0
   readonly #totals: { readonly gpus: number; readonly cpus: number; readonly memoryGb: number }
   readonly #startS: number
-  readonly #bins = new Float64Array(MOST_BINS * WIDTH)
+  readonly #bins = new Float64Array(MAX_BINS * WIDTH)
   readonly #sums = new Float64Array(WIDTH)
   #binS: number
   #nowS: number
@@ -45,11 +45,11 @@ export class UsageRecord {
     this.spreadGpuS += this.spreadGpus * durationS
     const values = [this.heldGpus, this.heldCpus, this.heldMemoryGb, this.waiting] as const
     for (let v = 0; v < WIDTH; v++) this.#sums[v]! += values[v]! * durationS
-    while (toS > this.#startS + this.#binS * MOST_BINS) this.#join()
+    while (toS > this.#startS + this.#binS * MAX_BINS) this.#join()
     let fromS = this.#nowS
     while (fromS < toS) {
-      const bin = Math.min(MOST_BINS - 1, Math.floor((fromS - this.#startS) / this.#binS))
-      const untilS = bin === MOST_BINS - 1 ? toS : Math.min(toS, this.#startS + (bin + 1) * this.#binS)
+      const bin = Math.min(MAX_BINS - 1, Math.floor((fromS - this.#startS) / this.#binS))
+      const untilS = bin === MAX_BINS - 1 ? toS : Math.min(toS, this.#startS + (bin + 1) * this.#binS)
       const partS = untilS - fromS
       // Rounding can put a start a hair before its bin's end.
       if (partS <= 0) break
@@ -75,7 +75,7 @@ export class UsageRecord {
   timeline(): UsageBin[] {
     const { gpus, cpus, memoryGb } = this.#totals
     const count = Math.ceil((this.#nowS - this.#startS) / this.#binS)
-    return Array.from({ length: Math.min(count, MOST_BINS) }, (_, bin) => {
+    return Array.from({ length: Math.min(count, MAX_BINS) }, (_, bin) => {
       const startS = this.#startS + bin * this.#binS
       const endS = Math.min(startS + this.#binS, this.#nowS)
       const durationS = endS - startS
@@ -92,10 +92,10 @@ export class UsageRecord {
   }
 
   #join(): void {
-    for (let bin = 0; bin < MOST_BINS; bin++) {
+    for (let bin = 0; bin < MAX_BINS; bin++) {
       for (let v = 0; v < WIDTH; v++) {
         const pair = this.#bins[2 * bin * WIDTH + v]! + this.#bins[(2 * bin + 1) * WIDTH + v]!
-        this.#bins[bin * WIDTH + v] = bin < MOST_BINS / 2 ? pair : 0
+        this.#bins[bin * WIDTH + v] = bin < MAX_BINS / 2 ? pair : 0
       }
     }
     this.#binS *= 2

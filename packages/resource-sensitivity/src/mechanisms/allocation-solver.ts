@@ -2,7 +2,7 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { type LinearConstraint, type LinearProgram, loadSolver, type Term, type Variable } from '@pctodl/solver'
 import type { AllocationOption } from './allocation-options.js'
 
-/** `job` counts the throughput of one GPU of each job (upstream's objective), `gpu` that of all its GPUs. */
+/** `job` counts the throughput of one GPU of each job (the Python code's objective), `gpu` that of all its GPUs. */
 export type AllocationWeight = 'job' | 'gpu'
 
 /** Jobs that are alike: same options, same number of GPUs. */
@@ -11,7 +11,7 @@ export interface JobGroup {
   readonly gpus: number
   readonly options: readonly AllocationOption[]
   /** No job may run slower: its throughput with the fair share. A job that takes parts of options keeps it on average. */
-  readonly leastThroughput: number
+  readonly minThroughput: number
 }
 
 /**
@@ -64,11 +64,11 @@ function programOf({ cpus, memoryGb, groups, weight }: AllocationProblem, relaxe
   const cpu: Term[] = []
   const memory: Term[] = []
   const choices: LinearConstraint[] = []
-  const places = groups.map(({ count, gpus, options, leastThroughput }) => {
+  const places = groups.map(({ count, gpus, options, minThroughput }) => {
     const choice: Term[] = []
     const speed: Term[] = []
     const ofGroup = options.map((option) => {
-      if (!relaxed && !isFastEnough(option.throughput, leastThroughput)) return undefined
+      if (!relaxed && !isFastEnough(option.throughput, minThroughput)) return undefined
       const place = variables.length
       const objective = option.throughput * (weight === 'gpu' ? gpus : 1)
       variables.push({ objective, atMost: count, whole: !relaxed })
@@ -79,7 +79,7 @@ function programOf({ cpus, memoryGb, groups, weight }: AllocationProblem, relaxe
       return place
     })
     choices.push({ terms: choice, atLeast: count, atMost: count })
-    if (relaxed) choices.push({ terms: speed, atLeast: leastThroughput * count })
+    if (relaxed) choices.push({ terms: speed, atLeast: minThroughput * count })
     return ofGroup
   })
   const program: LinearProgram = {
@@ -111,18 +111,18 @@ function solutionOf(
 function assertAllocationProblem({ cpus, memoryGb, groups }: AllocationProblem): void {
   if (!(cpus > 0)) throw new InvalidInputError('problem.cpus', cpus, 'a positive number')
   if (!(memoryGb > 0)) throw new InvalidInputError('problem.memoryGb', memoryGb, 'a positive number')
-  groups.forEach(({ count, gpus, options, leastThroughput }, i) => {
+  groups.forEach(({ count, gpus, options, minThroughput }, i) => {
     if (!(Number.isInteger(count) && count >= 1)) {
       throw new InvalidInputError(`problem.groups[${i}].count`, count, 'an integer of at least 1')
     }
     if (!(Number.isInteger(gpus) && gpus >= 1)) {
       throw new InvalidInputError(`problem.groups[${i}].gpus`, gpus, 'an integer of at least 1')
     }
-    if (!options.some(({ throughput }) => isFastEnough(throughput, leastThroughput))) {
+    if (!options.some(({ throughput }) => isFastEnough(throughput, minThroughput))) {
       throw new InvalidInputError(
         `problem.groups[${i}].options`,
         options.map(({ throughput }) => throughput).join(', ') || 'none',
-        `at least one of throughput ${leastThroughput}`,
+        `at least one of throughput ${minThroughput}`,
       )
     }
   })

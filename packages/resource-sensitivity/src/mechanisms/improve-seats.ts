@@ -2,13 +2,13 @@ import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 
 /** Changes of seats tried, and pairs of a job and a server looked at, after each round at most: in large clusters the first placement is nearly as good. */
-const MOST_TRIES = 1000
-const MOST_PAIRS = 4000
+const MAX_TRIES = 1000
+const MAX_PAIRS = 4000
 
 const ROUNDING = 1e-9
 
 /** Jobs of one server that change places with one of another at once, at most. */
-const MOST_TOGETHER = 4
+const MAX_TOGETHER = 4
 
 /**
  * Let jobs that have just been seated change places as long as the servers' best allocations gain by it: two of equal size trade, one
@@ -56,10 +56,10 @@ export function improveSeats(
       for (const other of changed) {
         const one = a.server
         if (one === other) continue
-        if (++pairs > MOST_PAIRS) return
+        if (++pairs > MAX_PAIRS) return
         const met = new Set<string>()
         for (const group of groupsFor(a, other)) {
-          if (tries >= MOST_TRIES) return
+          if (tries >= MAX_TRIES) return
           // Jobs of one class are alike, so only the first such group needs a try.
           const kind = group.map((job) => job.kind.number).join()
           if (met.has(kind) || (group.length === 1 && group[0]!.kind.number === a.kind.number)) continue
@@ -82,7 +82,7 @@ export function improveSeats(
     const groups: EngineJob[][] = []
     const extend = (from: number, group: EngineJob[], gpus: number): void => {
       if (gpus <= size + freeHere && size <= gpus + freeThere) groups.push([...group])
-      if (group.length === MOST_TOGETHER) return
+      if (group.length === MAX_TOGETHER) return
       for (let i = from; i < others.length; i++) {
         const more = gpus + others[i]!.gpus
         if (more <= size + freeHere) extend(i + 1, [...group, others[i]!], more)

@@ -42,9 +42,9 @@ export abstract class WholeGpuMechanism implements Mechanism {
       if (free === 0) break
       if (job.gpus > free) continue
       if (watts !== null) {
-        const leastW = watts.leastOf(job)
-        if (leastW > leftW) continue
-        leftW -= leastW
+        const minW = watts.minOf(job)
+        if (minW > leftW) continue
+        leftW -= minW
       }
       free -= job.gpus
       job.chosenAt = this.#plans

@@ -39,7 +39,7 @@ export class OptimalMechanism extends WholeGpuMechanism {
       const key = `${job.kind.number}/${share.cpus}/${share.memoryGb}`
       if (!groups.has(key)) {
         const { options, fairThroughput } = this.rules.options(job, share)
-        groups.set(key, { members: [], group: { gpus: job.gpus, options, leastThroughput: fairThroughput } })
+        groups.set(key, { members: [], group: { gpus: job.gpus, options, minThroughput: fairThroughput } })
       }
       groups.get(key)!.members.push(job)
     }

@@ -3,8 +3,8 @@ import type { RunningJobs } from '../engine/running-jobs.js'
 import type { PerGpuShare } from '../profile/job-profile.js'
 
 /** Servers looked at to clear one for a job, and running jobs on several servers looked at to bring together. */
-const MOST_CLEARED = 32
-const MOST_GATHERED = 16
+const MAX_CLEARED = 32
+const MAX_GATHERED = 16
 
 /**
  * Seats jobs whose GPUs are known to be free, the largest first: on one server where that is possible, else on few.
@@ -44,7 +44,7 @@ export class Placer {
   /** Bring together running jobs that sit on several servers, where one can be cleared. */
   gather(): void {
     if (!this.#consolidates) return
-    for (const job of [...this.#running.spread].slice(0, MOST_GATHERED)) {
+    for (const job of [...this.#running.spread].slice(0, MAX_GATHERED)) {
       if (!this.#gains(job, job.gpus * this.#running.restartCostS)) continue
       const free = this.#running.pool.bestFit(job.gpus, null)
       const server = free >= 0 ? free : this.#clear(job)
@@ -64,7 +64,7 @@ export class Placer {
     for (let free = job.gpus - 1; free >= 0; free--) {
       for (const server of pool.withFree(free)) {
         if (pool.kinds[server]!.gpus < job.gpus) continue
-        if (++tries > MOST_CLEARED) return -1
+        if (++tries > MAX_CLEARED) return -1
         const moves = this.#movesFrom(server, job)
         if (moves === null) continue
         const movedGpus = moves.reduce((sum, [moved]) => sum + moved.gpus, 0)
@@ -107,9 +107,7 @@ export class Placer {
     const { pool } = this.#running
     if (!this.#mix) return pool.bestFit(job.gpus, null)
     const fitting = (score: (server: number) => number) =>
-      this.#consolidates && this.#running.restartCostS > 0
-        ? pool.bestFit(job.gpus, score)
-        : pool.leastOf(job.gpus, score)
+      this.#consolidates && this.#running.restartCostS > 0 ? pool.bestFit(job.gpus, score) : pool.minOf(job.gpus, score)
     const cpuAppetite = job.profile.demand.cpus / this.#fair.cpus
     const memoryAppetite = job.profile.demand.memoryGb / this.#fair.memoryGb
     if (Math.max(cpuAppetite, memoryAppetite) <= 1) {

@@ -157,7 +157,7 @@ export function allocatedThroughput(
 }
 
 /** Partial choices kept at most, of which none is beaten by another: servers of eight jobs need some hundreds. */
-const MOST_KEPT = 3000
+const MAX_KEPT = 3000
 
 interface Partial {
   readonly cpus: number
@@ -185,12 +185,12 @@ function exactAllocation(
   /** What the jobs from here on need at least, and can gain at most. */
   const needCpus = new Array<number>(residents.length + 1).fill(0)
   const needMemoryGb = new Array<number>(residents.length + 1).fill(0)
-  const mostValue = new Array<number>(residents.length + 1).fill(0)
+  const maxValue = new Array<number>(residents.length + 1).fill(0)
   for (let j = residents.length - 1; j >= 0; j--) {
     const { gpus, options } = residents[j]!
     needCpus[j] = needCpus[j + 1]! + gpus * Math.min(...options.map((option) => option.cpus))
     needMemoryGb[j] = needMemoryGb[j + 1]! + gpus * Math.min(...options.map((option) => option.memoryGb))
-    mostValue[j] = mostValue[j + 1]! + weightOf[j]! * Math.max(...options.map((option) => option.throughput))
+    maxValue[j] = maxValue[j + 1]! + weightOf[j]! * Math.max(...options.map((option) => option.throughput))
   }
   let kept: Partial[] = [{ cpus: 0, memoryGb: 0, value: 0, option: -1, before: null }]
   for (let j = 0; j < residents.length; j++) {
@@ -203,12 +203,12 @@ function exactAllocation(
         const usedGb = before.memoryGb + option.memoryGb * gpus
         const value = before.value + option.throughput * weightOf[j]!
         if (used + needCpus[j + 1]! > cpus + ROUNDING || usedGb + needMemoryGb[j + 1]! > memoryGb + ROUNDING) continue
-        if (value + mostValue[j + 1]! <= worthMore + ROUNDING) continue
+        if (value + maxValue[j + 1]! <= worthMore + ROUNDING) continue
         next.push({ cpus: used, memoryGb: usedGb, value, option: k, before })
       }
     }
     kept = unbeaten(next)
-    if (kept.length === 0 || kept.length > MOST_KEPT) return null
+    if (kept.length === 0 || kept.length > MAX_KEPT) return null
   }
   let best: Partial | null = kept.reduce((most, other) => (other.value > most.value ? other : most))
   const choice = new Array<number>(residents.length)

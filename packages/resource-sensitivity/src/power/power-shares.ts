@@ -85,7 +85,7 @@ export class PowerShares {
   }
 
   /** What a plan may give to who runs, and what one job needs of it at least, W. */
-  leastOf(job: EngineJob): number {
+  minOf(job: EngineJob): number {
     const points = job.profile.gpus!.filter(({ gpuType }) => this.#types.includes(gpuType))
     return job.gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
   }
@@ -220,9 +220,9 @@ export class PowerShares {
         mechanism.settle()
       }
       const all = active.map((job) => this.#waysOf(job))
-      const leastW = all.reduce((sum, ways) => sum + ways[0]!.watts, 0)
+      const minW = all.reduce((sum, ways) => sum + ways[0]!.watts, 0)
       const share = this.#choose(active, all)
-      const isEnough = leastW <= this.forJobsW - this.#leavingW + ROUNDING_W
+      const isEnough = minW <= this.forJobsW - this.#leavingW + ROUNDING_W
       if (isEnough && (best === null || share.gain > best.gain + 1e-12)) {
         best = { gain: share.gain, restore: this.#remember(active) }
       }
@@ -252,10 +252,10 @@ export class PowerShares {
     if (mechanism === 'fair') {
       const gpus = cluster.servers.reduce((sum, kind) => sum + kind.count * kind.gpus, 0)
       const chosen = ways.map((own, i) => {
-        const mostW = (this.forJobsW / gpus) * jobs[i]!.gpus + ROUNDING_W
+        const maxW = (this.forJobsW / gpus) * jobs[i]!.gpus + ROUNDING_W
         return Math.max(
           0,
-          own.findLastIndex(({ watts }) => watts <= mostW),
+          own.findLastIndex(({ watts }) => watts <= maxW),
         )
       })
       const sumW = chosen.reduce((sum, way, i) => sum + ways[i]![way]!.watts, 0)

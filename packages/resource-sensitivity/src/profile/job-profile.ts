@@ -27,7 +27,7 @@ export interface JobProfile {
   readonly iterationS: number
   /** What the model asks for to run (nearly) as fast as it can. */
   readonly demand: PerGpuShare
-  /** How much faster `demand` is than the GPU-proportional share: the one number that upstream's simulator uses. */
+  /** How much faster `demand` is than the GPU-proportional share: the one number that the Python code's simulator uses. */
   readonly speedupAtDemand: number
   /** A job on more than one server runs this many times slower; 1 = no cost. */
   readonly spreadPenalty: number

@@ -90,7 +90,7 @@ export function matrixAxes({ points }: Pick<SensitivityMatrix, 'points'>): {
 /**
  * The least share (first of cores, then of memory) whose throughput is within `percent` of the best.
  */
-export function leastDemand(matrixOf: Pick<SensitivityMatrix, 'points'>, percent = 10): SensitivityPoint {
+export function minDemand(matrixOf: Pick<SensitivityMatrix, 'points'>, percent = 10): SensitivityPoint {
   const { cpus, memoryGb, at } = matrixAxes(matrixOf)
   const best = matrixOf.points.reduce((most, each) => Math.max(most, each.samplesPerSecond), 0)
   for (const cpu of cpus) {
@@ -112,7 +112,7 @@ export function profileOfMatrix(source: SensitivityMatrix, modelClass: ModelClas
   const { gpus, batchPerGpu, points } = source
   const { cpus, memoryGb, at } = matrixAxes(source)
   const base = points[0]!.samplesPerSecond / points[0]!.normalised
-  const demand = leastDemand(source)
+  const demand = minDemand(source)
   const profile: JobProfile = {
     model: source.job,
     modelClass,

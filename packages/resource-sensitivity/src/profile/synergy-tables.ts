@@ -17,7 +17,7 @@ const tables = z
   .object({ cpu_levels: z.array(z.number().positive()), mem_levels_gb: z.array(z.number().positive()) })
   .catchall(z.unknown())
 
-/** Upstream's models by class, in the order in which its generator takes them in turn. */
+/** The Python code's models by class, in the order in which its generator takes them in turn. */
 export const synergyModels: Readonly<Record<ModelClass, readonly string[]>> = {
   image: ['alexnet', 'res18', 'res50', 'mobilenet', 'shufflenet'],
   language: ['gnmt', 'transformer', 'lstm'],
@@ -29,7 +29,7 @@ const classOf = new Map<string, ModelClass>(
 )
 
 /**
- * Read upstream's hand-typed model tables from their JSON form: `cpu_levels`, `mem_levels_gb`, and under `ratio<n>` one
+ * Read the Python code's hand-typed model tables from their JSON form: `cpu_levels`, `mem_levels_gb`, and under `ratio<n>` one
  * entry a model for a cluster of n CPU cores per GPU.
  *
  * @param file for messages

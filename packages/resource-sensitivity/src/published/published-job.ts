@@ -8,7 +8,7 @@ import type { Job } from '../trace/job.js'
 /** GPU, CPU, memory, storage, network: the order of every vector here. */
 export type Vector = readonly [gpu: number, cpu: number, memory: number, storage: number, net: number]
 
-/** Upstream's default where the cluster file says nothing: 40 Gbit/s a server. Nothing consumes it. */
+/** The Python code's default where the cluster file says nothing: 40 Gbit/s a server. Nothing consumes it. */
 const NET_PER_SERVER = 40
 
 export interface PublishedJob {
@@ -28,7 +28,7 @@ export interface PublishedJob {
   executedBefore: number
 }
 
-/** Fair share of one GPU. Upstream knows one kind of server. */
+/** Fair share of one GPU. The Python code knows one kind of server. */
 export function fairVector(server: ServerKind): Vector {
   const { gpus, cpus, memoryGb, storageMBps } = server
   return [1, cpus / gpus, memoryGb / gpus, storageMBps / gpus, NET_PER_SERVER / gpus]
@@ -48,11 +48,11 @@ export function onlyServerKind(cluster: Cluster): ServerKind {
   return first!
 }
 
-/** Storage asked for by every GPU of every job, MB/s: upstream's loader misspells the field, so its default always holds. */
+/** Storage asked for by every GPU of every job, MB/s: the Python code's loader misspells the field, so its default always holds. */
 const STORAGE_DEMAND_MBPS = 62.5
 
 /**
- * @throws UnknownNameError for a model without a profile (upstream takes alexnet for it)
+ * @throws UnknownNameError for a model without a profile (the Python code takes alexnet for it)
  * @throws ImpossibleJobError for more GPUs than the cluster has
  */
 export function publishedJobs(jobs: readonly Job[], profiles: readonly JobProfile[], cluster: Cluster): PublishedJob[] {
@@ -114,7 +114,7 @@ function cappedDemand(job: Job, profile: JobProfile, kind: ServerKind): { demand
     }
   }
   const fairCpu = gpus * fair[1]
-  // Upstream divides by zero where a job asks for its fair CPU exactly; then cutting changes nothing.
+  // The Python code divides by zero where a job asks for its fair CPU exactly; then cutting changes nothing.
   if (cut && idealCpu !== fairCpu) speedup = 1 + ((speedup - 1) / (idealCpu - fairCpu)) * (demand[1] - fairCpu)
   return { demand, speedup }
 }
@@ -126,13 +126,13 @@ export interface KeyContext {
   readonly fair: boolean
   /** Capacity of the whole cluster: GPU, CPU, memory. */
   readonly totals: readonly [number, number, number]
-  /** Upstream serves the least wronged job first; `false` turns that round. */
+  /** The Python code serves the least wronged job first; `false` turns that round. */
   readonly ftfAscending: boolean
 }
 
 const STARVED_AFTER_S = 1000 * 3600
 
-/** Sort in place, stable, by upstream's keys (ascending), then by arrival. */
+/** Sort in place, stable, by the Python code's keys (ascending), then by arrival. */
 export function sortByPublishedPolicy(jobs: PublishedJob[], context: KeyContext): void {
   const keys = new Map<PublishedJob, number>()
   for (const job of jobs) keys.set(job, keyOf(job, context))

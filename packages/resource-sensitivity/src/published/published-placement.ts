@@ -2,7 +2,7 @@ import { PctodlError } from '@pctodl/platform'
 import type { ServerKind } from '../cluster/cluster.js'
 import { fairVector, type PublishedJob, type Vector } from './published-job.js'
 
-/** The servers of upstream's simulator: what is free on each, and who sits there this round. */
+/** The servers of the Python code's simulator: what is free on each, and who sits there this round. */
 export class PublishedPlacement {
   readonly fair: Vector
   readonly #kind: ServerKind
@@ -101,7 +101,7 @@ export class PublishedPlacement {
     return this.#free[server * 5 + component]!
   }
 
-  /** Where TUNE looks for room: one server that has the GPUs, else the emptiest-last walk that upstream does. */
+  /** Where TUNE looks for room: one server that has the GPUs, else the emptiest-last walk that the Python code does. */
   targets(gpus: number): [server: number, gpus: number][] {
     const all = Array.from({ length: this.#count }, (_, s) => s)
     if (gpus > 1) {
@@ -137,10 +137,10 @@ export interface Progress {
 }
 
 /**
- * Upstream's TUNE for one job: its demand, else its fair share, else its fair share after peers gave back what they hold
+ * The Python code's TUNE for one job: its demand, else its fair share, else its fair share after peers gave back what they hold
  * beyond theirs.
  *
- * @throws PctodlError `REFERENCE_ABORTED` where upstream aborts the simulation
+ * @throws PctodlError `REFERENCE_ABORTED` where the Python code aborts the simulation
  */
 export function tunePublishedJob(job: PublishedJob, placement: PublishedPlacement, progress: Progress): void {
   let vector = job.demand
@@ -155,7 +155,7 @@ export function tunePublishedJob(job: PublishedJob, placement: PublishedPlacemen
       if (!placement.place(job, vector)) {
         throw new PctodlError(
           'REFERENCE_ABORTED',
-          `upstream's TUNE cannot place job ${job.job.id} and aborts here; the default mode has no such dead end`,
+          `the Python code's TUNE cannot place job ${job.job.id} and aborts here; the default mode has no such dead end`,
         )
       }
     }
@@ -181,7 +181,7 @@ function shrinkPeers(job: PublishedJob, vector: Vector, placement: PublishedPlac
         const share = (peer.held[r]! * gpusHere) / peer.job.gpus
         return Math.max(0, component - Math.max(0, share - placement.fair[r]! * gpusHere))
       })
-      // GPUs and network are never short, so upstream's test for skipping a peer never holds.
+      // GPUs and network are never short, so the Python code's test for skipping a peer never holds.
       chosen.push(peer)
       if (rest.every((component) => component === 0)) break
       need = rest

@@ -13,13 +13,13 @@ export interface PublishedOptions {
   readonly policy: PolicyName
   /** OPT is not reproduced: its result moves with the solver's choice among equal optima. */
   readonly mechanism: Exclude<MechanismName, 'optimal'>
-  /** All jobs are there at the start and the first round begins at 1 s, as upstream's `--static`. Default false. */
+  /** All jobs are there at the start and the first round begins at 1 s, as the Python code's `--static`. Default false. */
   readonly static?: boolean
   /** Length of a round and of every lease, s. Default 300. */
   readonly roundS?: number
   /**
-   * Which of upstream's defects to leave out, to see what each is worth. Default: none. `spreadPenalty`: a job on several servers is so many
-   * times slower; upstream makes it faster by its model's penalty.
+   * Which of the Python code's defects to leave out, to see what each is worth. Default: none. `spreadPenalty`: a job on several servers is so many
+   * times slower; the Python code makes it faster by its model's penalty.
    */
   readonly corrections?: {
     readonly ftfLargestFirst?: boolean
@@ -44,7 +44,7 @@ export interface PublishedJobResult {
 }
 
 export interface PublishedResult {
-  /** In the order of the trace; jobs that upstream drops are absent. */
+  /** In the order of the trace; jobs that the Python code drops are absent. */
   readonly finished: readonly PublishedJobResult[]
   /** Schedule events, the last, empty one included. */
   readonly rounds: number
@@ -53,7 +53,7 @@ export interface PublishedResult {
 }
 
 /**
- * Upstream's replay simulator, job by job: rounds, first-fit placement in global GPU order, whole-iteration progress, and
+ * The Python code's replay simulator, job by job: rounds, first-fit placement in global GPU order, whole-iteration progress, and
  * its order of floating-point operations. Every result of it is kept, wrong ones included; see `simulate` for the right ones.
  *
  * @throws UnknownNameError, ImpossibleJobError, InvalidInputError
@@ -125,7 +125,7 @@ export function simulatePublished(options: PublishedOptions): PublishedResult {
     if (running.length === 0) {
       throw new PctodlError(
         'REFERENCE_ABORTED',
-        `upstream never ends here: no job of ${runnable.length} can be placed at ${nowS} s; the default mode cuts demands to what servers have`,
+        `the Python code never ends here: no job of ${runnable.length} can be placed at ${nowS} s; the default mode cuts demands to what servers have`,
       )
     }
     const share = placement.allocatedShare()

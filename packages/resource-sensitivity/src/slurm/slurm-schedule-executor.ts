@@ -37,9 +37,9 @@ export interface SlurmScheduleOptions extends SlurmPatienceOptions {
   /** Time to save after the signal, before a job is killed and what it has not saved is lost. Default 30 s. */
   readonly graceS?: number
   /** How often a job may fail, or leave unasked without having done more, before it is given up. Default 3. */
-  readonly mostFailures?: number
+  readonly maxFailures?: number
   /** How often a job may lose its node, or be preempted by the site, before it is given up. Default 10. */
-  readonly mostNodeFailures?: number
+  readonly maxNodeFailures?: number
   /** Time between looks at which nodes are down or drained, at least 1 ms. Default 10 000. */
   readonly nodePollMs?: number
   readonly onRun?: (run: SlurmRun) => void
@@ -97,7 +97,7 @@ interface RunFact {
 /** Carries out the actions of an engine on a Slurm cluster: one batch job for each run of a job. */
 export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #options: SlurmScheduleOptions
-  readonly #limits: Required<Pick<SlurmScheduleOptions, 'graceS' | 'mostFailures' | 'mostNodeFailures'>>
+  readonly #limits: Required<Pick<SlurmScheduleOptions, 'graceS' | 'maxFailures' | 'maxNodeFailures'>>
   readonly #clock: Clock
   #startMs: number
   #startedUnixMs: number
@@ -120,13 +120,13 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
 
   /** Time begins now. */
   constructor(options: SlurmScheduleOptions) {
-    const { nodes, nodePollMs = 10_000, graceS = 30, mostFailures = 3, mostNodeFailures = 10 } = options
+    const { nodes, nodePollMs = 10_000, graceS = 30, maxFailures = 3, maxNodeFailures = 10 } = options
     if (new Set(nodes).size < nodes.length || nodes.length === 0) {
       throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'a name for each server, each its own')
     }
-    this.#limits = { graceS, mostFailures, mostNodeFailures }
+    this.#limits = { graceS, maxFailures, maxNodeFailures }
     if (!(graceS >= 0)) throw new InvalidInputError('graceS', graceS, 'seconds of at least 0')
-    for (const field of ['mostFailures', 'mostNodeFailures'] as const) {
+    for (const field of ['maxFailures', 'maxNodeFailures'] as const) {
       if (Number.isInteger(this.#limits[field]) && this.#limits[field] >= 0) continue
       throw new InvalidInputError(field, this.#limits[field], 'an integer of at least 0')
     }
@@ -477,7 +477,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     if (end.exitCode === null && end.state !== null && notItsFault.includes(end.state)) {
       const losses = (this.#nodeFailures.get(jobId) ?? 0) + 1
       this.#nodeFailures.set(jobId, losses)
-      if (losses <= this.#limits.mostNodeFailures) return [{ type: 'stopped', jobId, doneIterations }]
+      if (losses <= this.#limits.maxNodeFailures) return [{ type: 'stopped', jobId, doneIterations }]
       this.#given.set(jobId, end)
       return [{ type: 'cancelled', jobId }, ...left]
     }
@@ -485,7 +485,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
       const failures = (this.#failures.get(jobId) ?? 0) + 1
       this.#failures.set(jobId, failures)
-      if (failures > this.#limits.mostFailures) {
+      if (failures > this.#limits.maxFailures) {
         this.#given.set(jobId, end)
         return [{ type: 'cancelled', jobId }, ...left]
       }

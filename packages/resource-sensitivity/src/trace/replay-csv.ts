@@ -2,7 +2,7 @@ import { InputFileError } from '../errors.js'
 import type { Job } from './job.js'
 
 /**
- * Read a replay trace: lines `id,model,arrival seconds,iterations,gpus` without a header, as upstream records them.
+ * Read a replay trace: lines `id,model,arrival seconds,iterations,gpus` without a header, as the Python code records them.
  *
  * @param file for messages
  * @throws InputFileError naming row and field

@@ -6,7 +6,7 @@ const LATE = 0.98
 /** The next plan is made for this much less than what was too long. */
 const ROOM = 0.97
 /** However wrong the predictor is, plans are made for at least this share of the objective. */
-const LEAST_SCALE = 0.4
+const MIN_SCALE = 0.4
 
 /**
  * Compares the latency of batches with what was promised, window by window, and learns how much shorter than the objective a
@@ -29,8 +29,8 @@ export class LatencyWatch {
     for (const { tenant, latencyMs } of tenants) {
       if (latencyMs !== null) worst = Math.max(worst, latencyMs / this.#objectiveMs(tenant.model))
     }
-    if (worst <= LATE || this.scale <= LEAST_SCALE) return undefined
-    this.scale = Math.max(LEAST_SCALE, (this.scale * ROOM) / Math.max(1, worst))
+    if (worst <= LATE || this.scale <= MIN_SCALE) return undefined
+    this.scale = Math.max(MIN_SCALE, (this.scale * ROOM) / Math.max(1, worst))
     return worst
   }
 

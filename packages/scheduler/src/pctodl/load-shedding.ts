@@ -50,7 +50,7 @@ export class LoadShedding {
 
   /**
    * @param powerRatio measured power over the predictor's
-   * @param latenessMs of the readings
+   * @param delayMs of the readings
    * @returns the tenants to run from now on, where these change; none where even one would draw too much
    */
   step(
@@ -58,7 +58,7 @@ export class LoadShedding {
     tenants: readonly Tenant[],
     memClockMhz: number,
     powerRatio: number,
-    latenessMs: number,
+    delayMs: number,
   ): { readonly tenants: readonly Tenant[]; readonly reason: string } | undefined {
     const { timeMs, telemetry, powerCapW, applied, smClockRefusedMs, reconfiguring } = sample
     if (smClockRefusedMs > 0) this.#refusedMs = timeMs
@@ -82,7 +82,7 @@ export class LoadShedding {
     this.#watchInstant(timeMs, powerInstantW, powerCapW)
     const rested = timeMs >= this.#restedMs
     // What was stopped must show before more is.
-    const restMs = latenessMs + (this.#aboveMs === null ? AVERAGE_SHOWS_MS : INSTANT_SHOWS_MS)
+    const restMs = delayMs + (this.#aboveMs === null ? AVERAGE_SHOWS_MS : INSTANT_SHOWS_MS)
     if (reconfiguring) this.#restedMs = timeMs + restMs
     const smClockMhz = applied.smClockMhz ?? telemetry.smClockMhz
     if (smClockRefusedMs < SHED_AFTER_MS || smClockMhz === null || applied.tenants.length === 0) return undefined

@@ -14,7 +14,7 @@ export interface PctodlPolicyOptions extends ServedNetworks {
    * inner loop that no burst outruns, and between two clocks it holds a mean that no locked one has. Default 0: at the cap, with the
    * clock locked to the lowest state that would exceed it. null leaves the limit alone: the clock is the only hold.
    */
-  readonly backstopPercent?: number | null
+  readonly hardwareLimitPercent?: number | null
   /**
    * After a cap change the clocks move at once. The tenants follow as soon as the cap has lasted as long as it takes to regain the
    * samples lost in restarts, and not at all where that takes longer than this, s. Default 300.

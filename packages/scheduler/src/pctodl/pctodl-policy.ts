@@ -11,8 +11,8 @@ import type {
   WindowObservation,
 } from '../policy.js'
 import { type ShadowContext, ShadowOptimizer } from '../shadow-optimizer.js'
-import { backStop } from './back-stop.js'
 import { BoardWatch } from './board-watch.js'
+import { hardwareLimit } from './hardware-limit.js'
 import { LoadShedding } from './load-shedding.js'
 import type { PctodlPolicyOptions } from './pctodl-policy-options.js'
 import { Planner } from './planner.js'
@@ -89,7 +89,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     return {
       ...this.#steered.adopt(plan),
       smClockMhz: smClockMhz ?? lowestMhz,
-      ...this.#backStop(powerCapW),
+      ...this.#hardwareLimit(powerCapW),
       reason: fixed ? 'the configuration given' : `plan for ${powerCapW} W, the board's own limit beside the clock`,
     }
   }
@@ -98,7 +98,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     this.#powerCapW = powerCapW
     this.#shadow?.capChanged()
     this.#tenantPlan.capChanged(this.#timeMs)
-    return { ...this.#backStop(powerCapW), reason: `new cap ${powerCapW} W: clocks first, tenants later` }
+    return { ...this.#hardwareLimit(powerCapW), reason: `new cap ${powerCapW} W: clocks first, tenants later` }
   }
 
   onSample(sample: SampleObservation): Action | undefined {
@@ -157,8 +157,8 @@ export class PctodlPolicy implements PowerCapPolicy {
 
   #shedLoad(sample: SampleObservation): Action | undefined {
     const { tenants, memClockMhz, powerRatio } = this.#steered
-    const latenessMs = this.lastStep?.seen.latenessMs ?? 0
-    const change = this.#shedding.step(sample, tenants, memClockMhz, powerRatio, latenessMs)
+    const delayMs = this.lastStep?.seen.delayMs ?? 0
+    const change = this.#shedding.step(sample, tenants, memClockMhz, powerRatio, delayMs)
     // The model stays that of the tenants that ran last: they, or more of them, will be back.
     return change?.tenants.length === 0 ? change : change && this.#start(change.tenants, change.reason)
   }
@@ -310,9 +310,9 @@ export class PctodlPolicy implements PowerCapPolicy {
     return { ...replaced, smClockMhz: this.#steered.clockBefore(this.#powerCapW), reason }
   }
 
-  #backStop(powerCapW: number): Action {
-    const { predictor, backstopPercent = 0 } = this.#options
-    return backStop(predictor.spec, powerCapW, backstopPercent)
+  #hardwareLimit(powerCapW: number): Action {
+    const { predictor, hardwareLimitPercent = 0 } = this.#options
+    return hardwareLimit(predictor.spec, powerCapW, hardwareLimitPercent)
   }
 
   #decide(kind: string, reason: string, details: Record<string, unknown>): void {

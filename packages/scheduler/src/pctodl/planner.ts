@@ -82,9 +82,9 @@ export class Planner {
     }
   }
 
-  #within(powerCapW: number, mostEvaluations: number): Configuration {
+  #within(powerCapW: number, maxEvaluations: number): Configuration {
     const { predictor, powerMarginW = 0, partition: options } = this.#options
-    const budgetEvaluations = Math.min(options?.budgetEvaluations ?? USUAL_EVALUATIONS, mostEvaluations)
+    const budgetEvaluations = Math.min(options?.budgetEvaluations ?? USUAL_EVALUATIONS, maxEvaluations)
     const memoryBytes = this.#memoryBytes
     const models = this.#demands
     return planPartition(predictor, { ...options, models, powerCapW, powerMarginW, memoryBytes, budgetEvaluations })

@@ -6,7 +6,7 @@ const BUDGET = 0.003
 /** Late requests beyond the budget, as a share of a minute's requests, at which caution reaches its maximum. */
 const FULL = 0.006
 /** Factor on the peak of the last minute that full caution is ready for. */
-const MOST_FACTOR = 1.4
+const MAX_FACTOR = 1.4
 
 /** What is measured of one service: its rate, its queue, and how cautious what became late makes. */
 export class ServiceWatch {
@@ -27,7 +27,7 @@ export class ServiceWatch {
   /** Requests/s to be ready for: from the rate of now to beyond the last minute's peak, as caution asks. */
   get readyPerS(): number {
     const { perS, peakPerS } = this.rate
-    return perS + this.#caution * (MOST_FACTOR * peakPerS - perS)
+    return perS + this.#caution * (MAX_FACTOR * peakPerS - perS)
   }
 
   /** @param excused a higher clock would not have helped: tenants load, or there was none */

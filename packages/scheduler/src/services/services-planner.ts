@@ -18,9 +18,9 @@ export interface PlannedLoad {
 }
 
 /**
- * Finds tenants for services: `most-load` for the largest common factor on the rates, `most-value` where not all of them can be
+ * Finds tenants for services: `max-load` for the largest common factor on the rates, `max-value` where not all of them can be
  * served, with what is to be let in of each.
  *
  * @returns undefined where no tenants serve them at all under the cap
  */
-export type ServicesPlanner = (load: PlannedLoad, objective: 'most-load' | 'most-value') => ServicesPlan | undefined
+export type ServicesPlanner = (load: PlannedLoad, objective: 'max-load' | 'max-value') => ServicesPlan | undefined

@@ -1,6 +1,6 @@
 import type { PerfModel } from '@pctodl/perf-model'
 import { assertServices, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
-import { backStop } from '../pctodl/back-stop.js'
+import { hardwareLimit } from '../pctodl/hardware-limit.js'
 import { TenantRevival } from '../pctodl/tenant-revival.js'
 import { planClocks } from '../plan-clocks.js'
 import type { Action, AppliedState, Decision, PowerCapPolicy, SampleObservation, WindowObservation } from '../policy.js'
@@ -306,7 +306,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     if (shortage && !this.#short) return undefined
     const candidates = shortage ? all : bearing
     const costs = candidates.map((clocks) =>
-      shortage ? -this.#answered(this.#ratesPerS, clocks) : this.#leastW(clocks, this.#ratesPerS),
+      shortage ? -this.#answered(this.#ratesPerS, clocks) : this.#minW(clocks, this.#ratesPerS),
     )
     const best = costs.indexOf(Math.min(...costs))
     const before = costs[candidates.indexOf(this.#clocks)]
@@ -320,22 +320,22 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /** Least power for rates, W; Infinity where no clock serves them. */
-  #leastW(clocks: ServingClocks, ratesPerS: readonly number[]): number {
+  #minW(clocks: ServingClocks, ratesPerS: readonly number[]): number {
     const clock = clocks.lowest(ratesPerS, this.#burstiness)
     return clock === undefined ? Infinity : clocks.predict(clock, ratesPerS, this.#burstiness).powerW
   }
 
   /** Whether tenants serve rates within the cap. */
   #bear(clocks: ServingClocks, ratesPerS: readonly number[]): boolean {
-    return this.#leastW(clocks, ratesPerS) <= this.#powerCapW
+    return this.#minW(clocks, ratesPerS) <= this.#powerCapW
   }
 
   /** Tenants for the most load of a mix; where they do not bear it, those that answer most of it by weight. */
   #planFor(ratesPerS: readonly number[]): ServicesPlan | undefined {
     const load = { services: this.#watches.map(({ service }) => service), ratesPerS, powerCapW: this.#powerCapW }
-    const plan = this.#planner(load, 'most-load')
+    const plan = this.#planner(load, 'max-load')
     if (plan && this.#bear(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS)) return plan
-    return this.#planner(load, 'most-value') ?? plan
+    return this.#planner(load, 'max-value') ?? plan
   }
 
   /** The common factor on the present rates that tenants bear while all of them are busy under the cap. */
@@ -358,7 +358,7 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   /** The hardware power limit. */
   #limit(): Action {
-    return backStop(this.#options.model.spec, this.#powerCapW, 0)
+    return hardwareLimit(this.#options.model.spec, this.#powerCapW, 0)
   }
 
   #decide(kind: string, reason: string, details: Record<string, unknown>): void {

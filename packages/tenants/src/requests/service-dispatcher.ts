@@ -13,7 +13,7 @@ import { WaitingLine } from './waiting-line.js'
 /** What bounds the queue of a service. */
 export interface QueueLimits {
   /** Requests that may wait; what arrives beyond is shed. */
-  readonly mostQueued: number
+  readonly maxQueued: number
   /** A request that has waited so long is shed, ms; Infinity: it is answered, late. */
   readonly shedAfterMs: number
 }
@@ -73,8 +73,8 @@ export class ServiceDispatcher {
     const request = { arrivedMs, deadlineMs: arrivedMs + deadlineMs, again: false, calledOff: false, decided }
     this.#arrived++
     if (!this.#letsIn()) return this.#shed(request, 'not all requests of the service are let in at present')
-    if (this.#line.length >= this.#limits.mostQueued) {
-      return this.#shed(request, `${this.#limits.mostQueued} requests wait already`)
+    if (this.#line.length >= this.#limits.maxQueued) {
+      return this.#shed(request, `${this.#limits.maxQueued} requests wait already`)
     }
     this.#line.push(request)
     this.#deadlineMs = Math.min(this.#deadlineMs, request.deadlineMs)
@@ -106,7 +106,7 @@ export class ServiceDispatcher {
       let first = this.#line.first
       for (; first && first.deadlineMs <= nowMs; first = this.#line.first) this.#giveUp(first)
       if (!first) break
-      const most = this.#mostOf(instance)
+      const most = this.#maxOf(instance)
       if (this.#line.length < most && nowMs < first.arrivedMs + this.service.maxQueueDelayMs) break
       const requests: PendingRequest[] = []
       for (const request of this.#line) {
@@ -199,7 +199,7 @@ export class ServiceDispatcher {
     return best
   }
 
-  #mostOf(instance: Instance): number {
+  #maxOf(instance: Instance): number {
     return Math.min(instance.tenant.batchSize, this.service.maxBatchSize)
   }
 

@@ -9,7 +9,7 @@ export interface ServiceTraffic {
   /** So many requests are there at any time, a new one for each that is decided: saturation. Default 0. */
   readonly saturating?: number
   /** Requests that may wait; what arrives beyond is shed. Default 4096. */
-  readonly mostQueued?: number
+  readonly maxQueued?: number
   /** A request that has waited so long is shed, ms. Default Infinity: it is answered, late. */
   readonly shedAfterMs?: number
 }
@@ -24,24 +24,24 @@ const ASK_AGAIN_MS = 10
 /** @throws InvalidInputError naming the field */
 export function assertTraffic(traffic: ServiceTraffic): void {
   const { arrivals, saturating = 0 } = traffic
-  const { mostQueued, shedAfterMs } = limitsOf(traffic)
+  const { maxQueued, shedAfterMs } = limitsOf(traffic)
   if (arrivals !== undefined && typeof arrivals?.nextMs !== 'function') {
     throw new InvalidInputError('arrivals', arrivals, 'an object with nextMs()')
   }
   if (!Number.isInteger(saturating) || saturating < 0) {
     throw new InvalidInputError('saturating', saturating, 'a whole number of requests, 0 for none')
   }
-  if (!Number.isInteger(mostQueued) || mostQueued < 1) {
-    throw new InvalidInputError('mostQueued', mostQueued, 'an integer of at least 1')
+  if (!Number.isInteger(maxQueued) || maxQueued < 1) {
+    throw new InvalidInputError('maxQueued', maxQueued, 'an integer of at least 1')
   }
-  if (saturating > mostQueued) {
-    throw new InvalidInputError('saturating', saturating, `at most mostQueued, which is ${mostQueued}`)
+  if (saturating > maxQueued) {
+    throw new InvalidInputError('saturating', saturating, `at most maxQueued, which is ${maxQueued}`)
   }
   if (!(shedAfterMs > 0)) throw new InvalidInputError('shedAfterMs', shedAfterMs, 'ms above 0')
 }
 
-export function limitsOf({ mostQueued = 4096, shedAfterMs = Number.POSITIVE_INFINITY }: ServiceTraffic): QueueLimits {
-  return { mostQueued, shedAfterMs }
+export function limitsOf({ maxQueued = 4096, shedAfterMs = Number.POSITIVE_INFINITY }: ServiceTraffic): QueueLimits {
+  return { maxQueued, shedAfterMs }
 }
 
 /**

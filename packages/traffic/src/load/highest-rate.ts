@@ -7,7 +7,7 @@ export interface HighestRateOptions {
   /** How far apart, relatively, the last rate that holds and the first that does not may be. Default 0.01. */
   readonly precision?: number
   /** Most trials. Default 40. */
-  readonly mostTrials?: number
+  readonly maxTrials?: number
 }
 
 export interface HighestRate {
@@ -26,18 +26,18 @@ export interface HighestRate {
  */
 export async function highestRate(
   holds: (ratePerS: number) => Promise<boolean> | boolean,
-  { fromPerS, precision = 0.01, mostTrials = 40 }: HighestRateOptions,
+  { fromPerS, precision = 0.01, maxTrials = 40 }: HighestRateOptions,
 ): Promise<HighestRate> {
   positive('fromPerS', fromPerS, 'requests/s above 0')
   positive('precision', precision)
-  if (!Number.isInteger(mostTrials) || mostTrials < 1) {
-    throw new InvalidInputError('mostTrials', mostTrials, 'a whole number of at least 1')
+  if (!Number.isInteger(maxTrials) || maxTrials < 1) {
+    throw new InvalidInputError('maxTrials', maxTrials, 'a whole number of at least 1')
   }
   let low: number | null = null
   let high: number | null = null
   let trials = 0
   let rate = fromPerS
-  while (trials < mostTrials) {
+  while (trials < maxTrials) {
     trials++
     if (await holds(rate)) low = rate
     else high = rate

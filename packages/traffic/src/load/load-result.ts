@@ -29,7 +29,7 @@ export interface LoadResult extends LatencyQuantiles {
   /** From due to answer, ms, ascending; Infinity for what got none. */
   readonly latenciesMs: Float64Array
   /** The longest that a query was sent after it was due, ms; latencies count from when it was due. */
-  readonly mostBehindMs: number
+  readonly maxBehindMs: number
   /** Whether the scenario's rules were kept; `problems` says which were not. */
   readonly valid: boolean
   readonly problems: readonly string[]
@@ -63,7 +63,7 @@ export function loadResult(
       queries === 0 ? null : latenciesMs[Math.min(queries - 1, Math.max(0, Math.ceil(share * queries) - 1))]!,
     ),
     latenciesMs,
-    mostBehindMs: log.mostBehindMs,
+    maxBehindMs: log.maxBehindMs,
     reasons: log.reasons,
   }
   const problems = [...problemsOf(result)]

@@ -16,7 +16,7 @@ export class QueryLog {
   shed = 0
   failed = 0
   /** The longest that a query was sent after it was due, ms: what the generator itself was late. */
-  mostBehindMs = 0
+  maxBehindMs = 0
   /** When the last answer came, ms of the clock. */
   lastAnswerMs = 0
 
@@ -35,7 +35,7 @@ export class QueryLog {
 
   /** Resolves when the query is decided, however; whoever does not wait for it is an open loop. */
   send(query: Query): Promise<void> {
-    this.mostBehindMs = Math.max(this.mostBehindMs, this.#clock.now() - query.dueMs)
+    this.maxBehindMs = Math.max(this.maxBehindMs, this.#clock.now() - query.dueMs)
     const decided = this.#decide(query).finally(() => this.#open.delete(decided))
     this.#open.add(decided)
     return decided

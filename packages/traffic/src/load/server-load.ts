@@ -19,7 +19,7 @@ export interface ServerLoadOptions extends LoadOptions {
   /** And at least so many queries. Default: as many as the percentile needs for a confidence of 99 %. */
   readonly minQueries?: number
   /** Queries that may be open; what is due beyond is shed by the generator, so that a dead system cannot fill the memory. Default 100,000. */
-  readonly mostOpen?: number
+  readonly maxOpen?: number
 }
 
 /**
@@ -29,15 +29,15 @@ export interface ServerLoadOptions extends LoadOptions {
  */
 export async function serverLoad(system: SystemUnderTest, options: ServerLoadOptions): Promise<LoadResult> {
   const { clock, signal, arrivals, seed = 1, latencyBoundMs, percentile = 0.99 } = options
-  const { minDurationMs = 600_000, minQueries = queriesNeeded(percentile, 1), mostOpen = 100_000 } = options
+  const { minDurationMs = 600_000, minQueries = queriesNeeded(percentile, 1), maxOpen = 100_000 } = options
   positive('latencyBoundMs', latencyBoundMs, 'milliseconds above 0')
   notNegative('minDurationMs', minDurationMs, 'milliseconds of at least 0')
   if (!Number.isInteger(minQueries) || minQueries < 1) {
     throw new InvalidInputError('minQueries', minQueries, 'a whole number of at least 1')
   }
-  positive('mostOpen', mostOpen)
+  positive('maxOpen', maxOpen)
   const limited: SystemUnderTest = {
-    answer: (query) => (log.open >= mostOpen ? Promise.resolve('shed') : system.answer(query)),
+    answer: (query) => (log.open >= maxOpen ? Promise.resolve('shed') : system.answer(query)),
   }
   const log = new QueryLog(limited, clock)
   const due = arrivals.start(seed)

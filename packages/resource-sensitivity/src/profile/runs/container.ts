@@ -49,7 +49,7 @@ export function containerCommand(
   ]
 }
 
-/** Upstream mounts the whole host under the mount point, so scripts name data sets as mount point plus path: that still holds. */
+/** The Python code mounts the whole host under the mount point, so scripts name data sets as mount point plus path: that still holds. */
 export function dataInContainer({ mount, dataFolder }: Pick<ContainerOptions, 'mount' | 'dataFolder'>): string {
   return `${mount.replace(/\/+$/, '')}${dataFolder}`
 }

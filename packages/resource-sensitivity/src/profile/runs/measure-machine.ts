@@ -59,7 +59,7 @@ export async function rememberedRate(
 }
 
 /** Read at most so much of the data set: enough for a rate, and done in seconds. */
-const MOST_BYTES = 512 * 2 ** 20
+const MAX_BYTES = 512 * 2 ** 20
 
 /**
  * Read rate of the storage under a data set, MB/s (2^20): its own files, past the page cache.
@@ -71,7 +71,7 @@ export async function measureStorageMBps(files: readonly string[], signal?: Abor
   let bytes = 0
   let seconds = 0
   for (const file of files) {
-    if (bytes >= MOST_BYTES || seconds > 10) break
+    if (bytes >= MAX_BYTES || seconds > 10) break
     const began = performance.now()
     const result = await execa('dd', [`if=${file}`, 'of=/dev/null', 'bs=4M', 'iflag=direct'], {
       reject: false,

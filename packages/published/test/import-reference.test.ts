@@ -19,7 +19,7 @@ const withSklearn = hasPython ? pythonWith(['scikit-learn==1.7.2', 'joblib==1.5.
 
 const fixture = (name: string, how: 'plain' | 'real', python = 'python3') =>
   JSON.parse(
-    execFileSync(python, [path.join(import.meta.dirname, 'upstream-fixture.py'), at(name), how], { encoding: 'utf8' }),
+    execFileSync(python, [path.join(import.meta.dirname, 'reference-fixture.py'), at(name), how], { encoding: 'utf8' }),
   )
 
 async function call(...argv: readonly string[]) {
@@ -77,7 +77,9 @@ describe.skipIf(!hasPython)('pctodl published import (needs Python 3.8 or later)
     writeFileSync(file, `cos\nsystem\n(S'touch ${touched}'\ntR.`)
     const { code, stdout, stderr } = await call(at('evil'), '--out', at('evil-json'), '--json')
     expect(code).toBe(1)
-    expect(stderr).toMatch(/mem_gbr_model.*it names os\.system, which no upstream file needs; nothing of it was run/)
+    expect(stderr).toMatch(
+      /mem_gbr_model.*it names os\.system, which no the Python code file needs; nothing of it was run/,
+    )
     expect(JSON.parse(stdout)).toMatchObject({ files: [], skipped: [{ set: 'resnet50.imagenet_a100_mem1215' }] })
     expect(existsSync(touched)).toBe(false)
     // It would have: the file is what it seems.

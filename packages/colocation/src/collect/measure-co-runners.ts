@@ -19,12 +19,12 @@ export interface MeasuringWindow {
 }
 
 /** Throughputs of workloads that ran together and what the board drew, or why they did not. */
-export type CompanyMeasurement =
+export type CoRunnerMeasurement =
   | { readonly names: readonly string[]; readonly throughputs: readonly number[]; readonly powerW?: number }
   | { readonly names: readonly string[]; readonly failure: string }
 
 /** Least batches that every member has to complete in the window. */
-const LEAST_BATCHES = 3
+const MIN_BATCHES = 3
 
 /**
  * The tenant that runs a workload at the full board: its network and batch size are in its name.
@@ -46,12 +46,12 @@ export function tenantOfWorkload(name: string): Tenant {
  * @throws PctodlError `WINDOW_TOO_SHORT` where a member completes fewer than three batches, `NO_ENERGY_COUNTER` where power is
  *   asked for of a board that counts no energy
  */
-export async function measureCompany(
+export async function measureCoRunners(
   pool: TenantPool,
   clock: Clock,
   names: readonly string[],
   options: MeasuringWindow & { readonly tenantOf?: (name: string) => Tenant; readonly signal?: AbortSignal } = {},
-): Promise<CompanyMeasurement> {
+): Promise<CoRunnerMeasurement> {
   const { warmUpMs = 5_000, windowMs = 30_000, gpu, tenantOf = tenantOfWorkload, signal } = options
   if (!(windowMs > 0)) throw new InvalidInputError('windowMs', windowMs, 'above 0')
   if (!(warmUpMs >= 0)) throw new InvalidInputError('warmUpMs', warmUpMs, 'at least 0')
@@ -90,10 +90,10 @@ function throughputOf(name: string, begin: TenantCounters, end: TenantCounters, 
   if (begin.id !== end.id)
     throw new PctodlError('TENANT_RESTARTED', `${name}: its process was restarted in the window; measure again`)
   const batches = end.batches - begin.batches
-  if (batches < LEAST_BATCHES) {
+  if (batches < MIN_BATCHES) {
     throw new PctodlError(
       'WINDOW_TOO_SHORT',
-      `${name}: ${batches} batches in ${windowMs} ms, expected at least ${LEAST_BATCHES}; use a longer window`,
+      `${name}: ${batches} batches in ${windowMs} ms, expected at least ${MIN_BATCHES}; use a longer window`,
     )
   }
   return (1000 * (end.samples - begin.samples)) / (end.lastCompletionMs - begin.lastCompletionMs)

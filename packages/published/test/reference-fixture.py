@@ -1,6 +1,6 @@
-"""Write a folder of parameters as upstream does, with the standard library alone, or with scikit-learn and joblib where `real` is asked for.
+"""Write a folder of parameters as the Python code does, with the standard library alone, or with scikit-learn and joblib where `real` is asked for.
 
-    python3 upstream-fixture.py <folder> plain|real
+    python3 reference-fixture.py <folder> plain|real
 """
 
 import collections

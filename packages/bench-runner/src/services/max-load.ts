@@ -4,7 +4,7 @@ import { highestRate, poissonArrivals, queriesNeeded } from '@pctodl/traffic'
 import { runServerLoad, type ServerRun, WARM_UP_S } from './serve.js'
 import type { ServerTask } from './service-tasks.js'
 
-export interface MostLoadOptions {
+export interface MaxLoadOptions {
   readonly boardName: string
   readonly seed: number
   /** Factor to begin with. Default 1. */
@@ -16,7 +16,7 @@ export interface MostLoadOptions {
 
 /** Time that counts of a trial, s. */
 const TRIAL_S = 30
-const MOST_TRIALS = 14
+const MAX_TRIALS = 14
 const PERCENTILE = 0.99
 
 /** The task's mix as steady Poisson arrivals under its first cap, all services from the begin. */
@@ -51,10 +51,10 @@ export function holds({ services, capHolds }: Pick<ServerRun, 'services' | 'capH
  * @param create a fresh policy for a factor
  * @returns the run at that factor; undefined where none was found
  */
-export async function mostLoad(
+export async function maxLoad(
   task: Pick<ServerTask, 'services' | 'caps'>,
   create: (loadFactor: number) => PowerCapPolicy,
-  { boardName, seed, from = 1, precision = 0.03, signal }: MostLoadOptions,
+  { boardName, seed, from = 1, precision = 0.03, signal }: MaxLoadOptions,
 ): Promise<{ readonly loadFactor: number; readonly run: ServerRun } | undefined> {
   const mix = steadyMix(task)
   const held = new Map<number, ServerRun>()
@@ -64,7 +64,7 @@ export async function mostLoad(
     if (holds(run)) held.set(loadFactor, run)
     return held.has(loadFactor)
   }
-  const { ratePerS } = await highestRate(trial, { fromPerS: from, precision, mostTrials: MOST_TRIALS })
+  const { ratePerS } = await highestRate(trial, { fromPerS: from, precision, maxTrials: MAX_TRIALS })
   const run = held.get(ratePerS ?? Number.NaN)
   return run && { loadFactor: ratePerS!, run }
 }

@@ -11,9 +11,9 @@ import {
   type Workload,
 } from '@pctodl/colocation'
 import { InvalidInputError, type MigGeometry, PctodlError } from '@pctodl/platform'
-import type { InstanceCompany } from '../fleet/shared-points.js'
+import type { InstanceCoRunners } from '../fleet/shared-points.js'
 
-export interface CompanyOptions {
+export interface CoRunnerOptions {
   /** How surely each member keeps at least what is planned with: the level of the intervals whose lower end counts, 0..1. Default 0.9. */
   readonly level?: number
   /** Models in one instance at most. Default 2. */
@@ -29,14 +29,14 @@ export interface CompanyOptions {
  * @throws PctodlError `NO_STUDY` for a folder without any, or one without its tables; TableError for a table that cannot be read
  * @throws InvalidInputError for a level out of range
  */
-export function loadCompany(
+export function loadCoRunners(
   folder: string,
   { profiles }: MigGeometry,
-  { level = 0.9, maxMembers, idleW }: CompanyOptions = {},
-): InstanceCompany[] {
-  if (!(level > 0 && level < 1)) throw new InvalidInputError('companyLevel', level, 'a number between 0 and 1')
+  { level = 0.9, maxMembers, idleW }: CoRunnerOptions = {},
+): InstanceCoRunners[] {
+  if (!(level > 0 && level < 1)) throw new InvalidInputError('coRunnerLevel', level, 'a number between 0 and 1')
   const names = existsSync(folder) ? readdirSync(folder).sort() : []
-  const company = names.flatMap((name) => {
+  const coRunners = names.flatMap((name) => {
     const [profile, clock] = name.split('@')
     if (!profiles.some((each) => each.name === profile)) return []
     const { workloads, colocations } = readStudy(path.join(folder, name))
@@ -47,15 +47,15 @@ export function loadCompany(
     return [
       {
         profile: profile!,
-        source: leastKept(predict, workloads),
+        source: minKept(predict, workloads),
         // Watts are those of what the members are expected to keep, which is more than what they keep at least.
         ...(power && { powerW: (members) => Math.max(0, power.of(members, predict(members).keptShares) - idle!) }),
         ...(clock !== undefined && { smClockMhz: Number(clock) }),
         ...(maxMembers !== undefined && { maxMembers }),
-      } satisfies InstanceCompany,
+      } satisfies InstanceCoRunners,
     ]
   })
-  if (company.length > 0) return company
+  if (coRunners.length > 0) return coRunners
   const expected = profiles.map(({ name }) => name).join(', ')
   throw new PctodlError('NO_STUDY', `${folder} has no study of instances: expected folders named ${expected}`)
 }
@@ -80,10 +80,7 @@ function readStudy(folder: string) {
 }
 
 /** What each member of a group keeps at least, by the lower ends of the model's intervals; nothing where it knows none. */
-function leastKept(
-  predict: (members: Members) => ColocationPrediction,
-  workloads: readonly Workload[],
-): KeptShareSource {
+function minKept(predict: (members: Members) => ColocationPrediction, workloads: readonly Workload[]): KeptShareSource {
   return {
     workloads,
     keptShares: (members) => {

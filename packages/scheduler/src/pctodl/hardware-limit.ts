@@ -6,12 +6,12 @@ import type { Action } from '../policy.js'
  *
  * @param percent above the cap, clamped to the board's range; null leaves the limit alone
  */
-export function backStop(
+export function hardwareLimit(
   { powerLimitW: { min, default: top } }: GpuSpec,
   powerCapW: number,
   percent: number | null,
 ): Action {
   if (percent === null) return {}
   const wantedW = Math.floor(10 * powerCapW * (1 + percent / 100) + 1e-6) / 10
-  return { powerLimitW: Math.min(top, Math.max(min, wantedW)), powerLimitRole: 'back-stop' }
+  return { powerLimitW: Math.min(top, Math.max(min, wantedW)), powerLimitRole: 'hardware-limit' }
 }

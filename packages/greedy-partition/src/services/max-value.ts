@@ -21,7 +21,7 @@ export interface Admitted {
  *
  * @returns undefined where not even the waiting board keeps the cap
  */
-export function mostValue(
+export function maxValue(
   problem: PlanProblem,
   board: Pick<LayoutBoard, 'powerAt'>,
   clockIndex: number,

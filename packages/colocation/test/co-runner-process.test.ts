@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { SlowdownModel } from '../src/index.js'
-import { CompanyProcess } from '../src/model/company-process.js'
+import { CoRunnerProcess } from '../src/model/co-runner-process.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
 const workloads = syntheticWorkloads(10)
 const { fitted } = SlowdownModel.fit(allPairs(workloads).map(lawfulColocation))
 
-describe('the Gaussian process of companies', () => {
-  const process = new CompanyProcess(fitted, 448)
+describe('the Gaussian process of groups of co-runners', () => {
+  const process = new CoRunnerProcess(fitted, 448)
   /** Variance of what one workload loses beside another. */
-  const spreadOf = (one: CompanyProcess) => {
+  const spreadOf = (one: CoRunnerProcess) => {
     const view = one.view(workloads)
     return view.covarianceOf([view.row(workloads[0]!, [workloads[5]!])])[0]![0]!
   }
@@ -18,7 +18,7 @@ describe('the Gaussian process of companies', () => {
     for (const colocation of [0, 7, 23]) {
       const rows = fitted.rows.filter((row) => row.colocation === colocation)
       const left = process.leaveEachOut()[colocation]!
-      const others = new CompanyProcess(
+      const others = new CoRunnerProcess(
         { ...fitted, rows: fitted.rows.filter((row) => row.colocation !== colocation) },
         448,
       )
@@ -36,7 +36,7 @@ describe('the Gaussian process of companies', () => {
   })
 
   it('is less sure the less it has seen', () => {
-    const few = new CompanyProcess(
+    const few = new CoRunnerProcess(
       { ...fitted, rows: fitted.rows.filter(({ colocation }) => colocation % 4 === 0) },
       448,
     )
@@ -48,7 +48,7 @@ describe('the Gaussian process of companies', () => {
     const variances = fitted.variances.map((variance) => Math.max(variance, 1e-3))
     const spreads = [0.1, 1, 10, 1000].map((times) => {
       const rows = fitted.rows.map((row) => ({ ...row, count: times * row.count }))
-      return spreadOf(new CompanyProcess({ ...fitted, variances, rows }, 448))
+      return spreadOf(new CoRunnerProcess({ ...fitted, variances, rows }, 448))
     })
     expect(spreads).toEqual([...spreads].sort((a, b) => b - a))
     expect(new Set(spreads).size).toBe(4)

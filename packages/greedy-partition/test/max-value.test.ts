@@ -1,7 +1,7 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import type { Service } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { mostValue } from '../src/services/most-value.js'
+import { maxValue } from '../src/services/max-value.js'
 import { planProblem } from '../src/services/plan-problem.js'
 
 const model = loadPerfModel('A100')
@@ -31,7 +31,7 @@ function admitted(
     model,
     services,
     of.map(({ rate }) => rate),
-    { powerCapW, objective: 'most-value', rateMargin: 1 },
+    { powerCapW, objective: 'max-value', rateMargin: 1 },
   )
   const powerAt = (_: number, rates: readonly number[], attainments: Float64Array) => {
     rates.forEach((rate, i) => {
@@ -39,7 +39,7 @@ function admitted(
     })
     return rates.reduce((sum, rate, i) => sum + rate * of[i]!.jPerRequest, waitingW)
   }
-  return mostValue(problem, { powerAt }, 0)
+  return maxValue(problem, { powerAt }, 0)
 }
 
 describe('what is let in under a cap', () => {

@@ -5,7 +5,7 @@ import {
   collectTables,
   formatWorkloadName,
   formatWorkloadTable,
-  measureCompany,
+  measureCoRunners,
   parseWorkloadTable,
   type Workload,
 } from '@pctodl/colocation'
@@ -15,16 +15,16 @@ import { simulatedKernelMetrics } from '../../colocation/scripts/simulated-kerne
 import { fillWithNeighbours, meanPowerW, sustainedClock } from './measure-slice.js'
 
 // Measures what networks do to each other in one MIG instance of a simulated board, its SM clock locked at the base clock and the rest of the board
-// busy, as where the example profiles are measured: the example that `company` of a fleet reads. Its watts are those of an idle board and what the
+// busy, as where the example profiles are measured: the example that `co-runners` of a fleet reads. Its watts are those of an idle board and what the
 // instance adds to the busy one, which is warmer.
 //
-//   tsx --conditions=@pctodl/source scripts/measure-company.ts H100 1g.10gb 2g.20gb
+//   tsx --conditions=@pctodl/source scripts/measure-co-runners.ts H100 1g.10gb 2g.20gb
 
 const SETTLE_MS = 60_000
 const BATCH_SIZES = [2, 8, 32]
 const [board, ...profiles] = process.argv.slice(2)
 for (const profile of profiles) {
-  const folder = path.join(import.meta.dirname, '..', 'profiles', `${board}-company`, profile)
+  const folder = path.join(import.meta.dirname, '..', 'profiles', `${board}-co-runners`, profile)
   mkdirSync(folder, { recursive: true })
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(board!, { clock })
@@ -47,7 +47,7 @@ for (const profile of profiles) {
   for (const model of networkNames) {
     for (const batchSize of BATCH_SIZES) {
       const name = formatWorkloadName({ model, batchSize, training: false })
-      const measured = await measureCompany(pool, clock, [name], window)
+      const measured = await measureCoRunners(pool, clock, [name], window)
       if ('failure' in measured) continue
       const { smUtilPercent, memUtilPercent } = await gpu.sample()
       const { memoryBytes } = tenantFootprint(gpu, { model, batchSize, mpsPercent: 100 })

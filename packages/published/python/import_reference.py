@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Convert upstream PctoDL's fitted parameters into the JSON that reference mode reads.
+"""Convert PctoDL's Python code's fitted parameters into the JSON that reference mode reads.
 
-    python3 import_upstream.py <fitting_results> <output folder>
+    python3 import_reference.py <fitting_results> <output folder>
 
 Needs Python 3.8 or later and nothing else: neither torch nor scikit-learn nor joblib. A pickle is a program, so it is read by an
 unpickler that runs none of it: it knows the few classes below, makes placeholders of them without importing any, and
@@ -21,7 +21,7 @@ import sys
 import zipfile
 import zlib
 
-# Upstream's words for boards; the rest of a file's suffix is the dataset.
+# The Python code's words for boards; the rest of a file's suffix is the dataset.
 PLATFORMS = ("a100", "3080ti", "3090", "a10")
 SCALARS = {
     "sm_base": ("raw_lambda_sm", "raw_gamma_sm", "raw_beta_sm"),
@@ -37,10 +37,10 @@ ENSEMBLES = {
 THROUGHPUT = ("kappa_a", "kappa_b", "gamma_t", "T_start", "f_ref", "f_min")
 STATIC = ("delta_3", "delta_2", "delta_1", "delta_0")
 DYNAMIC = ("gamma_p", "P_base", "f_ref", "f_min")
-# Upstream's table of networks is in none of its releases; its predictor falls back on these.
+# The Python code's table of networks is in none of its releases; its predictor falls back on these.
 WORKLOAD = {"gflops": 1000.0, "params_M": 25.0}
-# Far above any upstream file, and far below what a small compressed file could fill memory with.
-MOST_BYTES = 1 << 28
+# Far above any the Python code file, and far below what a small compressed file could fill memory with.
+MAX_BYTES = 1 << 28
 
 
 class ImportFailure(Exception):
@@ -102,7 +102,7 @@ class Array(Placeholder):
             self.items = content
             return
         if fortran and sum(1 for size in self.shape if size > 1) > 1:
-            raise ImportFailure("an array in Fortran's order, which no upstream file holds")
+            raise ImportFailure("an array in Fortran's order, which no the Python code file holds")
         self.items = numbers_of(dtype, content, math.prod(self.shape))
 
 
@@ -132,7 +132,7 @@ def scalar(dtype, content):
 
 def tensor(storage, offset, size, stride, *_rest):
     if len(size) > 1:
-        raise ImportFailure("a tensor of %d dimensions, where upstream keeps single numbers" % len(size))
+        raise ImportFailure("a tensor of %d dimensions, where the Python code keeps single numbers" % len(size))
     if len(size) == 0:
         return storage[offset]
     return [storage[offset + i * stride[0]] for i in range(size[0])]
@@ -208,7 +208,7 @@ class RestrictedUnpickler(pickle._Unpickler):
             return known
         if SILENT.match(module):
             return type(name, (Placeholder,), {"kind": module + "." + name})
-        raise ImportFailure("it names %s.%s, which no upstream file needs; nothing of it was run" % (module, name))
+        raise ImportFailure("it names %s.%s, which no the Python code file needs; nothing of it was run" % (module, name))
 
     def persistent_load(self, pid):
         if self.storages is None:
@@ -240,9 +240,9 @@ def read_pickle(file):
         content = opened.read()
     if content[:2] == b"\x1f\x8b" or content[:1] == b"\x78":
         unpacker = zlib.decompressobj(zlib.MAX_WBITS | 32)
-        content = unpacker.decompress(content, MOST_BYTES)
+        content = unpacker.decompress(content, MAX_BYTES)
         if not unpacker.eof:
-            raise ImportFailure("it is cut, or unpacks to more than %d bytes" % MOST_BYTES)
+            raise ImportFailure("it is cut, or unpacks to more than %d bytes" % MAX_BYTES)
     return RestrictedUnpickler(io.BytesIO(content)).load()
 
 
@@ -257,8 +257,8 @@ def read_tensors(file):
         folder = inside[0][: -len("data.pkl")]
 
         def member(name):
-            if archive.getinfo(name).file_size > MOST_BYTES:
-                raise ImportFailure("%s in it unpacks to more than %d bytes" % (name, MOST_BYTES))
+            if archive.getinfo(name).file_size > MAX_BYTES:
+                raise ImportFailure("%s in it unpacks to more than %d bytes" % (name, MAX_BYTES))
             return archive.read(name)
 
         def storage(pid):
@@ -371,7 +371,7 @@ def ensemble(file):
     loss = attribute(model, "loss")
     if not isinstance(loss, str) or loss not in ("squared_error", "ls"):
         # A pickle can hold a list whose text would fill memory.
-        raise ImportFailure("its loss is %s, upstream's is squared_error" % (loss[:40] if isinstance(loss, str) else kind_of(loss)))
+        raise ImportFailure("its loss is %s, the Python code's is squared_error" % (loss[:40] if isinstance(loss, str) else kind_of(loss)))
     estimators = attribute(model, "estimators_")
     version = model.state.get("_sklearn_version")
     return {

@@ -1,6 +1,6 @@
 import { type LeftOutGroup, LowRankProcess } from '@pctodl/numerics'
 import type { Workload } from '../workload.js'
-import { COVARIANCE_PARTS, type CompanyRow, SlowdownCovariance } from './slowdown-covariance.js'
+import { COVARIANCE_PARTS, type CoRunnerRow, SlowdownCovariance } from './slowdown-covariance.js'
 import { colocationSpans, type TrainingRow } from './training-rows.js'
 import { WorkloadScaling } from './workload-kernels.js'
 
@@ -16,37 +16,37 @@ export interface FittedProcess {
 
 /** Means and covariances of exponents, in the points of one list of workloads. */
 export interface ProcessView {
-  row(own: Workload, others: readonly Workload[]): CompanyRow
-  mean(row: CompanyRow): number
+  row(own: Workload, others: readonly Workload[]): CoRunnerRow
+  mean(row: CoRunnerRow): number
   /** Of what would be measured, noise included; different rows of one colocation. */
-  covarianceOf(rows: readonly CompanyRow[]): number[][]
+  covarianceOf(rows: readonly CoRunnerRow[]): number[][]
 }
 
 /** The exponents of slowdowns as a Gaussian process over who a member is and who is beside it. */
-export class CompanyProcess {
+export class CoRunnerProcess {
   readonly #fitted: FittedProcess
   readonly #scaling: WorkloadScaling
   readonly #process: LowRankProcess
-  readonly #pivotRows: readonly CompanyRow[]
+  readonly #pivotRows: readonly CoRunnerRow[]
 
   constructor(fitted: FittedProcess, maxRank: number) {
     this.#fitted = fitted
     const { workloads, rows, variances, mean } = fitted
     this.#scaling = new WorkloadScaling(workloads)
     const covariance = new SlowdownCovariance(workloads.map((workload) => this.#scaling.point(workload)))
-    const companyRows = rows.map(({ own, others }) => covariance.row(own, others))
+    const coRunnerRows = rows.map(({ own, others }) => covariance.row(own, others))
     const [groupNoise, rowNoise] = noiseOf(variances)
     this.#process = new LowRankProcess(
       {
         values: Float64Array.from(rows, ({ exponent }) => exponent - mean),
-        covariance: (a, b) => covariance.between(companyRows[a]!, companyRows[b]!, variances),
+        covariance: (a, b) => covariance.between(coRunnerRows[a]!, coRunnerRows[b]!, variances),
         groups: colocationSpans(rows),
         groupNoise,
         noise: Float64Array.from(rows, ({ count }) => rowNoise / count),
       },
       maxRank,
     )
-    this.#pivotRows = [...this.#process.pivots].map((pivot) => companyRows[pivot]!)
+    this.#pivotRows = [...this.#process.pivots].map((pivot) => coRunnerRows[pivot]!)
   }
 
   /** Every training colocation predicted by all others, in closed form. */
@@ -71,7 +71,7 @@ export class CompanyProcess {
       [...trained, ...workloads].map((workload) => this.#scaling.point(workload)),
     )
     const index = new Map(workloads.map(({ name }, i) => [name, trained.length + i]))
-    const toPivots = (row: CompanyRow) =>
+    const toPivots = (row: CoRunnerRow) =>
       Float64Array.from(this.#pivotRows, (pivot) => covariance.between(row, pivot, variances))
     return {
       row: (own, others) =>
