@@ -22,13 +22,6 @@ export {
   shortDurations,
   singleGpu,
 } from './trace/generate-trace.js'
-export {
-  parsePhillyLog,
-  type PhillyFilter,
-  type PhillyJob,
-  type PhillyTraceOptions,
-  traceFromPhilly,
-} from './trace/philly.js'
 
 export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './engine/scheduling-options.js'
 export type { EngineOptions, SchedulingOptions } from './engine/scheduling-options.js'
@@ -57,7 +50,6 @@ export type {
   AllocationProblem,
   AllocationSolution,
   AllocationSolver,
-  AllocationWeight,
   JobGroup,
 } from './mechanisms/allocation-solver.js'
 export { loadAllocationSolver } from './mechanisms/allocation-solver.js'
