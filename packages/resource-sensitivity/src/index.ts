@@ -36,7 +36,6 @@ export type {
   ResizeAction,
   ScheduleAction,
 } from './engine/actions.js'
-export { type Assignment, Assignments } from './engine/actions.js'
 export type { JobState, Plan, PlannedJob, RunningJobState, Seat } from './engine/actions.js'
 
 export { planNow, simulate } from './simulate/simulate.js'

@@ -1,10 +1,8 @@
-import { goldenJson, golden as goldenText } from '@pctodl/reference-data'
-import { type Cluster, type MechanismName, type PolicyName, parseReplayCsv } from '@pctodl/resource-sensitivity'
-import { parseSynergyTables } from '@pctodl/resource-sensitivity/job-profile'
+import { type PublishedRound, simulatePublished } from '@pctodl/published/scheduling'
 import { describe, expect, it } from 'vitest'
-import { type PublishedRound, simulatePublished } from '../../src/scheduling/index.js'
-
-const published = (file: string): string => goldenText(`synergy/${file}`)
+import { type Cluster, type MechanismName, type PolicyName, parseReplayCsv } from '../src/index.js'
+import { parseSynergyTables } from '../src/job-profile.js'
+import { published, publishedJson } from './published-files.js'
 
 const servers = (count: number): Cluster => ({
   servers: [{ count, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }],

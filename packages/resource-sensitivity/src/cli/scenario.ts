@@ -17,7 +17,7 @@ import { type JobProfile, type ModelClass, modelClasses } from '../profile/job-p
 import { exampleProfiles } from '../profile/modelled-profile.js'
 import { parseSensitivityMatrix, profileOfMatrix } from '../profile/sensitivity-matrix.js'
 import { parseSynergyTables } from '../profile/synergy-tables.js'
-import { generateTrace, multiGpu, phillyDurations, shortDurations, singleGpu } from '../trace/generate-trace.js'
+import { generateTrace, phillyDurations, shortDurations } from '../trace/generate-trace.js'
 import type { Job } from '../trace/job.js'
 import { parseReplayCsv } from '../trace/replay-csv.js'
 
@@ -36,7 +36,6 @@ export interface ScenarioOptions {
   readonly load?: number
   readonly split?: number[]
   readonly durations: 'philly' | 'short'
-  readonly singleGpu?: boolean
   readonly seed: number
   readonly models: string
   readonly ratio: number
@@ -65,7 +64,6 @@ export function addScenarioOptions(command: Command): Command {
       oneOf('philly', 'short'),
       'philly',
     )
-    .option('--single-gpu', 'one GPU for every drawn job')
     .option('--seed <n>', 'of everything drawn', integerFrom(0), 1)
     .option(
       '--models <json>',
@@ -128,7 +126,6 @@ function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Jo
     profiles,
     seed,
     durations: options.durations === 'short' ? shortDurations : phillyDurations,
-    gpuCounts: options.singleGpu === true ? singleGpu : multiGpu,
     ...(options.split && { split: splitOf(options.split) }),
   })
 }
