@@ -103,8 +103,7 @@ const mayLoadOnDemand: Readonly<Record<string, readonly string[]>> = {
   profiler: ['charts', 'perf-model', 'greedy-partition'],
   'mig-deploy': ['nvml-control', 'mps-control'],
   colocation: ['charts'],
-  'hetero-training': ['charts', 'nvml-control', 'gpu-sim', 'model-zoo'],
-  'resource-sensitivity': ['charts'],
+  'hetero-training': ['nvml-control', 'gpu-sim', 'model-zoo'],
 }
 
 const packagesDir = path.resolve(import.meta.dirname, '..', 'packages')

@@ -16,7 +16,6 @@ const formerNames: Readonly<Record<string, readonly string[]>> = {
   '--batches': ['--b', '--batch-sizes'],
   '--sm-clock': ['--f'],
   '--mem-clock': ['--mem-freq'],
-  '--published': ['--compat'],
 }
 
 /** By command, subcommands after a blank: the options that its help lists. */

@@ -44,12 +44,13 @@ export function findPlan(job: TrainingJob, budgets: Budgets = {}): FoundPlan {
   const search = new DeadlineSearch(prepared.options, job.globalBatch)
   const free = search.cheapest(objective)
   if (!free) throw infeasible(prepared, search, budgets)
-  const cheapest = prepared.eta === 0 ? (search.minEnergy(free.timeS, prepared.idlePowerW) ?? free) : free
+  const longestS = free.timeS * (1 + SAME_TIME)
+  const cheapest = prepared.eta === 0 ? search.cheapest({ ...minEnergyOf(prepared), longestS })! : free
   const plan = planOf(prepared, cheapest)
   return { ...plan, lowerBound: plan.cost, warnings: planWarnings(plan, prepared) }
 }
 
-function objectiveOf({ eta, idlePowerW, maxPowerW, allReduceS }: PreparedJob, budgets: Budgets): Objective {
+export function objectiveOf({ eta, idlePowerW, maxPowerW, allReduceS }: PreparedJob, budgets: Budgets): Objective {
   return {
     energyWeight: eta,
     timeWeightW: eta * idlePowerW + (1 - eta) * maxPowerW,
@@ -57,6 +58,11 @@ function objectiveOf({ eta, idlePowerW, maxPowerW, allReduceS }: PreparedJob, bu
     longestS: (budgets.timeS ?? Number.POSITIVE_INFINITY) - allReduceS,
     maxEnergyJ: (budgets.energyJ ?? Number.POSITIVE_INFINITY) - idlePowerW * allReduceS,
   }
+}
+
+/** Energy alone, waiting included. */
+export function minEnergyOf(prepared: PreparedJob): Objective {
+  return objectiveOf({ ...prepared, eta: 1 }, {})
 }
 
 /** The cheapest plan whose limits add up to little enough; of those that are equally fast the thriftiest, where time alone counts. */
@@ -68,34 +74,36 @@ function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: B
     const plan = planOf(prepared, split)
     return { ...plan, lowerBound: plan.cost - gap, warnings: planWarnings(plan, prepared) }
   }
-  const energy = { energyWeight: 1, timeWeightW: idlePowerW }
-  const unlimited = Number.POSITIVE_INFINITY
   const costOf = ({ timeS, energyJ }: Split) =>
     objective.energyWeight * (energyJ - idlePowerW * timeS) + objective.timeWeightW * timeS
   // A budget of energy that no plan keeps shows by itself, and where the thriftiest keeps it the search begins with that.
-  const thriftiest = budgets.energyJ === undefined ? null : least({ ...energy, maxEnergyJ: unlimited })
+  const energy = minEnergyOf(prepared)
+  const thriftiest = budgets.energyJ === undefined ? null : least({ ...energy, longestS: objective.longestS })
   const isTooDear = thriftiest !== null && thriftiest.lowerBound > objective.maxEnergyJ
   const known = thriftiest?.split && thriftiest.split.energyJ <= objective.maxEnergyJ ? thriftiest.split : null
   const { split, lowerBound } = isTooDear
-    ? { split: null, lowerBound: unlimited }
+    ? { split: null, lowerBound: Number.POSITIVE_INFINITY }
     : least({}, known && { ...known, cost: costOf(known) })
   if (split !== null) {
     // Costs of splits lack the time of the gradient exchange only.
     const gap = split.cost - lowerBound
     if (eta > 0) return planned(split, gap)
     const longestS = split.timeS * (1 + SAME_TIME)
-    return planned(least({ ...energy, longestS }, { ...split, cost: split.energyJ }).split ?? split, gap)
+    const thrifty = least(
+      { ...energy, longestS, maxEnergyJ: objective.maxEnergyJ },
+      { ...split, cost: split.energyJ },
+    )
+    return planned(thrifty.split ?? split, gap)
   }
   const search = new DeadlineSearch(options, job.globalBatch)
   if (search.cheapest(objective) === null) throw infeasible(prepared, search, budgets)
-  const fastest = isTooDear
-    ? null
-    : least({ energyWeight: 0, timeWeightW: 1, longestS: unlimited, maxEnergyJ: unlimited })
+  const fastest = isTooDear ? null : least(objectiveOf({ ...prepared, eta: 0 }, {}))
   const other = fastest?.split
   if (other && other.timeS <= objective.longestS && other.energyJ <= objective.maxEnergyJ) {
     return planned(other, Math.max(0, costOf(other) - lowerBound))
   }
-  const isProved = lowerBound === unlimited || (fastest !== null && fastest.lowerBound > objective.longestS)
+  const isProved =
+    lowerBound === Number.POSITIVE_INFINITY || (fastest !== null && fastest.lowerBound > objective.longestS)
   throw tooLittlePower(prepared, budgets, isProved, other ?? null, thriftiest?.split ?? null)
 }
 
@@ -140,8 +148,7 @@ function assertBudgets(budgets: Budgets): void {
 
 /** Say which of the budgets cannot be kept, and what could be. */
 function infeasible(prepared: PreparedJob, search: DeadlineSearch, budgets: Budgets): InfeasibleBudgetError {
-  const unlimited = objectiveOf(prepared, {})
-  const fastest = search.cheapest({ ...unlimited, energyWeight: 0, timeWeightW: 1 })
+  const fastest = search.cheapest(objectiveOf({ ...prepared, eta: 0 }, {}))
   if (!fastest) {
     return new InfeasibleBudgetError(
       `no split of ${prepared.job.globalBatch} samples fits the GPUs: raise maxShare, allow shares beyond the profile, or lower the global batch`,
@@ -153,22 +160,10 @@ function infeasible(prepared: PreparedJob, search: DeadlineSearch, budgets: Budg
       `no plan takes at most ${budgets.timeS} s: the fastest takes ${timeS.toPrecision(5)} s`,
     )
   }
-  const within = (budgets.timeS ?? Number.POSITIVE_INFINITY) - prepared.allReduceS
-  const thriftiest = minEnergyWithin(prepared, search, within)
+  const { longestS } = objectiveOf(prepared, budgets)
+  const thriftiest = planOf(prepared, search.cheapest({ ...minEnergyOf(prepared), longestS })!)
   return new InfeasibleBudgetError(
     `no plan takes at most ${budgets.energyJ} J${budgets.timeS === undefined ? '' : ` within ${budgets.timeS} s`}: ` +
       `the thriftiest takes ${thriftiest.energyJ.toPrecision(5)} J`,
   )
-}
-
-function minEnergyWithin(prepared: PreparedJob, search: DeadlineSearch, longestS: number): TrainingPlan {
-  const { idlePowerW } = prepared
-  const split = search.cheapest({
-    energyWeight: 1,
-    timeWeightW: idlePowerW,
-    idlePowerW,
-    longestS,
-    maxEnergyJ: Number.POSITIVE_INFINITY,
-  })
-  return planOf(prepared, split!)
 }

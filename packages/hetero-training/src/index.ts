@@ -16,8 +16,6 @@ export {
 } from './replan.js'
 export type { TrainingGpu, TrainingJob } from './training-job.js'
 export { type Assignment, evaluatePlan, type GpuPlan, type TrainingPlan } from './training-plan.js'
-export { type Link, fitLink, ringAllReduceS } from './all-reduce.js'
-export { fitMemoryModel, type MemoryModel } from './memory-model.js'
 export { type ParetoFront, paretoFront } from './pareto-front.js'
 export { keepsBudgets, type SimplePlanName, simplePlans } from './simple-plans.js'
 export type { GpuProfile, ProfileRow, ProfileUnit } from './profile/gpu-profile.js'

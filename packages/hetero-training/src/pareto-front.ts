@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { planOf } from './find-plan.js'
-import { DeadlineSearch, type Objective, SAME_TIME, type Split } from './search/best-deadline.js'
+import { minEnergyOf, objectiveOf, planOf } from './find-plan.js'
+import { DeadlineSearch, SAME_TIME, type Split } from './search/best-deadline.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
 import type { TrainingPlan } from './training-plan.js'
 
@@ -21,16 +21,9 @@ export interface ParetoFront {
 export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
   if (!Number.isInteger(points) || points < 2) throw new InvalidInputError('points', points, 'an integer of at least 2')
   const prepared = prepareJob(job)
-  const { idlePowerW } = prepared
   const search = new DeadlineSearch(prepared.options, job.globalBatch)
-  const minEnergy: Objective = {
-    energyWeight: 1,
-    timeWeightW: idlePowerW,
-    idlePowerW,
-    longestS: Number.POSITIVE_INFINITY,
-    maxEnergyJ: Number.POSITIVE_INFINITY,
-  }
-  const fastest = search.cheapest({ ...minEnergy, energyWeight: 0, timeWeightW: 1 })
+  const minEnergy = minEnergyOf(prepared)
+  const fastest = search.cheapest(objectiveOf({ ...prepared, eta: 0 }, {}))
   const thriftiest = search.cheapest(minEnergy)
   if (!fastest || !thriftiest) {
     throw new InvalidInputError(

@@ -2,7 +2,6 @@ import { InvalidInputError } from '@pctodl/platform'
 import { accumulatedCurves } from './curves/accumulated-curves.js'
 import { curvesOf, type GpuCurves } from './curves/gpu-curves.js'
 import type { CurveKind } from './curves/setting-lines.js'
-import { largestMicroBatch, type MemoryModel } from './memory-model.js'
 import { type GpuProfile, profileWarnings } from './profile/gpu-profile.js'
 import { type GpuOptions, gpuOptions } from './search/option-table.js'
 
@@ -13,8 +12,6 @@ export interface TrainingGpu {
   readonly maxShare?: number
   /** Most samples that its memory holds at once: larger shares are done in micro-batches whose gradients are accumulated. */
   readonly maxMicroBatch?: number
-  /** The same from what a sample takes of the memory. */
-  readonly memory?: MemoryModel
   /** Power limits that may be set, W, of those in the profile. Default: all. */
   readonly powerLimitsW?: readonly number[]
   /** SM clocks that may be locked, MHz, of those in the profile. Default: all that draw no more than the limits allow. */
@@ -78,8 +75,11 @@ export function prepareJob(job: TrainingJob): PreparedJob {
   if (twice !== undefined) throw new InvalidInputError('gpus', `${twice} twice`, 'a different name for each GPU')
   const curves = gpus.map((gpu) => {
     const own = curvesOf(gpu.profile, job.curves)
-    const most = microBatchOf(gpu)
-    return most === null || most >= globalBatch ? own : accumulatedCurves(own, most)
+    const { maxMicroBatch = globalBatch } = gpu
+    if (!Number.isInteger(maxMicroBatch) || maxMicroBatch < 1) {
+      throw new InvalidInputError(`${own.name}: maxMicroBatch`, maxMicroBatch, 'a positive integer')
+    }
+    return maxMicroBatch >= globalBatch ? own : accumulatedCurves(own, maxMicroBatch)
   })
   const limitIndices = gpus.map((gpu, i) => allowedSettings(gpu, curves[i]!))
   const options = gpus.map((gpu, i) => {
@@ -104,19 +104,6 @@ export function prepareJob(job: TrainingJob): PreparedJob {
     maxPowerW: sum(curves.map(({ largestLimitW }) => largestLimitW)),
     warnings: gpus.flatMap(({ profile }) => profileWarnings(profile)),
   }
-}
-
-/** @returns null where nothing is known of its memory */
-function microBatchOf({ profile: { name }, maxMicroBatch, memory }: TrainingGpu): number | null {
-  if (maxMicroBatch !== undefined && memory !== undefined) {
-    throw new InvalidInputError(`${name}: maxMicroBatch`, maxMicroBatch, 'either this or memory, not both')
-  }
-  if (memory !== undefined) return largestMicroBatch(memory, `${name}: memory`)
-  if (maxMicroBatch === undefined) return null
-  if (!Number.isInteger(maxMicroBatch) || maxMicroBatch < 1) {
-    throw new InvalidInputError(`${name}: maxMicroBatch`, maxMicroBatch, 'a positive integer')
-  }
-  return maxMicroBatch
 }
 
 /** Indices of the settings that may be used. */

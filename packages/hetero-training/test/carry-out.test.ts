@@ -3,12 +3,12 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { LeaseFolder, type NvmlDevice, openGpu, processIdentity } from '@pctodl/nvml-control'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { LeaseFolder, type NvmlDevice, openGpu, processIdentity, Sampler } from '@pctodl/nvml-control'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { eventually, missingCompiler, type RunningHost, startHost } from '../../nvml-control/test/simulated-host.js'
 import { pctodlHetero } from '../src/commands.js'
-import { readProfile } from '../src/index.js'
+import { readProfile, withBoards } from '../src/index.js'
 import { madeUpTrace, writeProfile } from './made-up-trace.js'
 
 const trainer = path.join(import.meta.dirname, 'fixtures', 'train.mjs')
@@ -63,6 +63,18 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
     '--batch-size',
     '{batch}',
   ]
+
+  it('stops sampling a board before it gives the board back', async () => {
+    const stop = Sampler.prototype.stop
+    const ends: string[] = []
+    const spy = vi.spyOn(Sampler.prototype, 'stop').mockImplementation(async function (this: Sampler) {
+      await stop.call(this)
+      ends.push(new LeaseFolder(host.leaseFolder).journaled().length > 0 ? 'while held' : 'too late')
+    })
+    const options = { libraryPath: host.libraryPath, leaseFolder: host.leaseFolder }
+    await withBoards(['1'], options, ([board]) => board!.setPowerLimit(300)).finally(() => spy.mockRestore())
+    expect(ends).toEqual(['while held'])
+  })
 
   describe('collect', () => {
     it('measures every batch size under every limit, and the planner reads what it writes', async () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -77,46 +77,6 @@ describe('pctodl hetero', () => {
     const { gpus } = JSON.parse(json.stdout)
     expect(gpus[0].microBatches).toBe(Math.ceil(gpus[0].share / 100))
     expect((await plan(...named, '--micro-batch', 'other=5')).stderr).toMatch(/--micro-batch: there is no GPU 'other'/)
-  })
-
-  it('draws the front', async () => {
-    const { code, stdout } = await plan(...named, ...idle, '--pareto', file('front.svg'), '--json')
-    expect(code).toBe(0)
-    const { front } = JSON.parse(stdout)
-    expect(front.plans.length).toBeGreaterThan(2)
-    expect(front.plans).toContainEqual(front.knee)
-    const svg = readFileSync(file('front.svg'), 'utf8')
-    expect(svg).toMatch(/^<svg/)
-    expect(svg).toContain(`fast, slow; global batch 512; ${front.plans.length} plans`)
-  })
-
-  it('says what an epoch takes, of traces that count in epochs', async () => {
-    const csv = ['batch_size,power_limit,time_per_epoch,average_power', '64,250,100,180', '128,250,80,200']
-    writeFileSync(file('epochs.csv'), csv.join('\n'))
-    const options = ['--gpu', `one=${file('epochs.csv')}`, '--batch', '128', '--idle-power', 'one=20']
-    const { stdout } = await plan(...options, '--dataset-size', '12800')
-    expect(stdout).toContain('one epoch      100 steps, 80.00 s, 16.00 kJ')
-    expect((await plan(...options)).stderr).toMatch(/datasetSize: got undefined, expected the samples of the data set/)
-  })
-
-  it('picks one GPU of a CSV', async () => {
-    const rows = ['x,8,70,1,60', 'x,16,70,2,120', 'y,8,70,3,150', 'y,16,70,6,300']
-    writeFileSync(file('both.csv'), ['gpu,batch_size,power_limit_w,time_s,energy_j', ...rows].join('\n'))
-    const { stdout } = await plan(
-      '--gpu',
-      `a=${file('both.csv')}#x`,
-      '--gpu',
-      `b=${file('both.csv')}#gpu=y`,
-      '--batch',
-      '12',
-      '--eta',
-      '0',
-      '--json',
-    )
-    expect(JSON.parse(stdout).gpus.map((gpu: { name: string }) => gpu.name)).toEqual(['a', 'b'])
-    expect((await plan('--gpu', `a=${file('both.csv')}`, '--batch', '8')).stderr).toMatch(
-      /gpu: got 'x, y', expected one of them/,
-    )
   })
 
   it.each([

@@ -4,7 +4,6 @@ import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
 import { curvesOf, findPlan, parseProfileJson, readProfile } from '../src/index.js'
-import { parseProfileCsv } from '../src/profile/profile-csv.js'
 
 /** A published trace: 4 batch sizes, 2 limits. */
 const published = () =>
@@ -176,78 +175,6 @@ describe('a profile of this package', () => {
   })
 })
 
-describe('CSV', () => {
-  const windows = [
-    'dataset,gpu,batch_size,power_limit_w,time_s,energy_j,average_power_w',
-    ...['a10', 't4'].flatMap((gpu) => [8, 16].map((batch) => `cifar,${gpu},${batch},70,${batch / 4},${batch * 15},60`)),
-  ]
-  const epochs = [
-    'dataset,network,batch_size,optimizer,power_limit,time_per_epoch,average_power',
-    'cifar100,shufflenetv2,1000,sgd,250,100,200',
-    'cifar100,shufflenetv2,2000,sgd,250,60,220',
-  ]
-  const csv = (lines: readonly string[], options = {}) =>
-    parseProfileCsv(lines.join('\n'), 'a.csv', { name: 'x', ...options })
-
-  it('of windows is read for one of its GPUs', () => {
-    expect(csv(windows, { only: { gpu: 't4' } }).rows).toEqual(
-      [8, 16].map((batchSize) => ({ batchSize, powerLimitW: 70, timeS: batchSize / 4, energyJ: batchSize * 15 })),
-    )
-    refuses(() => csv(windows), /^a\.csv: gpu: got 'a10, t4', expected one of them/)
-    refuses(() => csv(windows, { only: { gpu: 'h100' } }), /^a\.csv: gpu: got 'h100', expected one of a10, t4/)
-  })
-
-  it('of epochs is read in steps, which takes the size of the data set', () => {
-    const { unit, rows } = csv(epochs, { datasetSize: 50_000 })
-    expect(unit).toBe('step')
-    expect(rows[0]).toEqual({ batchSize: 1000, powerLimitW: 250, timeS: 2, energyJ: 400 })
-    refuses(
-      () => csv(epochs),
-      /^datasetSize: got undefined, expected the samples of the data set: a\.csv counts in epochs/,
-    )
-  })
-
-  it('of epochs with several optimizers is read for one of them, and no two jobs are averaged', () => {
-    const both = [
-      ...epochs,
-      ...epochs.slice(1).map((line) => line.replace('sgd', 'adam').replace(',100,200', ',140,190')),
-    ]
-    refuses(() => csv(both, { datasetSize: 50_000 }), /^a\.csv: optimizer: got 'sgd, adam', expected one of them/)
-    expect(csv(both, { datasetSize: 50_000, only: { optimizer: 'adam' } }).rows[0]).toMatchObject({
-      batchSize: 1000,
-      timeS: 2.8,
-    })
-    const precise = [`precision,${epochs[0]}`, ...epochs.slice(1).flatMap((line) => [`fp32,${line}`, `amp,${line}`])]
-    refuses(
-      () => csv(precise, { datasetSize: 50_000 }),
-      /^a\.csv, lines 2 and 3: precision: got 'fp32, amp', expected one of them/,
-    )
-    const repeated = [`${epochs[0]},seed`, ...epochs.slice(1).flatMap((line) => [`${line},1`, `${line},2`])]
-    expect(csv(repeated, { datasetSize: 50_000 }).rows).toHaveLength(2)
-  })
-
-  it('that is not what it should be is refused, naming line and column', () => {
-    refuses(
-      () => csv([...windows.slice(0, 3), 'cifar,a10,32,70,-2,5,1'], { only: { gpu: 'a10' } }),
-      /^a\.csv, line 4: time_s: got '-2'/,
-    )
-    refuses(
-      () => csv([...windows.slice(0, 3), 'cifar,a10,32,70,,5,1'], { only: { gpu: 'a10' } }),
-      /^a\.csv, line 4: time_s: got ''/,
-    )
-    refuses(
-      () => csv(windows.map((line) => line.replace('time_s', 'time_ms'))),
-      /^a\.csv: columns: .*expected batch_size/,
-    )
-    refuses(
-      () => csv(windows, { only: { gpu: 't4', colour: 'red' } }),
-      /^a\.csv: colour: got 'red', expected a column of the file/,
-    )
-    refuses(() => csv(windows.slice(0, 1)), /^a\.csv: rows: got 'none'/)
-    refuses(() => csv([...windows, '1,2']), /^a\.csv: got .*expected CSV with a header/)
-  })
-})
-
 describe('readProfile', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-traces-'))
   afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
@@ -318,13 +245,7 @@ describe('locked clocks', () => {
     rows: measured,
   })
 
-  it('are read from CSV and from our JSON, and written beside limits', () => {
-    const lines = rows([null, 900]).map(
-      ({ batchSize, powerLimitW, smClockMhz, timeS, energyJ }) =>
-        `${batchSize},${powerLimitW},${smClockMhz ?? ''},${timeS},${energyJ}`,
-    )
-    const csv = ['batch_size,power_limit_w,sm_clock_mhz,time_s,energy_j', ...lines].join('\n')
-    expect(parseProfileCsv(csv, 'x.csv', { name: 'gpu' }).rows).toEqual(rows([null, 900]))
+  it('are read from our JSON, beside limits', () => {
     const own = {
       ...{ format: 'pctodl-hetero-profile', version: 1, model: null, idlePowerW: 10 },
       gpu: { name: 'gpu', uuid: null, driverVersion: null },

@@ -4,9 +4,10 @@
  *
  *   tsx --conditions=@pctodl/source scripts/compare-with-published-tune.ts [traces] [first seed]
  */
+
+import { simulatePublished } from '@pctodl/published/scheduling'
 import { generateTrace, policyNames, simulate, summarize } from '../src/index.js'
 import { exampleProfiles as profiles } from '../src/job-profile.js'
-import { simulatePublished } from '../src/published.js'
 
 const [count = 60, firstSeed = 1001] = process.argv.slice(2).map(Number)
 const cluster = { servers: [{ count: 4, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }] }

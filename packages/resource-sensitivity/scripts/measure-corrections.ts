@@ -5,9 +5,9 @@
  */
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { type PublishedOptions, simulatePublished } from '@pctodl/published/scheduling'
 import { type MechanismName, parseReplayCsv, policyNames, simulate } from '../src/index.js'
 import { parseSynergyTables } from '../src/job-profile.js'
-import { type PublishedOptions, simulatePublished } from '../src/published.js'
 
 const folder = process.argv[2]
 if (folder === undefined) throw new Error('name the folder that has model_profiles.json and traces/')

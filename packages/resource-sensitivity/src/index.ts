@@ -22,13 +22,6 @@ export {
   shortDurations,
   singleGpu,
 } from './trace/generate-trace.js'
-export {
-  parsePhillyLog,
-  type PhillyFilter,
-  type PhillyJob,
-  type PhillyTraceOptions,
-  traceFromPhilly,
-} from './trace/philly.js'
 
 export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './engine/scheduling-options.js'
 export type { EngineOptions, SchedulingOptions } from './engine/scheduling-options.js'
@@ -43,7 +36,6 @@ export type {
   ResizeAction,
   ScheduleAction,
 } from './engine/actions.js'
-export { type Assignment, Assignments } from './engine/actions.js'
 export type { JobState, Plan, PlannedJob, RunningJobState, Seat } from './engine/actions.js'
 
 export { planNow, simulate } from './simulate/simulate.js'
@@ -57,7 +49,6 @@ export type {
   AllocationProblem,
   AllocationSolution,
   AllocationSolver,
-  AllocationWeight,
   JobGroup,
 } from './mechanisms/allocation-solver.js'
 export { loadAllocationSolver } from './mechanisms/allocation-solver.js'

@@ -7,12 +7,7 @@ export type { JournalEntry } from './execute/schedule-journal.js'
 export { assertContainerRuntime, type ContainerOptions, dataInContainer, dataOnHost } from './profile/runs/container.js'
 // The limits themselves.
 export { allowedCpus, withCpus } from './profile/runs/cpu-affinity.js'
-export {
-  measureDataset,
-  measureMemoryGBps,
-  measureStorageMBps,
-  rememberedRate,
-} from './profile/runs/measure-machine.js'
+export { measureDataset, measureMemoryGBps, measureStorageMBps } from './profile/runs/measure-machine.js'
 export { cgroupRoot, createMemoryGroup, type MemoryGroup } from './profile/runs/memory-group.js'
 export { RunLog } from './profile/runs/run-log.js'
 export { type RunSetting, runTraining } from './profile/runs/run-training.js'

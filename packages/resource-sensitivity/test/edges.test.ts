@@ -1,3 +1,4 @@
+import { simulatePublished } from '@pctodl/published/scheduling'
 import { describe, expect, it } from 'vitest'
 import {
   generateTrace,
@@ -9,7 +10,6 @@ import {
   summarize,
 } from '../src/index.js'
 import { exampleProfiles, type JobProfile } from '../src/job-profile.js'
-import { simulatePublished } from '../src/published.js'
 
 /** A table whose base point (throughput 1) is far from the share that GPUs of the servers below have. */
 const model = (name: string, atFair: number): JobProfile => ({

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  Assignments,
   type Cluster,
   countGpus,
   type EngineEvent,
@@ -16,6 +15,7 @@ import {
   simulate,
 } from '../src/index.js'
 import { type ArbitraryScenario, scenario } from './arbitrary-scenario.js'
+import { Assignments } from './assignments.js'
 
 interface Step {
   readonly timeS: number

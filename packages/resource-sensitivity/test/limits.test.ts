@@ -104,7 +104,6 @@ describe('containers', () => {
     mount: '/datadrive/',
     dataFolder: '/data/imagenet',
     gpus: 'all',
-    extra: ['--shm-size', '8g'],
   } as const
   const limits = { name: 'pctodl-1', cpus: [0, 1, 4], memoryGb: 100, workingFolder: '/job', env: { RANK: '0' } }
 
@@ -112,7 +111,7 @@ describe('containers', () => {
     const words = containerCommand(['python3', 'train.py'], options, limits).join(' ')
     expect(words).toBe(
       'docker run --rm --init --name pctodl-1 --cpuset-cpus 0,1,4 --memory 100g --memory-swap 100g --ipc host --gpus all ' +
-        '--volume /job:/job --workdir /job --volume /data/imagenet:/datadrive/data/imagenet:ro --env RANK=0 --shm-size 8g ' +
+        '--volume /job:/job --workdir /job --volume /data/imagenet:/datadrive/data/imagenet:ro --env RANK=0 ' +
         'img:1 python3 train.py',
     )
     expect(words).not.toContain('privileged')

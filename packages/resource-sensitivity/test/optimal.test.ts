@@ -21,7 +21,6 @@ describe('the optimum against published instances', async () => {
   const problemOf = ({ servers, jobs }: Instance): AllocationProblem => ({
     cpus: 24 * servers,
     memoryGb: 500 * servers,
-    weight: 'job',
     groups: jobs.map(({ model, gpus }) => {
       const { cpusPerGpu, memoryGbPerGpu, throughput } = profiles.find((profile) => profile.model === model)!
       const options = cpusPerGpu.flatMap((cpus, i) =>
@@ -82,7 +81,6 @@ describe('the solver', async () => {
     const apart = {
       cpus: 30,
       memoryGb: 400,
-      weight: 'job',
       groups: Array.from({ length: 6 }, () => ({ ...one, count: 1 })),
     } as const
     const grouped = { ...apart, groups: [{ ...one, count: 6 }] } as const
@@ -92,25 +90,11 @@ describe('the solver', async () => {
     expect(solver.solve(grouped).objective).toBeCloseTo(9.2, 9)
   })
 
-  it('counts GPUs when told to', () => {
-    const groups = [
-      { count: 1, gpus: 4, options, minThroughput: 1 },
-      { count: 3, gpus: 1, options, minThroughput: 1 },
-    ]
-    const capacity = { cpus: 33, memoryGb: 800, groups }
-    expect(solver.solve({ ...capacity, weight: 'job' }).counts[0]).not.toEqual([0, 1, 0])
-    expect(solver.solve({ ...capacity, weight: 'gpu' }).counts[0]).toEqual([0, 1, 0])
-  })
-
   it('refuses a job that could not keep its fair share, and a cluster that cannot give it', () => {
     const group = { count: 1, gpus: 1, options, minThroughput: 3 }
-    expect(() => solver.solve({ cpus: 10, memoryGb: 100, weight: 'job', groups: [group] })).toThrow(
-      /at least one of throughput 3/,
-    )
+    expect(() => solver.solve({ cpus: 10, memoryGb: 100, groups: [group] })).toThrow(/at least one of throughput 3/)
     const greedy = { ...group, minThroughput: 2.5 }
-    expect(() => solver.solve({ cpus: 10, memoryGb: 100, weight: 'job', groups: [greedy] })).toThrow(
-      /no allocation keeps every job/,
-    )
+    expect(() => solver.solve({ cpus: 10, memoryGb: 100, groups: [greedy] })).toThrow(/no allocation keeps every job/)
   })
 
   it('is an upper bound for tune', () => {

@@ -1,7 +1,7 @@
+import { type PublishedRound, simulatePublished } from '@pctodl/published/scheduling'
 import { describe, expect, it } from 'vitest'
 import { type Cluster, type MechanismName, type PolicyName, parseReplayCsv } from '../src/index.js'
 import { parseSynergyTables } from '../src/job-profile.js'
-import { type PublishedRound, simulatePublished } from '../src/published.js'
 import { published, publishedJson } from './published-files.js'
 
 const servers = (count: number): Cluster => ({

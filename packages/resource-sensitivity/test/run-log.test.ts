@@ -11,9 +11,9 @@ describe('the log of runs', () => {
 
   it('is written on, and not where a link leads that has taken its place', () => {
     const file = path.join(folder, 'runs.jsonl')
-    const log = new RunLog(file, 'job', false)
+    const log = new RunLog(file, 'job')
     log.add(2, report)
-    expect(new RunLog(file, 'job', false).get(2)).toEqual(report)
+    expect(new RunLog(file, 'job').get(2)).toEqual(report)
     const precious = path.join(folder, 'precious')
     writeFileSync(precious, 'precious')
     rmSync(file)

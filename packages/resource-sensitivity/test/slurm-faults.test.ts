@@ -121,6 +121,28 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     expect(told).toContain('idle')
   })
 
+  it('submits a run anew under a lower limit where it begins just as it is told to leave', async () => {
+    play('sbatch', `n=$(wc -l < ${calls('sbatch')}); [ $n -lt 2 ] || sh "$(echo "$@" | sed 's/.* //')" >&2; echo $n`)
+    play('squeue', `[ -e ${calls('scancel')} ] && echo 1 CANCELLED || echo 1 PENDING`)
+    play('scancel', `echo 1 1 none 1 > ${path.join(folder, 'work', 'start', '0.1')}`)
+    const point = (powerLimitW: number) => ({
+      ...{ gpuType: 'g', powerLimitW, throughput: [[powerLimitW]], dynamicPowerW: powerLimitW },
+    })
+    const profile = { ...profiles[1]!, memoryGbPerGpu: [1], demand: { cpus: 1, memoryGb: 1 } }
+    const result = await executeSchedule(
+      {
+        cluster: { servers: [{ count: 1, gpus: 1, cpus: 1, memoryGb: 1, storageMBps: 1, gpuType: 'g' }] },
+        profiles: [{ ...profile, gpus: [point(50), point(100)] }],
+        ...{ policy: 'fifo', mechanism: 'fair', powerBudgetW: 100 },
+        jobs: [{ ...jobs[0]!, iterations: 1e6 }],
+        incidents: [{ atS: 0.2, event: { type: 'budget', powerBudgetW: 50 } }],
+      },
+      executorHere({ limitPower: async () => {} }),
+    )
+    expect(result).toMatchObject([{ outcome: 'finished', runs: 1 }])
+    expect(readFileSync(calls('sbatch'), 'utf8')).toMatch(/script\/0\.1\n.*script\/0\.1\.1\n$/)
+  })
+
   it('refuses a folder that another schedule has, and takes it when that is over', async () => {
     const first = executorHere()
     expect(() => executorHere()).toThrow(`work is in use by process ${process.pid}: wait until it has ended`)

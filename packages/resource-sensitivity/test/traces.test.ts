@@ -1,14 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  formatReplayCsv,
-  generateTrace,
-  multiGpu,
-  parseClusterFile,
-  parsePhillyLog,
-  parseReplayCsv,
-  traceFromPhilly,
-} from '../src/index.js'
+import { formatReplayCsv, generateTrace, multiGpu, parseClusterFile, parseReplayCsv } from '../src/index.js'
 import { exampleProfiles, InputFileError } from '../src/job-profile.js'
 import { scenario } from './arbitrary-scenario.js'
 import { published } from './published-files.js'
@@ -91,108 +83,17 @@ describe('the generator', () => {
   })
 })
 
-describe('the Philly log', () => {
-  const attempt = (start: string, end: string, gpus: number) => ({
-    start_time: start,
-    end_time: end,
-    detail: [{ ip: 'm1', gpus: Array.from({ length: gpus }, (_, i) => `gpu${i}`) }],
-  })
-  const log = [
-    {
-      jobid: 'second',
-      submitted_time: '2017-10-03 02:00:00',
-      vc: 'v',
-      user: 'u',
-      status: 'Pass',
-      attempts: [
-        attempt('2017-10-03 02:00:00', '2017-10-03 04:00:00', 2),
-        attempt('2017-10-03 05:00:00', '2017-10-03 06:00:00', 2),
-      ],
-    },
-    {
-      jobid: 'first',
-      submitted_time: '2017-10-03 01:00:00',
-      vc: 'v',
-      user: 'u',
-      status: 'Pass',
-      attempts: [attempt('2017-10-03 02:00:00', '2017-10-03 03:00:00', 1)],
-    },
-    {
-      jobid: 'never ended',
-      submitted_time: '2017-10-03 03:00:00',
-      attempts: [{ start_time: 'None', end_time: null, detail: [] }],
-    },
-    {
-      jobid: 'too short',
-      submitted_time: '2017-10-03 03:00:00',
-      attempts: [attempt('2017-10-03 02:00:00', '2017-10-03 02:10:00', 1)],
-    },
-    {
-      jobid: 'odd',
-      submitted_time: '2017-10-03 03:00:00',
-      attempts: [attempt('2017-10-03 02:00:00', '2017-10-03 05:00:00', 3)],
-    },
-  ]
-
-  it('sums the attempts that ran, and drops what the published rules drop', () => {
-    expect(parsePhillyLog(JSON.stringify(log))).toEqual([
-      { name: 'first', submittedS: 0, durationS: 3600, gpus: 1 },
-      { name: 'second', submittedS: 3600, durationS: 3 * 3600, gpus: 2 },
-    ])
-    expect(parsePhillyLog(JSON.stringify(log), { multiGpu: false }).map(({ name, gpus }) => [name, gpus])).toEqual([
-      ['first', 1],
-      ['second', 1],
-      ['odd', 1],
-    ])
-  })
-
-  it('becomes a trace with models', () => {
-    const jobs = parsePhillyLog(JSON.stringify(log))
-    const trace = traceFromPhilly(jobs, { profiles: exampleProfiles, seed: 1 })
-    expect(trace.map(({ arrivalS, gpus }) => [arrivalS, gpus])).toEqual([
-      [0, 1],
-      [3600, 2],
-    ])
-    const { model, iterations } = trace[1]!
-    const { iterationS } = exampleProfiles.find((profile) => profile.model === model)!
-    expect(Math.abs(iterations * iterationS - 3 * 3600)).toBeLessThanOrEqual(iterationS)
-    expect(traceFromPhilly(jobs, { profiles: exampleProfiles, seed: 1, jobsPerHour: 1 })[0]!.arrivalS).toBeGreaterThan(
-      0,
-    )
-    expect(() => traceFromPhilly([], { profiles: exampleProfiles, seed: 1 })).toThrow(/no job/)
-  })
-
-  it('names job and field of what it cannot read', () => {
-    expect(() => parsePhillyLog('[{"jobid": 1}]', {}, 'log.json')).toThrow('log.json: 0.jobid is 1, expected string')
-    expect(() => parsePhillyLog(JSON.stringify([{ ...log[0], submitted_time: 'yesterday' }]), {}, 'log.json')).toThrow(
-      /log\.json, row 1: submitted_time is 'yesterday'/,
-    )
-    expect(() => parsePhillyLog('oops', {}, 'log.json')).toThrow(/log\.json: the file is/)
-  })
-})
-
 describe('clusters and tables from files', () => {
-  const ini =
-    '; comment\n[CLUSTER]\nracks = 2\nservers_per_rack: 4\ngpus_per_server=8\ncpus_per_server=24\ndram_per_server=500\nsspeed_per_server=500 # MB/s\n[SCHEDULER]\npolicy = FIFO\n'
-
-  it('reads INI and JSON', () => {
+  it('reads JSON', () => {
     const server = { count: 8, gpus: 8, cpus: 24, memoryGb: 500, storageMBps: 500 }
-    expect(parseClusterFile(ini)).toEqual({ servers: [server] })
     const two = { servers: [server, { ...server, cpus: 96 }] }
     expect(parseClusterFile(JSON.stringify(two))).toEqual(two)
   })
 
   it('refuses what is missing, unknown or impossible', () => {
-    expect(() => parseClusterFile(ini.replace('racks = 2\n', ''), 'c.ini')).toThrow(
-      /c\.ini: \[CLUSTER\] racks is undefined/,
-    )
-    expect(() => parseClusterFile(ini.replace('=24', '=many'), 'c.ini')).toThrow(
-      /c\.ini, row 6: cpus_per_server is 'many'/,
-    )
-    expect(() => parseClusterFile(ini.replace('=24', '=0'), 'c.ini')).toThrow(/cluster\.servers\[0\]\.cpus is 0/)
-    expect(() => parseClusterFile('[CLUSTER]\nwhat', 'c.ini')).toThrow(
-      /c\.ini, row 2: the line is 'what', expected key = value/,
-    )
+    expect(() => parseClusterFile('what', 'c.json')).toThrow(/c\.json: the file is 'what', expected JSON/)
+    const none = JSON.stringify({ servers: [{ count: 1, gpus: 8, cpus: 0, memoryGb: 1, storageMBps: 1 }] })
+    expect(() => parseClusterFile(none)).toThrow(/cluster\.servers\[0\]\.cpus is 0/)
     expect(() => parseClusterFile('{"servers": []}', 'c.json')).toThrow(/c\.json: cluster\.servers/)
     expect(() => parseClusterFile('{"servers": [{"count": 1}]}', 'c.json')).toThrow(
       'c.json: servers.0.gpus is undefined, expected number',

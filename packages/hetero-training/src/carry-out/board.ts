@@ -1,5 +1,5 @@
-import type { BoardLease, NvmlGpu, Sampler } from '@pctodl/nvml-control'
-import { type GpuSpec, PctodlError } from '@pctodl/platform'
+import type { Sampler } from '@pctodl/nvml-control'
+import { type Gpu, type GpuLease, type GpuSpec, PctodlError } from '@pctodl/platform'
 
 /** Time and energy between two moments. */
 export interface Measured {
@@ -51,12 +51,11 @@ export async function withBoards<T>(
     const id = ids[held.length]
     if (id === undefined) return work(held)
     const gpu = await control.openGpu(id, options)
-    const { driverVersion } = await gpu.info()
     return control.withLease(gpu, async (lease) => {
       const sampler = new control.Sampler(gpu, SAMPLING)
       sampler.start()
       try {
-        return await hold([...held, boardOf(gpu, lease, sampler, driverVersion)])
+        return await hold([...held, await boardOf(gpu, lease, gpu.device.name, sampler)])
       } finally {
         await sampler.stop()
       }
@@ -65,25 +64,22 @@ export async function withBoards<T>(
   return hold([])
 }
 
-function boardOf(gpu: NvmlGpu, lease: BoardLease, sampler: Sampler, driverVersion: string | null): Board {
-  const { uuid, name } = gpu.device
+/** @param sampler of boards that may lack an energy counter */
+export async function boardOf(gpu: Gpu, lease: GpuLease, name: string, sampler: Sampler | null): Promise<Board> {
+  const { uuid, driverVersion } = await gpu.info()
   return {
-    uuid,
-    name,
-    driverVersion,
-    spec: gpu.spec,
+    ...{ uuid, name, driverVersion, spec: gpu.spec },
     setPowerLimit: (watts) => lease.setPowerLimit(watts),
     setSmClock: (mhz) => (mhz === null ? lease.resetSmClock() : lease.lockSmClock(mhz)),
     beginWindow() {
-      const { beginMs } = sampler.beginWindow()
       const atBegin = gpu.sample()
       return {
         async read() {
           const [before, after] = await Promise.all([atBegin, gpu.sample()])
-          if (before.energyJ !== null && after.energyJ !== null) {
-            return { timeS: (after.timeMs - before.timeMs) / 1000, energyJ: after.energyJ - before.energyJ }
+          if (before.energyJ === null || after.energyJ === null) {
+            return integrated(sampler, before.timeMs, after.timeMs, `${name} (${uuid})`)
           }
-          return integrated(sampler, beginMs, after.timeMs, gpu.device.subject)
+          return { timeS: (after.timeMs - before.timeMs) / 1000, energyJ: after.energyJ - before.energyJ }
         },
       }
     },
@@ -91,16 +87,16 @@ function boardOf(gpu: NvmlGpu, lease: BoardLease, sampler: Sampler, driverVersio
 }
 
 /** Boards before Volta have no energy counter: their power is integrated over the samples. */
-function integrated(sampler: Sampler, beginMs: number, endMs: number, subject: string): Measured {
-  const seen = sampler.summarize(beginMs, endMs)
-  const integralJ = seen.kind === 'measured' ? seen.energy.integralJ : null
-  if (seen.kind === 'empty' || integralJ === null || seen.coveredMs < MIN_COVERED * seen.durationMs) {
-    throw new PctodlError(
-      'NO_ENERGY',
-      `${subject}: it has no energy counter, and too little of its power could be read in ${(endMs - beginMs) / 1000} s`,
-    )
+function integrated(sampler: Sampler | null, beginMs: number, endMs: number, subject: string): Measured {
+  const seen = sampler?.summarize(beginMs, endMs)
+  const integralJ = seen?.kind === 'measured' ? seen.energy.integralJ : null
+  if (seen?.kind === 'measured' && integralJ !== null && seen.coveredMs >= MIN_COVERED * seen.durationMs) {
+    return { timeS: seen.durationMs / 1000, energyJ: (integralJ * seen.durationMs) / seen.coveredMs }
   }
-  return { timeS: seen.durationMs / 1000, energyJ: (integralJ * seen.durationMs) / seen.coveredMs }
+  throw new PctodlError(
+    'NO_ENERGY',
+    `${subject}: it has no energy counter, and too little of its power could be read in ${(endMs - beginMs) / 1000} s`,
+  )
 }
 
 async function loadControl() {

@@ -1,5 +1,5 @@
 import { InvalidInputError, PctodlError, VirtualClock } from '@pctodl/platform'
-import type { Board } from './board.js'
+import { type Board, boardOf } from './board.js'
 import type { TrainingSteps } from './collect-profile.js'
 
 /** Boards warm up for minutes, and a warm one leaks more: so long they train before anything is measured, ms ... */
@@ -49,34 +49,7 @@ export async function openSimulatedBoards(
     }
     return new SimulatedGpu(name, { clock, seed: Number(seed), networks: [step] })
   })
-  const boards = await Promise.all(
-    gpus.map(async (gpu): Promise<Board> => {
-      const lease = await gpu.acquire()
-      const { uuid, driverVersion } = await gpu.info()
-      const energy = async () => {
-        const { timeMs, energyJ } = await gpu.sample()
-        if (energyJ === null) throw new PctodlError('NO_ENERGY', `${gpu.name}: its energy counter could not be read`)
-        return { timeMs, energyJ }
-      }
-      return {
-        uuid,
-        name: gpu.spec.name,
-        driverVersion,
-        spec: gpu.spec,
-        setPowerLimit: (watts) => lease.setPowerLimit(watts),
-        setSmClock: (mhz) => (mhz === null ? lease.resetSmClock() : lease.lockSmClock(mhz)),
-        beginWindow() {
-          const begin = energy()
-          return {
-            async read() {
-              const [before, after] = [await begin, await energy()]
-              return { timeS: (after.timeMs - before.timeMs) / 1000, energyJ: after.energyJ - before.energyJ }
-            },
-          }
-        },
-      }
-    }),
-  )
+  const boards = await Promise.all(gpus.map(async (gpu) => boardOf(gpu, await gpu.acquire(), gpu.spec.name, null)))
   let isWarm = false
   const train = async (workers: readonly SimulatedWorker[], allReduceS = 0): Promise<TrainingSteps> => {
     const training = new SimulatedTraining(

@@ -1,15 +1,12 @@
-import { asUsage, type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
-import { PctodlError } from '@pctodl/platform'
+import { asUsage, type CommandFunction } from '@pctodl/command-line'
 import { PLAN_FORMAT, PLAN_VERSION } from '../carry-out/plan-file.js'
 import { findPlan, InfeasibleBudgetError } from '../find-plan.js'
-import { paretoFront } from '../pareto-front.js'
 import { isLocked } from '../profile/setting.js'
 import { simplePlans } from '../simple-plans.js'
 import { prepareJob } from '../training-job.js'
 import type { TrainingPlan } from '../training-plan.js'
-import { frontChart } from './front-chart.js'
 import { type PlanCall, parsePlanOptions } from './plan-options.js'
-import { formatAnswer, type PlanAnswer, stepsOfEpoch } from './plan-report.js'
+import { formatAnswer, type PlanAnswer } from './plan-report.js'
 
 /** `pctodl hetero plan`: the cheapest split and limits. Budgets that cannot be kept are exit code 1. */
 export const plan: CommandFunction = async (argv, terminal) => {
@@ -17,7 +14,6 @@ export const plan: CommandFunction = async (argv, terminal) => {
   // A bad job is the caller's; an infeasible budget is an answer.
   asUsage(() => prepareJob(call.job))
   const answer = answerOf(call)
-  if (call.paretoFile !== null) await drawFront(call.paretoFile, call, answer)
   for (const warning of answer.warnings) terminal.stderr.write(`pctodl hetero: warning: ${warning}\n`)
   terminal.stdout.write(
     call.json ? `${JSON.stringify(documentOf(call, answer), null, 2)}\n` : `${formatAnswer(call, answer)}\n`,
@@ -26,12 +22,11 @@ export const plan: CommandFunction = async (argv, terminal) => {
 }
 
 function answerOf(call: PlanCall): PlanAnswer {
-  const { job, budgets, paretoFile } = call
+  const { job, budgets } = call
   const startMs = performance.now()
   const { lowerBound, warnings, ...found } = findPlan(job, budgets)
   const searchMs = performance.now() - startMs
-  const front = paretoFile === null ? null : paretoFront(job)
-  return { plan: found, lowerBound, warnings, compared: comparedPlans(call, found), front, searchMs }
+  return { plan: found, lowerBound, warnings, compared: comparedPlans(call, found), searchMs }
 }
 
 /** Plans that need no search and, beside a plan that locks clocks, the best that locks none. */
@@ -52,9 +47,8 @@ function comparedPlans({ job, budgets }: PlanCall, { gpus }: TrainingPlan): Map<
 }
 
 /** The answer as `--json` prints it; of a plan, for those who carry it out, see `PlanFile`. */
-function documentOf({ job, budgets, datasetSize }: PlanCall, { plan: found, compared, ...answer }: PlanAnswer): object {
+function documentOf({ job, budgets }: PlanCall, { plan: found, compared, ...answer }: PlanAnswer): object {
   const { globalBatch, eta, allReduceS } = job
-  const steps = datasetSize === null || found.unit === 'window' ? null : stepsOfEpoch(datasetSize, globalBatch)
   return {
     format: PLAN_FORMAT,
     version: PLAN_VERSION,
@@ -64,17 +58,7 @@ function documentOf({ job, budgets, datasetSize }: PlanCall, { plan: found, comp
     allReduceS,
     ...found,
     gpus: found.gpus.map((gpu) => ({ ...gpu, gradientWeight: gpu.share / globalBatch })),
-    epoch: steps === null ? null : { steps, timeS: steps * found.timeS, energyJ: steps * found.energyJ },
     compared: Object.fromEntries(compared),
     ...answer,
   }
-}
-
-async function drawFront(file: string, { job }: PlanCall, { front, plan: found, compared }: PlanAnswer): Promise<void> {
-  const charts = await import('@pctodl/charts').catch((cause: unknown) => {
-    throw new PctodlError('CHARTS_MISSING', '--pareto needs @pctodl/charts: npm install @pctodl/charts', { cause })
-  })
-  const gpus = job.gpus.map(({ profile }) => profile.name).join(', ')
-  const subtitle = `${gpus}; global batch ${job.globalBatch}; ${front!.plans.length} plans`
-  writeFileAtomically(file, await charts.renderSvg(frontChart(front!, found, compared, subtitle, charts)))
 }

@@ -17,10 +17,6 @@ import type { TrainingJob } from '../training-job.js'
 export interface PlanCall {
   readonly job: TrainingJob
   readonly budgets: Budgets
-  /** Samples in the data set, for what an epoch takes. */
-  readonly datasetSize: number | null
-  /** Where the picture of the front goes. */
-  readonly paretoFile: string | null
   readonly json: boolean
 }
 
@@ -41,8 +37,6 @@ interface RawOptions {
   readonly smClocks?: Named<number[]>
   readonly allReduce: number
   readonly useAll?: boolean
-  readonly datasetSize?: number
-  readonly pareto?: string
   readonly json?: boolean
 }
 
@@ -60,7 +54,7 @@ export async function parsePlanOptions(argv: readonly string[], terminal: Termin
   )
     .requiredOption(
       '--gpu <name=trace>',
-      'a GPU and its trace: JSON, or CSV, where file.csv#gpu=t4,network=resnet50 chooses rows; repeat it',
+      'a GPU and its trace, as collect or the published tools write it; repeat it',
       named((trace) => trace),
     )
     .requiredOption('--batch <samples>', 'global batch', integerFrom(1, 2 ** 20))
@@ -91,8 +85,6 @@ export async function parsePlanOptions(argv: readonly string[], terminal: Termin
     )
     .option('--all-reduce <s>', 'gradient exchange after each step', numberBetween(0, 1e6), 0)
     .option('--use-all', 'leave no GPU out')
-    .option('--dataset-size <samples>', 'samples in the data set: prints what an epoch takes', integerFrom(1))
-    .option('--pareto <file>', 'draw the time-energy front as SVG; needs @pctodl/charts')
     .option('--json', 'print the plan as JSON on standard output')
   await parseCommand(command, argv)
   const raw = command.opts<RawOptions>()
@@ -105,44 +97,26 @@ export async function parsePlanOptions(argv: readonly string[], terminal: Termin
   return asUsage(() => ({
     job: jobOf(raw),
     budgets: given({ timeS: raw.budgetTime, energyJ: raw.budgetEnergy, powerW: raw.budgetPower }),
-    datasetSize: raw.datasetSize ?? null,
-    paretoFile: raw.pareto ?? null,
     json: raw.json ?? false,
   }))
 }
 
 function jobOf(raw: RawOptions): TrainingJob {
-  const gpus = [...raw.gpu].map(([name, trace]) => {
-    const [file = trace, rows] = trace.split('#')
-    return {
-      profile: readProfile(file, {
-        name,
-        ...given({ idlePowerW: raw.idlePower?.get(name), datasetSize: raw.datasetSize, only: rows && rowsOf(rows) }),
-      }),
-      ...given({
-        maxShare: raw.maxShare?.get(name),
-        maxMicroBatch: raw.microBatch?.get(name),
-        powerLimitsW: raw.limits?.get(name),
-        smClocksMhz: raw.smClocks?.get(name),
-      }),
-    }
-  })
+  const gpus = [...raw.gpu].map(([name, trace]) => ({
+    profile: readProfile(trace, { name, ...given({ idlePowerW: raw.idlePower?.get(name) }) }),
+    ...given({
+      maxShare: raw.maxShare?.get(name),
+      maxMicroBatch: raw.microBatch?.get(name),
+      powerLimitsW: raw.limits?.get(name),
+      smClocksMhz: raw.smClocks?.get(name),
+    }),
+  }))
   return { gpus, globalBatch: raw.batch, eta: raw.eta, allReduceS: raw.allReduce, mayLeaveOut: !raw.useAll }
 }
 
-/** `gpu=t4,network=resnet50`; a word alone is a GPU. */
-function rowsOf(text: string): Record<string, string> {
-  return Object.fromEntries(
-    text.split(',').map((each) => {
-      const at = each.indexOf('=')
-      return at < 0 ? ['gpu', each] : [each.slice(0, at), each.slice(at + 1)]
-    }),
-  )
-}
-
 /** Without what was not given. */
-function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined | ''> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && value !== '')) as never
+function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
 }
 
 /** `NAME=VALUE`, collected over repeated options. */

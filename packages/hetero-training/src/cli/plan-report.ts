@@ -1,4 +1,3 @@
-import type { ParetoFront } from '../pareto-front.js'
 import { keepsBudgets } from '../simple-plans.js'
 import type { TrainingPlan } from '../training-plan.js'
 import type { PlanCall } from './plan-options.js'
@@ -12,13 +11,7 @@ export interface PlanAnswer {
   readonly warnings: readonly string[]
   /** What the job would take otherwise, by name. */
   readonly compared: ReadonlyMap<string, TrainingPlan>
-  readonly front: ParetoFront | null
   readonly searchMs: number
-}
-
-/** Optimiser steps of an epoch: the last one may be smaller. */
-export function stepsOfEpoch(datasetSize: number, globalBatch: number): number {
-  return Math.ceil(datasetSize / globalBatch)
 }
 
 /** The answer for a reader. */
@@ -57,21 +50,14 @@ function formatGpus(plan: TrainingPlan, globalBatch: number): string {
   return table + (plan.gpus.some(({ extrapolated }) => extrapolated) ? '\n* beyond the trace' : '')
 }
 
-function formatTotals({ job, datasetSize }: PlanCall, plan: TrainingPlan): string[] {
+function formatTotals({ job }: PlanCall, plan: TrainingPlan): string[] {
   const { unit, timeS, timeSd, energyJ, energySd, cost, powerLimitW } = plan
   const percent = (sd: number) => (sd === 0 ? '' : ` +- ${(100 * sd).toFixed(1)} %`)
-  const lines = [
+  return [
     `${`one ${unit}`.padEnd(15)}${timeS.toPrecision(4)} s${percent(timeSd)}, ${energyJ.toPrecision(4)} J${percent(energySd)}, ` +
       `cost ${cost.toPrecision(6)} W s (eta ${job.eta})`,
     `power limits   ${powerLimitW.toFixed(0)} W together`,
   ]
-  if (datasetSize !== null && unit === 'step') {
-    const steps = stepsOfEpoch(datasetSize, job.globalBatch)
-    lines.push(
-      `one epoch      ${steps} steps, ${(steps * timeS).toPrecision(4)} s, ${((steps * energyJ) / 1000).toPrecision(4)} kJ`,
-    )
-  }
-  return lines
 }
 
 function formatComparison({ budgets }: PlanCall, { plan, compared }: PlanAnswer): string {

@@ -2,10 +2,9 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 import type { GpuProfile } from './gpu-profile.js'
-import { type CsvProfileOptions, parseProfileCsv } from './profile-csv.js'
 import { parseProfileJson } from './profile-json.js'
 
-export interface ReadProfileOptions extends CsvProfileOptions {
+export interface ReadProfileOptions {
   /** Name of the GPU in plans. Default: what the file says, else the name of the file. */
   readonly name?: string
   /** Replaces what the file says, W. */
@@ -13,7 +12,7 @@ export interface ReadProfileOptions extends CsvProfileOptions {
 }
 
 /**
- * Read the profile of one GPU: JSON as the published tools write it or as `collectProfile` writes it, or one of the CSV files.
+ * Read the profile of one GPU: JSON as the published tools write it or as `collectProfile` writes it.
  *
  * @throws InvalidInputError naming the file and the place in it
  */
@@ -24,12 +23,5 @@ export function readProfile(file: string, options: ReadProfileOptions = {}): Gpu
   } catch (error) {
     throw new InvalidInputError('profile', file, `a file that can be read (${(error as Error).message})`)
   }
-  const name = options.name ?? path.basename(file).replace(/\.(json|csv)$/, '')
-  const isCsv = file.endsWith('.csv')
-  const profile = isCsv ? parseProfileCsv(text, file, { ...options, name }) : parseProfileJson(text, file, name)
-  return {
-    ...profile,
-    ...(options.name === undefined ? {} : { name: options.name }),
-    ...(options.idlePowerW === undefined ? {} : { idlePowerW: options.idlePowerW }),
-  }
+  return { ...parseProfileJson(text, file, path.basename(file, '.json')), ...options }
 }

@@ -128,12 +128,6 @@ export class DeadlineSearch {
     }
   }
 
-  /** The least energy within a deadline. @returns null where it cannot be kept */
-  minEnergy(deadlineS: number, idlePowerW: number): Split | null {
-    const all = this.#gpus.map((): ShareRange => ({ first: 0, last: this.#globalBatch }))
-    return this.#atDeadline(deadlineS * (1 + SAME_TIME), all, { ...minEnergy, idlePowerW })
-  }
-
   #atDeadline(deadlineS: number, ranges: readonly ShareRange[], objective: Objective): Split | null {
     this.#relaxation.solve(deadlineS, ranges)
     const shares = cheapestSplit(this.#relaxation, ranges, this.#globalBatch)
@@ -183,10 +177,3 @@ export class DeadlineSearch {
     return earliest <= latest ? [earliest, latest] : null
   }
 }
-
-const minEnergy = {
-  energyWeight: 1,
-  timeWeightW: 0,
-  longestS: Number.POSITIVE_INFINITY,
-  maxEnergyJ: Number.POSITIVE_INFINITY,
-} as const

@@ -15,20 +15,12 @@ import type { Command } from 'commander'
 import { profileJob } from '../profile/profile-job.js'
 import { assertContainerRuntime } from '../profile/runs/container.js'
 import { withCpus } from '../profile/runs/cpu-affinity.js'
-import { measureMemoryGBps, measureStorageMBps, rememberedRate } from '../profile/runs/measure-machine.js'
+import { measureMemoryGBps, measureStorageMBps } from '../profile/runs/measure-machine.js'
 import { createMemoryGroup } from '../profile/runs/memory-group.js'
 import { RunLog } from '../profile/runs/run-log.js'
 import { type RunSetting, runTraining } from '../profile/runs/run-training.js'
 import { formatMatrixTable } from './matrix-table.js'
 import { type ProfileRequest, type RawProfileOptions, resolveProfileRequest } from './profile-request.js'
-
-/** Options of the published profiler that change nothing, there or here. They are taken, with a note that says why. */
-const withoutEffect = [
-  ['-j, --workers <n>', 'workers', 'every GPU gets as many loaders as it has cores'],
-  ['--epochs <n>', 'epochs', '--max-iterations bounds a run'],
-  ['--profiler-src <folder>', 'profilerSrc', 'nothing of the profiler runs in the container'],
-  ['--local-disk <folder>', 'localDisk', "the rate of the storage is measured on the data set's own files"],
-] as const
 
 export function addProfileCommand(parent: Command, terminal: Terminal): void {
   const command = newSubcommand(
@@ -48,7 +40,6 @@ export function addProfileCommand(parent: Command, terminal: Terminal): void {
     .option('--container-runtime <name>', 'docker or podman', oneOf('docker', 'podman'), 'docker')
     .option('--container-mnt <folder>', 'where data sets are mounted in the container', '/datadrive/')
     .option('--container-gpus <which>', 'GPUs handed to the container: all, device=0,1 ... or none', 'all')
-    .option('--container-args <words>', 'further words for docker run', listOf(String))
     .option('--num-gpus <n>', 'GPUs of the job, one process each', integerFrom(1), 1)
     .option('--job-name <name>', 'names the report file and the output', 'job-0')
     .option('--nnodes <n>', 'nodes of the job; this command profiles one of them', integerFrom(1), 1)
@@ -74,24 +65,15 @@ export function addProfileCommand(parent: Command, terminal: Terminal): void {
       'GPUs of this server, for the GPU-proportional share (default: --num-gpus)',
       integerFrom(1),
     )
-    .option(
-      '--storage-mbps <MB/s>',
-      'rate of the storage (default: environment STR_BW, the file of --str-bw, or measured)',
-      positiveNumber('MB/s'),
-    )
-    .option('--str-bw <file>', 'keeps the measured rate of the storage', 'STR_BW')
+    .option('--storage-mbps <MB/s>', 'rate of the storage (default: measured)', positiveNumber('MB/s'))
     .option(
       '--mem-gbps <GB/s>',
-      'rate of reading memory (default: environment MEM_THR_<cpus>, the files of --mem-thr, or measured)',
+      'rate of reading memory (default: measured for each core count)',
       positiveNumber('GB/s'),
     )
-    .option('--mem-thr <file>', 'keeps the measured rates of memory, as <file>_<cpus>', 'MEM_THR')
     .option('--tolerance <percent>', 'stop when no core count can be wrong by more', positiveNumber('percent'), 5)
-    .option('--max-runs <n>', 'most runs (default: a third of the core counts, at least 3)', integerFrom(2))
-    .option('--min-gap <cores>', 'bracket in which the knee is known well enough (default: --num-gpus)', integerFrom(1))
     .option('--run-timeout <s>', 'a run that takes longer has failed', positiveNumber('seconds'), 3600)
     .option('--output <file>', 'the matrix (default: profiles/<job-name>/profile.json); runs are kept beside it')
-    .option('--fresh', 'forget runs of an earlier, interrupted call')
     .option('--json', 'print the matrix on standard output')
     .addHelpText(
       'after',
@@ -99,12 +81,8 @@ export function addProfileCommand(parent: Command, terminal: Terminal): void {
         'pctodl sensitivity profile --job-name res18 --cpu 24 --num-gpus 4 -b 512 train.py --data /mnt/imagenet --amp',
       ),
     )
-  for (const [flags, , why] of withoutEffect) command.option(flags, `no effect: ${why}`)
   command.action(async (script: string, args: string[]) => {
     const raw = command.opts<RawProfileOptions>()
-    for (const [flags, name, why] of withoutEffect) {
-      if (name in raw) terminal.stderr.write(`${flags} has no effect: ${why}\n`)
-    }
     const request = asUsage(() => resolveProfileRequest(raw, script, args, terminal.env))
     await profile(request, raw, terminal)
   })
@@ -117,10 +95,8 @@ async function profile(
 ): Promise<void> {
   const { setting, output } = request
   await assertLimits(setting)
-  const log = new RunLog(`${output}.runs.jsonl`, request.identity, raw.fresh ?? false)
-  const storageMBps =
-    raw.storageMbps ??
-    (await rememberedRate('STR_BW', raw.strBw, env, () => measureStorageMBps(request.dataset.files(), signal)))
+  const log = new RunLog(`${output}.runs.jsonl`, request.identity)
+  const storageMBps = raw.storageMbps ?? (await measureStorageMBps(request.dataset.files(), signal))
   const matrix = await profileJob({
     ...request.matrix,
     storageMBps,
@@ -136,11 +112,7 @@ async function profile(
       stderr.write(`${cpus} cores: ${report.iterationS.mean.toFixed(4)} s an iteration\n`)
       return report
     },
-    memoryGBps: async (cpus) =>
-      raw.memGbps ??
-      rememberedRate(`MEM_THR_${cpus}`, `${raw.memThr}_${cpus}`, env, () =>
-        measureMemoryGBps(setting.cpus, cpus, env, signal),
-      ),
+    memoryGBps: async (cpus) => raw.memGbps ?? measureMemoryGBps(setting.cpus, cpus, env, signal),
   })
   const text = `${JSON.stringify(matrix, null, 2)}\n`
   writeFileAtomically(output, text)

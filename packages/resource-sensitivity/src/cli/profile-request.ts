@@ -1,7 +1,6 @@
 import os from 'node:os'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
-import type { CpuSearchOptions } from '../profile/cpu-search.js'
 import type { ProfileOptions } from '../profile/profile-job.js'
 import { type ContainerOptions, dataInContainer, dataOnHost } from '../profile/runs/container.js'
 import { allowedCpus } from '../profile/runs/cpu-affinity.js'
@@ -14,7 +13,6 @@ export interface RawProfileOptions {
   readonly containerRuntime: 'docker' | 'podman'
   readonly containerMnt: string
   readonly containerGpus: string
-  readonly containerArgs?: string[]
   readonly numGpus: number
   readonly jobName: string
   readonly nnodes: number
@@ -33,15 +31,10 @@ export interface RawProfileOptions {
   readonly memoryPoints?: number[]
   readonly serverGpus?: number
   readonly storageMbps?: number
-  readonly strBw: string
   readonly memGbps?: number
-  readonly memThr: string
   readonly tolerance: number
-  readonly maxRuns?: number
-  readonly minGap?: number
   readonly runTimeout: number
   readonly output?: string
-  readonly fresh?: boolean
   readonly json?: boolean
 }
 
@@ -108,16 +101,10 @@ export function resolveProfileRequest(
   }
   const part = raw.numGpus / (raw.serverGpus ?? raw.numGpus)
   if (part > 1) throw new InvalidInputError('server-gpus', raw.serverGpus, `at least --num-gpus (${raw.numGpus})`)
-  const search: Omit<CpuSearchOptions, 'gpus'> = {
-    maxCpus,
-    tolerancePercent: raw.tolerance,
-    ...(raw.maxRuns === undefined ? {} : { maxRuns: raw.maxRuns }),
-    ...(raw.minGap === undefined ? {} : { minGap: raw.minGap }),
-  }
   const percents = raw.memoryPoints ?? Array.from({ length: 11 }, (_, i) => i * 10)
   return {
     setting,
-    search,
+    search: { maxCpus, tolerancePercent: raw.tolerance },
     matrix: {
       job: job.name,
       gpus: job.gpus,
@@ -144,7 +131,6 @@ function containerOf(raw: RawProfileOptions, dataFolder: string | null): Contain
     mount: raw.containerMnt,
     dataFolder,
     gpus: raw.containerGpus,
-    extra: raw.containerArgs ?? [],
   }
 }
 

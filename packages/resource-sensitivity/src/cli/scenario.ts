@@ -17,12 +17,11 @@ import { type JobProfile, type ModelClass, modelClasses } from '../profile/job-p
 import { exampleProfiles } from '../profile/modelled-profile.js'
 import { parseSensitivityMatrix, profileOfMatrix } from '../profile/sensitivity-matrix.js'
 import { parseSynergyTables } from '../profile/synergy-tables.js'
-import { generateTrace, multiGpu, phillyDurations, shortDurations, singleGpu } from '../trace/generate-trace.js'
+import { generateTrace, phillyDurations, shortDurations } from '../trace/generate-trace.js'
 import type { Job } from '../trace/job.js'
-import { parsePhillyLog, traceFromPhilly } from '../trace/philly.js'
 import { parseReplayCsv } from '../trace/replay-csv.js'
 
-/** What `simulate` and `compare` both need: jobs, their models, a cluster. */
+/** What `simulate` and `execute` both need: jobs, their models, a cluster. */
 export interface Scenario {
   readonly jobs: readonly Job[]
   readonly profiles: readonly JobProfile[]
@@ -33,12 +32,10 @@ export interface Scenario {
 
 export interface ScenarioOptions {
   readonly trace?: string
-  readonly philly?: string
   readonly generate?: number
   readonly load?: number
   readonly split?: number[]
   readonly durations: 'philly' | 'short'
-  readonly singleGpu?: boolean
   readonly seed: number
   readonly models: string
   readonly ratio: number
@@ -54,7 +51,6 @@ export interface ScenarioOptions {
 export function addScenarioOptions(command: Command): Command {
   return command
     .option('--trace <csv>', 'replay: lines id,model,arrival_s,iterations,gpus')
-    .option('--philly <json>', 'job log of the public Philly traces; --load draws arrivals anew')
     .option('--generate <jobs>', 'draw so many jobs; needs --load', integerFrom(1))
     .option('--load <jobs/h>', 'mean arrivals per hour', positiveNumber('jobs per hour'))
     .option(
@@ -68,7 +64,6 @@ export function addScenarioOptions(command: Command): Command {
       oneOf('philly', 'short'),
       'philly',
     )
-    .option('--single-gpu', 'one GPU for every drawn or Philly job')
     .option('--seed <n>', 'of everything drawn', integerFrom(0), 1)
     .option(
       '--models <json>',
@@ -81,7 +76,7 @@ export function addScenarioOptions(command: Command): Command {
       'matrices written by profile, each as file or file=class; replaces --models',
       listOf(String),
     )
-    .option('--cluster <file>', 'cluster as JSON (several kinds of servers) or INI; replaces the four options below')
+    .option('--cluster <file>', 'cluster as JSON, of several kinds of servers; replaces the four options below')
     .option('--servers <n>', 'servers', integerFrom(1), 16)
     .option('--gpus-per-server <n>', 'GPUs in each', integerFrom(1), 8)
     .option('--cpus-per-server <n>', 'CPU cores in each', integerFrom(1), 24)
@@ -121,16 +116,9 @@ function loadProfiles({ models, ratio, profiles }: ScenarioOptions): readonly Jo
 }
 
 function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Job[] {
-  const { trace, philly, generate, load, seed } = options
-  if ([trace, philly, generate].filter((source) => source !== undefined).length !== 1) {
-    throw new UsageError('give one of --trace, --philly and --generate')
-  }
+  const { trace, generate, load, seed } = options
+  if ((trace === undefined) === (generate === undefined)) throw new UsageError('give one of --trace and --generate')
   if (trace !== undefined) return parseReplayCsv(readFileSync(trace, 'utf8'), trace)
-  const split = options.split === undefined ? {} : { split: splitOf(options.split) }
-  if (philly !== undefined) {
-    const log = parsePhillyLog(readFileSync(philly, 'utf8'), { multiGpu: options.singleGpu !== true }, philly)
-    return traceFromPhilly(log, { profiles, seed, ...split, ...(load === undefined ? {} : { jobsPerHour: load }) })
-  }
   if (load === undefined) throw new UsageError('--generate needs --load, the mean arrivals per hour')
   return generateTrace({
     jobs: generate!,
@@ -138,8 +126,7 @@ function loadJobs(options: ScenarioOptions, profiles: readonly JobProfile[]): Jo
     profiles,
     seed,
     durations: options.durations === 'short' ? shortDurations : phillyDurations,
-    gpuCounts: options.singleGpu === true ? singleGpu : multiGpu,
-    ...split,
+    ...(options.split && { split: splitOf(options.split) }),
   })
 }
 

@@ -3,7 +3,7 @@ import { version } from '../../package.json'
 import { addExecuteCommand } from './execute-command.js'
 import { addProfileCommand } from './profile-command.js'
 import { addRequestCommands } from './request-commands.js'
-import { addSimulateCommand } from './schedule-commands.js'
+import { addSimulateCommand } from './simulate-command.js'
 
 /** The command line `pctodl sensitivity` as a function. */
 export const sensitivity: CommandFunction = async (argv, terminal) => {

@@ -1,7 +1,7 @@
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { assertCluster, type Cluster, countGpus } from '../cluster/cluster.js'
 import { ImpossibleJobError } from '../errors.js'
-import type { AllocationSolver, AllocationWeight } from '../mechanisms/allocation-solver.js'
+import type { AllocationSolver } from '../mechanisms/allocation-solver.js'
 import { assertJobProfile, type JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 
@@ -16,8 +16,6 @@ export type MechanismName = (typeof mechanismNames)[number]
 export interface SchedulingOptions {
   readonly policy: PolicyName
   readonly mechanism: MechanismName
-  /** What `tune` and `optimal` maximise. Default `job`. */
-  readonly weight?: AllocationWeight
   /** Required by the mechanism `optimal`: `await loadAllocationSolver()`. */
   readonly solver?: AllocationSolver
 }
@@ -57,11 +55,10 @@ export interface CheckedEngineOptions extends Omit<Required<EngineOptions>, 'sol
 
 /** @throws InvalidInputError, UnknownNameError */
 export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions {
-  const { cluster, profiles, policy, mechanism, weight = 'job' } = options
+  const { cluster, profiles, policy, mechanism } = options
   assertCluster(cluster)
   if (!policyNames.includes(policy)) throw new UnknownNameError('policy', policy, policyNames)
   if (!mechanismNames.includes(mechanism)) throw new UnknownNameError('mechanism', mechanism, mechanismNames)
-  if (weight !== 'job' && weight !== 'gpu') throw new UnknownNameError('weight', weight, ['job', 'gpu'])
   if (mechanism === 'optimal' && options.solver === undefined) {
     throw new InvalidInputError('solver', undefined, 'a solver for the mechanism optimal: await loadAllocationSolver()')
   }
@@ -79,7 +76,6 @@ export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions
     profiles,
     policy,
     mechanism,
-    weight,
     solver: options.solver ?? null,
     roundS: atLeast('roundS', options.roundS ?? 300, 0, true),
     startCostS: atLeast('startCostS', options.startCostS ?? 0, 0),

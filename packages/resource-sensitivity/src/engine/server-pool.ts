@@ -31,24 +31,8 @@ export class ServerPool {
    *
    * @returns -1 where no server has the GPUs (or none is accepted)
    */
-  bestFit(gpus: number, score: ((server: number) => number) | null, exhaustive = false): number {
-    for (let free = gpus; free < this.#byFree.length; free++) {
-      const candidates = this.#byFree[free]!
-      if (candidates.length === 0) continue
-      if (score === null) return candidates[candidates.length - 1]!
-      let best = -1
-      let bestScore = Number.POSITIVE_INFINITY
-      const stop = exhaustive ? 0 : Math.max(0, candidates.length - LOOK_AT)
-      for (let i = candidates.length - 1; i >= stop; i--) {
-        const value = score(candidates[i]!)
-        if (value < bestScore) {
-          best = candidates[i]!
-          bestScore = value
-        }
-      }
-      if (best >= 0) return best
-    }
-    return -1
+  bestFit(gpus: number, score: (server: number) => number = () => 0, lookAt: number = LOOK_AT): number {
+    return this.#least(gpus, score, lookAt, true)
   }
 
   /**
@@ -57,11 +41,15 @@ export class ServerPool {
    * @returns -1 where no server has the GPUs
    */
   minOf(gpus: number, score: (server: number) => number): number {
+    return this.#least(gpus, score, LOOK_AT, false)
+  }
+
+  #least(gpus: number, score: (server: number) => number, lookAt: number, isFitting: boolean): number {
     let best = -1
     let bestScore = Number.POSITIVE_INFINITY
     for (let free = gpus; free < this.#byFree.length; free++) {
       const candidates = this.#byFree[free]!
-      const stop = Math.max(0, candidates.length - LOOK_AT)
+      const stop = Math.max(0, candidates.length - lookAt)
       for (let i = candidates.length - 1; i >= stop; i--) {
         const value = score(candidates[i]!)
         if (value < bestScore) {
@@ -69,6 +57,7 @@ export class ServerPool {
           bestScore = value
         }
       }
+      if (isFitting && best >= 0) return best
     }
     return best
   }
@@ -87,7 +76,7 @@ export class ServerPool {
         const fitting = this.bestFit(
           missing,
           (server) => (servers.includes(server) ? Number.POSITIVE_INFINITY : 0),
-          true,
+          Number.POSITIVE_INFINITY,
         )
         if (fitting >= 0) {
           servers.push(fitting)

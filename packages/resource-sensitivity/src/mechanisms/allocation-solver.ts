@@ -2,9 +2,6 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { type LinearConstraint, type LinearProgram, loadSolver, type Term, type Variable } from '@pctodl/solver'
 import type { AllocationOption } from './allocation-options.js'
 
-/** `job` counts the throughput of one GPU of each job (the Python code's objective), `gpu` that of all its GPUs. */
-export type AllocationWeight = 'job' | 'gpu'
-
 /** Jobs that are alike: same options, same number of GPUs. */
 export interface JobGroup {
   readonly count: number
@@ -15,7 +12,7 @@ export interface JobGroup {
 }
 
 /**
- * Choose one option for every job so that the sum of throughputs is largest and the cluster's CPU and memory suffice: a
+ * Choose one option for every job so that the sum of throughputs, each of one GPU of a job, is largest and the cluster's CPU and memory suffice: a
  * multiple-choice knapsack with two capacities. CPU and memory are pooled over the servers, so its value is an upper bound
  * on what any placement can reach.
  */
@@ -23,7 +20,6 @@ export interface AllocationProblem {
   readonly cpus: number
   readonly memoryGb: number
   readonly groups: readonly JobGroup[]
-  readonly weight: AllocationWeight
 }
 
 export interface AllocationSolution {
@@ -59,7 +55,7 @@ export async function loadAllocationSolver(): Promise<AllocationSolver> {
 }
 
 /** `places[i][k]` is the variable of option k of group i: how many of its jobs take it; absent where it is too slow. */
-function programOf({ cpus, memoryGb, groups, weight }: AllocationProblem, relaxed: boolean) {
+function programOf({ cpus, memoryGb, groups }: AllocationProblem, relaxed: boolean) {
   const variables: Variable[] = []
   const cpu: Term[] = []
   const memory: Term[] = []
@@ -70,8 +66,7 @@ function programOf({ cpus, memoryGb, groups, weight }: AllocationProblem, relaxe
     const ofGroup = options.map((option) => {
       if (!relaxed && !isFastEnough(option.throughput, minThroughput)) return undefined
       const place = variables.length
-      const objective = option.throughput * (weight === 'gpu' ? gpus : 1)
-      variables.push({ objective, atMost: count, whole: !relaxed })
+      variables.push({ objective: option.throughput, atMost: count, whole: !relaxed })
       cpu.push([place, option.cpus * gpus])
       memory.push([place, option.memoryGb * gpus])
       choice.push([place, 1])
@@ -91,16 +86,16 @@ function programOf({ cpus, memoryGb, groups, weight }: AllocationProblem, relaxe
 }
 
 function solutionOf(
-  { groups, weight }: AllocationProblem,
+  { groups }: AllocationProblem,
   places: readonly (readonly (number | undefined)[])[],
   values: Float64Array,
 ): AllocationSolution {
   let objective = 0
-  const counts = groups.map(({ gpus, options }, i) =>
+  const counts = groups.map(({ options }, i) =>
     options.map((option, k) => {
       const place = places[i]![k]
       const count = place === undefined ? 0 : Math.max(0, values[place]!)
-      objective += count * option.throughput * (weight === 'gpu' ? gpus : 1)
+      objective += count * option.throughput
       return count
     }),
   )

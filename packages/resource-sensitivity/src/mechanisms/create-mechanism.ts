@@ -9,15 +9,15 @@ import type { ShareRules } from './share-rules.js'
 import { TuneMechanism } from './tune.js'
 
 export function createMechanism(options: CheckedEngineOptions, running: RunningJobs, rules: ShareRules): Mechanism {
-  const { mechanism, cluster, weight, solver } = options
+  const { mechanism, cluster, solver } = options
   switch (mechanism) {
     case 'fair':
       return new FairMechanism(running, rules, new Placer(running, false))
     case 'greedy':
       return new GreedyMechanism(running, rules)
     case 'tune':
-      return new TuneMechanism(running, rules, new Placer(running, true), weight)
+      return new TuneMechanism(running, rules, new Placer(running, true))
     case 'optimal':
-      return new OptimalMechanism(running, rules, new Placer(running, false), solver!, weight, totals(cluster))
+      return new OptimalMechanism(running, rules, new Placer(running, false), solver!, totals(cluster))
   }
 }

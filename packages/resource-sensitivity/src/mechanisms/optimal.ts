@@ -1,6 +1,6 @@
 import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
-import type { AllocationSolver, AllocationWeight, JobGroup } from './allocation-solver.js'
+import type { AllocationSolver, JobGroup } from './allocation-solver.js'
 import { WholeGpuMechanism } from './mechanism.js'
 import type { Placer } from './placer.js'
 import type { ShareRules } from './share-rules.js'
@@ -11,7 +11,6 @@ import type { ShareRules } from './share-rules.js'
  */
 export class OptimalMechanism extends WholeGpuMechanism {
   readonly #solver: AllocationSolver
-  readonly #weight: AllocationWeight
   readonly #totals: { readonly cpus: number; readonly memoryGb: number }
   readonly #known = new Map<string, readonly (readonly number[])[]>()
 
@@ -20,12 +19,10 @@ export class OptimalMechanism extends WholeGpuMechanism {
     rules: ShareRules,
     placer: Placer,
     solver: AllocationSolver,
-    weight: AllocationWeight,
     totals: { cpus: number; memoryGb: number },
   ) {
     super(running, rules, placer)
     this.#solver = solver
-    this.#weight = weight
     this.#totals = totals
   }
 
@@ -48,7 +45,7 @@ export class OptimalMechanism extends WholeGpuMechanism {
     let counts = this.#known.get(signature)
     if (counts === undefined) {
       const problem = ordered.map(([, { members, group }]) => ({ ...group, count: members.length }))
-      counts = this.#solver.solve({ ...this.#totals, groups: problem, weight: this.#weight }).counts
+      counts = this.#solver.solve({ ...this.#totals, groups: problem }).counts
       this.#known.set(signature, counts)
     }
     ordered.forEach(([, { members, group }], i) => {

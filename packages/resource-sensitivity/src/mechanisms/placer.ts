@@ -46,7 +46,7 @@ export class Placer {
     if (!this.#consolidates) return
     for (const job of [...this.#running.spread].slice(0, MAX_GATHERED)) {
       if (!this.#gains(job, job.gpus * this.#running.restartCostS)) continue
-      const free = this.#running.pool.bestFit(job.gpus, null)
+      const free = this.#running.pool.bestFit(job.gpus)
       const server = free >= 0 ? free : this.#clear(job)
       if (server >= 0) this.#running.move(job, { servers: [server], gpus: [job.gpus] })
     }
@@ -88,7 +88,11 @@ export class Placer {
       if (missing <= 0) break
       const isFull = (other: number) =>
         other === server || pool.freeGpus[other]! - (promised.get(other) ?? 0) < job.gpus
-      const to = pool.bestFit(job.gpus, (other) => (isFull(other) ? Number.POSITIVE_INFINITY : 0), true)
+      const to = pool.bestFit(
+        job.gpus,
+        (other) => (isFull(other) ? Number.POSITIVE_INFINITY : 0),
+        Number.POSITIVE_INFINITY,
+      )
       if (to < 0) continue
       promised.set(to, (promised.get(to) ?? 0) + job.gpus)
       moves.push([job, to])
@@ -105,9 +109,11 @@ export class Placer {
 
   #choose(job: EngineJob): number {
     const { pool } = this.#running
-    if (!this.#mix) return pool.bestFit(job.gpus, null)
+    if (!this.#mix) return pool.bestFit(job.gpus)
     const fitting = (score: (server: number) => number) =>
-      this.#consolidates && this.#running.restartCostS > 0 ? pool.bestFit(job.gpus, score) : pool.minOf(job.gpus, score)
+      this.#consolidates && this.#running.restartCostS > 0
+        ? pool.bestFit(job.gpus, score)
+        : pool.minOf(job.gpus, score)
     const cpuAppetite = job.profile.demand.cpus / this.#fair.cpus
     const memoryAppetite = job.profile.demand.memoryGb / this.#fair.memoryGb
     if (Math.max(cpuAppetite, memoryAppetite) <= 1) {

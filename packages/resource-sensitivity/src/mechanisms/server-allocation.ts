@@ -1,18 +1,10 @@
 import type { AllocationOption } from './allocation-options.js'
-import type { AllocationWeight } from './allocation-solver.js'
 
 /** One job on a server: how many of its GPUs are there, and what it may be given. */
 export interface Resident {
   readonly gpus: number
   readonly options: readonly AllocationOption[]
 }
-
-/** How a unit of CPU and of memory is priced when upgrades compete: evenly, or one of them the scarcer. */
-const PRICES = [
-  [1, 1],
-  [1, 0.1],
-  [0.1, 1],
-] as const
 
 const ROUNDING = 1e-9
 
@@ -24,31 +16,16 @@ const ROUNDING = 1e-9
  *
  * @returns the index of the option of each resident
  */
-export function allocateServer(
-  residents: readonly Resident[],
-  cpus: number,
-  memoryGb: number,
-  weight: AllocationWeight = 'job',
-): number[] {
-  let best: number[] = []
-  let bestValue = Number.NEGATIVE_INFINITY
-  for (const [cpuPrice, memoryPrice] of PRICES) {
-    const choice = new Array<number>(residents.length).fill(0)
-    const free = { cpus, memoryGb }
-    for (const { gpus, options } of residents) {
-      free.cpus -= options[0]!.cpus * gpus
-      free.memoryGb -= options[0]!.memoryGb * gpus
-    }
-    const full = upgrade(residents, choice, free, cpuPrice / cpus, memoryPrice / memoryGb, weight)
-    if (!full) trade(residents, choice, free, weight)
-    const value = allocatedThroughput(residents, choice, weight)
-    if (value > bestValue + ROUNDING) {
-      best = choice
-      bestValue = value
-    }
-    if (full) return best
+export function allocateServer(residents: readonly Resident[], cpus: number, memoryGb: number): number[] {
+  const choice = new Array<number>(residents.length).fill(0)
+  const free = { cpus, memoryGb }
+  for (const { gpus, options } of residents) {
+    free.cpus -= options[0]!.cpus * gpus
+    free.memoryGb -= options[0]!.memoryGb * gpus
   }
-  return exactAllocation(residents, cpus, memoryGb, weight, bestValue) ?? best
+  if (upgrade(residents, choice, free, 1 / cpus, 1 / memoryGb)) return choice
+  trade(residents, choice, free)
+  return exactAllocation(residents, cpus, memoryGb, allocatedThroughput(residents, choice)) ?? choice
 }
 
 /** @returns whether everybody now runs as fast as anything could make them */
@@ -58,7 +35,6 @@ function upgrade(
   free: { cpus: number; memoryGb: number },
   cpuPrice: number,
   memoryPrice: number,
-  weight: AllocationWeight,
 ): boolean {
   for (;;) {
     let bestRate = 0
@@ -77,7 +53,7 @@ function upgrade(
         const moreMemory = (option.memoryGb - current.memoryGb) * gpus
         if (moreCpus > free.cpus + ROUNDING || moreMemory > free.memoryGb + ROUNDING) continue
         const price = Math.max(moreCpus * cpuPrice + moreMemory * memoryPrice, ROUNDING)
-        const rate = (gain * (weight === 'gpu' ? gpus : 1)) / price
+        const rate = gain / price
         if (rate > bestRate) {
           bestRate = rate
           bestJob = j
@@ -91,12 +67,7 @@ function upgrade(
 }
 
 /** Let one job step aside for another as long as the sum grows. */
-function trade(
-  residents: readonly Resident[],
-  choice: number[],
-  free: { cpus: number; memoryGb: number },
-  weight: AllocationWeight,
-): void {
+function trade(residents: readonly Resident[], choice: number[], free: { cpus: number; memoryGb: number }): void {
   for (let improved = true; improved; ) {
     improved = false
     for (let a = 0; a < residents.length && !improved; a++) {
@@ -104,7 +75,7 @@ function trade(
       const from = one.options[choice[a]!]!
       for (let k = 0; k < one.options.length && !improved; k++) {
         const up = one.options[k]!
-        const gain = (up.throughput - from.throughput) * (weight === 'gpu' ? one.gpus : 1)
+        const gain = up.throughput - from.throughput
         if (gain <= ROUNDING) continue
         const cpus = (up.cpus - from.cpus) * one.gpus - free.cpus
         const memoryGb = (up.memoryGb - from.memoryGb) * one.gpus - free.memoryGb
@@ -114,7 +85,7 @@ function trade(
           const held = other.options[choice[b]!]!
           for (let l = 0; l < other.options.length; l++) {
             const down = other.options[l]!
-            const loss = (held.throughput - down.throughput) * (weight === 'gpu' ? other.gpus : 1)
+            const loss = held.throughput - down.throughput
             if (loss >= gain - ROUNDING) continue
             if ((held.cpus - down.cpus) * other.gpus < cpus - ROUNDING) continue
             if ((held.memoryGb - down.memoryGb) * other.gpus < memoryGb - ROUNDING) continue
@@ -144,16 +115,9 @@ function move(
   choice[job] = option
 }
 
-/** Sum of throughputs under a choice, as `weight` counts them. */
-export function allocatedThroughput(
-  residents: readonly Resident[],
-  choice: readonly number[],
-  weight: AllocationWeight,
-): number {
-  return residents.reduce(
-    (sum, { gpus, options }, j) => sum + options[choice[j]!]!.throughput * (weight === 'gpu' ? gpus : 1),
-    0,
-  )
+/** Sum of throughputs under a choice, each of one GPU of a job. */
+export function allocatedThroughput(residents: readonly Resident[], choice: readonly number[]): number {
+  return residents.reduce((sum, { options }, j) => sum + options[choice[j]!]!.throughput, 0)
 }
 
 /** Partial choices kept at most, of which none is beaten by another: servers of eight jobs need some hundreds. */
@@ -178,10 +142,8 @@ function exactAllocation(
   residents: readonly Resident[],
   cpus: number,
   memoryGb: number,
-  weight: AllocationWeight,
   worthMore: number,
 ): number[] | null {
-  const weightOf = residents.map(({ gpus }) => (weight === 'gpu' ? gpus : 1))
   /** What the jobs from here on need at least, and can gain at most. */
   const needCpus = new Array<number>(residents.length + 1).fill(0)
   const needMemoryGb = new Array<number>(residents.length + 1).fill(0)
@@ -190,7 +152,7 @@ function exactAllocation(
     const { gpus, options } = residents[j]!
     needCpus[j] = needCpus[j + 1]! + gpus * Math.min(...options.map((option) => option.cpus))
     needMemoryGb[j] = needMemoryGb[j + 1]! + gpus * Math.min(...options.map((option) => option.memoryGb))
-    maxValue[j] = maxValue[j + 1]! + weightOf[j]! * Math.max(...options.map((option) => option.throughput))
+    maxValue[j] = maxValue[j + 1]! + Math.max(...options.map((option) => option.throughput))
   }
   let kept: Partial[] = [{ cpus: 0, memoryGb: 0, value: 0, option: -1, before: null }]
   for (let j = 0; j < residents.length; j++) {
@@ -201,7 +163,7 @@ function exactAllocation(
         const option = options[k]!
         const used = before.cpus + option.cpus * gpus
         const usedGb = before.memoryGb + option.memoryGb * gpus
-        const value = before.value + option.throughput * weightOf[j]!
+        const value = before.value + option.throughput
         if (used + needCpus[j + 1]! > cpus + ROUNDING || usedGb + needMemoryGb[j + 1]! > memoryGb + ROUNDING) continue
         if (value + maxValue[j + 1]! <= worthMore + ROUNDING) continue
         next.push({ cpus: used, memoryGb: usedGb, value, option: k, before })

@@ -1,12 +1,8 @@
 import type { EngineJob } from '../engine/engine-job.js'
-import type { RunningJobs } from '../engine/running-jobs.js'
 import type { AllocationOption } from './allocation-options.js'
-import type { AllocationWeight } from './allocation-solver.js'
 import { improveSeats } from './improve-seats.js'
 import { WholeGpuMechanism } from './mechanism.js'
-import type { Placer } from './placer.js'
 import { allocatedThroughput, allocateServer, type Resident } from './server-allocation.js'
-import type { ShareRules } from './share-rules.js'
 
 const ROUNDING = 1e-9
 
@@ -20,14 +16,8 @@ interface Allocation {
  * served last, from what all of them have left: its GPUs keep step, so each needs the same.
  */
 export class TuneMechanism extends WholeGpuMechanism {
-  readonly #weight: AllocationWeight
   /** Choices by who shares what kind of server: the same few mixtures come again and again. */
   readonly #known = new Map<string, Allocation>()
-
-  constructor(running: RunningJobs, rules: ShareRules, placer: Placer, weight: AllocationWeight) {
-    super(running, rules, placer)
-    this.#weight = weight
-  }
 
   settle(): void {
     const { running } = this
@@ -69,7 +59,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     })
     const least = (of: 'cpus' | 'memoryGb') => jobs.reduce((sum, { gpus, options }) => sum + options[0]![of] * gpus, 0)
     if (least('cpus') > room.cpus + ROUNDING || least('memoryGb') > room.memoryGb + ROUNDING) return null
-    const kept = allocateServer(jobs, room.cpus, room.memoryGb, this.#weight).map((k, i) => jobs[i]!.options[k]!)
+    const kept = allocateServer(jobs, room.cpus, room.memoryGb).map((k, i) => jobs[i]!.options[k]!)
     const savedGpuS = whole.reduce((sum, job, i) => {
       const [now, then] = [kept[i]!, best[i]!]
       const workS = job.remaining * job.profile.iterationS
@@ -107,8 +97,8 @@ export class TuneMechanism extends WholeGpuMechanism {
     const known = this.#known.get(key)
     if (known !== undefined) return known
     const jobs = whole.map((job): Resident => ({ gpus: job.gpus, options: this.rules.options(job, fair).options }))
-    const choice = allocateServer(jobs, cpus, memoryGb, this.#weight)
-    const value = allocatedThroughput(jobs, choice, this.#weight)
+    const choice = allocateServer(jobs, cpus, memoryGb)
+    const value = allocatedThroughput(jobs, choice)
     const allocation = { choice: choice.map((k, i) => jobs[i]!.options[k]!), value }
     this.#known.set(key, allocation)
     return allocation

@@ -247,8 +247,7 @@ export class PowerShares {
   }
 
   #choose(jobs: readonly EngineJob[], ways: readonly (readonly PowerWay[])[]) {
-    const { mechanism, weight, cluster } = this.#options
-    const weightOf = (job: EngineJob) => (weight === 'gpu' ? job.gpus : 1)
+    const { mechanism, cluster } = this.#options
     if (mechanism === 'fair') {
       const gpus = cluster.servers.reduce((sum, kind) => sum + kind.count * kind.gpus, 0)
       const chosen = ways.map((own, i) => {
@@ -263,7 +262,7 @@ export class PowerShares {
       if (sumW <= this.forJobsW - this.#leavingW + ROUNDING_W) return { chosen, gain: 0, price: 0 }
     }
     return shareWatts(
-      ways.map((own, i) => own.map(({ watts, throughput }) => ({ watts, gain: weightOf(jobs[i]!) * throughput }))),
+      ways.map((own) => own.map(({ watts, throughput }) => ({ watts, gain: throughput }))),
       this.forJobsW - this.#leavingW,
     )
   }

@@ -1,7 +1,7 @@
 import { ProfiledRunError } from '../errors.js'
 import { epochWithCache } from './cache-model.js'
 import { type CpuSearchOptions, type CpuSearchResult, searchCpus } from './cpu-search.js'
-import { type JobProfile, throughputAt } from './job-profile.js'
+import { tableAt } from './job-profile.js'
 import type { RunReport } from './run-report.js'
 import { MATRIX_SCHEMA, matrixAxes, type SensitivityMatrix, type SensitivityPoint } from './sensitivity-matrix.js'
 
@@ -73,23 +73,10 @@ export function buildMatrix(input: MatrixInput): SensitivityMatrix {
   }
 }
 
-function fairThroughput(
-  cells: readonly Omit<SensitivityPoint, 'normalised'>[],
-  { job, fairShare }: MatrixInput,
-): number {
+function fairThroughput(cells: readonly Omit<SensitivityPoint, 'normalised'>[], { fairShare }: MatrixInput): number {
   const { cpus, memoryGb, at } = matrixAxes({ points: cells.map((cell) => ({ ...cell, normalised: 1 })) })
-  const table: JobProfile = {
-    model: job,
-    modelClass: null,
-    cpusPerGpu: cpus,
-    memoryGbPerGpu: memoryGb,
-    throughput: cpus.map((cpu) => memoryGb.map((memory) => at(cpu, memory).samplesPerSecond)),
-    iterationS: 1,
-    demand: { cpus: 1, memoryGb: 1 },
-    speedupAtDemand: 1,
-    spreadPenalty: 1,
-  }
-  return throughputAt(table, fairShare.cpus, fairShare.memoryGb)
+  const table = cpus.map((cpu) => memoryGb.map((memory) => at(cpu, memory).samplesPerSecond))
+  return tableAt({ cpusPerGpu: cpus, memoryGbPerGpu: memoryGb }, table, fairShare.cpus, fairShare.memoryGb)
 }
 
 export interface ProfileOptions extends Omit<MatrixInput, 'search' | 'measuredSpread' | 'memoryGBps'> {

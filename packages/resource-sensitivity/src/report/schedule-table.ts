@@ -1,26 +1,24 @@
 import Table from 'cli-table3'
 import type { ScheduleSummary } from './summarize.js'
 
-type Row = Partial<ScheduleSummary> & Pick<ScheduleSummary, 'policy' | 'mechanism' | 'jobs' | 'meanCompletionS'>
-
 /** One line a schedule. With `baseline`, the gain is the baseline's mean completion time of the same policy over the line's. */
-export function formatScheduleTable(rows: readonly Row[], baseline?: string): string {
+export function formatScheduleTable(rows: readonly ScheduleSummary[], baseline?: string): string {
   const columns = [
-    ['policy', (row: Row) => row.policy],
-    ['mechanism', (row: Row) => row.mechanism],
-    ['jobs', (row: Row) => String(row.jobs)],
-    ['mean', (row: Row) => hours(row.meanCompletionS)],
-    ['median', (row: Row) => hours(row.medianCompletionS)],
-    ['p99', (row: Row) => hours(row.p99CompletionS)],
-    ...(baseline === undefined ? [] : [['gain', (row: Row) => gain(rows, row, baseline)] as const]),
-    ['makespan', (row: Row) => hours(row.makespanS)],
-    ['queueing', (row: Row) => hours(row.meanQueueingS)],
-    ['GPU', (row: Row) => percent(row.gpuPercent)],
-    ['CPU', (row: Row) => percent(row.cpuPercent)],
-    ['memory', (row: Row) => percent(row.memoryPercent)],
-    ['rho', (row: Row) => row.meanRho?.toFixed(2) ?? '-'],
-    ['fairness', (row: Row) => row.fairnessIndex?.toFixed(2) ?? '-'],
-    ['restarts', (row: Row) => row.restarts?.toFixed(0) ?? '-'],
+    ['policy', (row: ScheduleSummary) => row.policy],
+    ['mechanism', (row: ScheduleSummary) => row.mechanism],
+    ['jobs', (row: ScheduleSummary) => String(row.jobs)],
+    ['mean', (row: ScheduleSummary) => hours(row.meanCompletionS)],
+    ['median', (row: ScheduleSummary) => hours(row.medianCompletionS)],
+    ['p99', (row: ScheduleSummary) => hours(row.p99CompletionS)],
+    ...(baseline === undefined ? [] : [['gain', (row: ScheduleSummary) => gain(rows, row, baseline)] as const]),
+    ['makespan', (row: ScheduleSummary) => hours(row.makespanS)],
+    ['queueing', (row: ScheduleSummary) => hours(row.meanQueueingS)],
+    ['GPU', (row: ScheduleSummary) => percent(row.gpuPercent)],
+    ['CPU', (row: ScheduleSummary) => percent(row.cpuPercent)],
+    ['memory', (row: ScheduleSummary) => percent(row.memoryPercent)],
+    ['rho', (row: ScheduleSummary) => row.meanRho.toFixed(2)],
+    ['fairness', (row: ScheduleSummary) => row.fairnessIndex.toFixed(2)],
+    ['restarts', (row: ScheduleSummary) => row.restarts.toFixed(0)],
   ] as const
   const table = new Table({
     head: columns.map(([name]) => name),
@@ -31,15 +29,15 @@ export function formatScheduleTable(rows: readonly Row[], baseline?: string): st
   return table.toString()
 }
 
-function hours(seconds: number | undefined): string {
-  return seconds === undefined ? '-' : `${(seconds / 3600).toFixed(2)} h`
+function hours(seconds: number): string {
+  return `${(seconds / 3600).toFixed(2)} h`
 }
 
-function percent(value: number | undefined): string {
-  return value === undefined ? '-' : `${value.toFixed(1)} %`
+function percent(value: number): string {
+  return `${value.toFixed(1)} %`
 }
 
-function gain(rows: readonly Row[], row: Row, baseline: string): string {
+function gain(rows: readonly ScheduleSummary[], row: ScheduleSummary, baseline: string): string {
   const base = rows.find(({ policy, mechanism }) => policy === row.policy && mechanism === baseline)
   return base === undefined ? '-' : `${(base.meanCompletionS / row.meanCompletionS).toFixed(3)}x`
 }

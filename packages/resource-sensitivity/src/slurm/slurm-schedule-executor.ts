@@ -10,7 +10,7 @@ import {
   workFolder,
 } from '@pctodl/job-array'
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
-import type { Grant, PreemptAction, ResizeAction, ScheduleAction, Seat } from '../engine/actions.js'
+import type { Grant, PreemptAction, ScheduleAction, Seat } from '../engine/actions.js'
 import type { EngineEvent } from '../engine/engine-event.js'
 import type { ScheduleExecutor } from '../execute/schedule-executor.js'
 import type { JournalEntry } from '../execute/schedule-journal.js'
@@ -235,15 +235,16 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     jobOf: (jobId: number) => Job,
     signal: AbortSignal | undefined,
   ): Promise<void> {
+    // Decided once: a run that begins after it was told to leave must not be taken for one that goes on under another limit.
+    const limitOnly = new Set<ScheduleAction>(actions.filter((action) => this.#isLimitOnly(action)))
     // Who leaves is told before others are let in; Slurm keeps those waiting until there is room.
     for (const action of actions) {
-      if (action.type !== 'place' && !this.#isLimitOnly(action)) await this.#stop(action.jobId, signal)
+      if (action.type !== 'place' && !limitOnly.has(action)) await this.#stop(action.jobId, signal)
     }
     for (const action of actions) {
       if (action.type === 'preempt') continue
-      const isLimitOnly = this.#isLimitOnly(action)
       const [suffix, placement] = this.#whichRun(action)
-      if (isLimitOnly) {
+      if (limitOnly.has(action)) {
         const { nodes, limitPower } = this.#options
         const { jobId, run } = action
         for (const [i, { server, gpus }] of placement.entries()) {
@@ -352,7 +353,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   }
 
   /** Whether a run that has begun goes on, only under another limit; one that has not is submitted anew. */
-  #isLimitOnly(action: ScheduleAction): action is ResizeAction {
+  #isLimitOnly(action: ScheduleAction): boolean {
     const submission = this.#last.get(action.jobId)
     return (
       action.type === 'resize' &&

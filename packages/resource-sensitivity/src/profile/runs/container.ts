@@ -8,7 +8,6 @@ export interface ContainerOptions {
   readonly dataFolder: string
   /** What `--gpus` is given (docker) or which device (podman); `none` for no GPU. */
   readonly gpus: string
-  readonly extra: readonly string[]
 }
 
 export interface ContainerLimits {
@@ -43,7 +42,6 @@ export function containerCommand(
     ...['--volume', `${limits.workingFolder}:${limits.workingFolder}`, '--workdir', limits.workingFolder],
     ...['--volume', `${dataFolder}:${dataInContainer(options)}:ro`],
     ...Object.entries(limits.env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
-    ...options.extra,
     image,
     ...command,
   ]

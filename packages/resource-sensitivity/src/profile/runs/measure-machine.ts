@@ -1,8 +1,6 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { InputFileError } from '../../errors.js'
 import { withCpus } from './cpu-affinity.js'
 
 /**
@@ -30,33 +28,6 @@ export function measureDataset(folder: string): { gb: number; samples: number; f
 }
 
 type Env = Readonly<Record<string, string | undefined>>
-
-/**
- * A rate that was told or measured before: by environment variable, else from its file; else it is measured now and kept in
- * the file. `save` false measures without keeping.
- */
-export async function rememberedRate(
-  variable: string,
-  file: string,
-  env: Env,
-  measure: () => Promise<number>,
-): Promise<number> {
-  const told = env[variable]
-  if (told !== undefined && told !== '') {
-    const rate = Number(told)
-    if (!(rate > 0 && Number.isFinite(rate))) throw new InvalidInputError(variable, told, 'a positive number')
-    return rate
-  }
-  if (existsSync(file)) {
-    const text = readFileSync(file, 'utf8').trim()
-    const rate = Number(text)
-    if (!(rate > 0 && Number.isFinite(rate))) throw new InputFileError(file, 1, 'the rate', text, 'a positive number')
-    return rate
-  }
-  const rate = await measure()
-  writeFileAtomically(file, `${rate}\n`)
-  return rate
-}
 
 /** Read at most so much of the data set: enough for a rate, and done in seconds. */
 const MAX_BYTES = 512 * 2 ** 20

@@ -23,13 +23,12 @@ export class RunLog {
 
   /**
    * @param identity everything that a run's result depends on
-   * @param fresh forget earlier runs
    * @throws InputFileError where the log belongs to another job, or is damaged before its last line
    */
-  constructor(file: string, identity: unknown, fresh: boolean) {
+  constructor(file: string, identity: unknown) {
     this.#file = file
     const fingerprint = createHash('sha256').update(JSON.stringify(identity)).digest('hex')
-    if (fresh || !existsSync(file)) {
+    if (!existsSync(file)) {
       mkdirSync(path.dirname(file), { recursive: true })
       writeFileAtomically(file, `${JSON.stringify({ fingerprint })}\n`)
       return
@@ -37,13 +36,14 @@ export class RunLog {
     const lines = readFileSync(file, 'utf8').split('\n')
     const first = header.safeParse(tryJson(lines[0]!))
     if (!first.success || first.data.fingerprint !== fingerprint) {
-      throw new InputFileError(file, 1, 'fingerprint', lines[0], 'that of this command; give --fresh to begin anew')
+      throw new InputFileError(file, 1, 'fingerprint', lines[0], 'that of this command; remove the file to begin anew')
     }
     // A process that is killed while writing leaves half a line, always the last.
     const whole = lines.slice(1, -1)
     whole.forEach((line, i) => {
       const parsed = entry.safeParse(tryJson(line))
-      if (!parsed.success) throw new InputFileError(file, i + 2, 'the line', line, 'a run; give --fresh to begin anew')
+      if (!parsed.success)
+        throw new InputFileError(file, i + 2, 'the line', line, 'a run; remove the file to begin anew')
       this.#done.set(parsed.data.cpus, parsed.data.report)
     })
     if (lines.at(-1) !== '')

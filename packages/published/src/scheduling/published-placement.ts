@@ -1,6 +1,5 @@
 import { PctodlError } from '@pctodl/platform'
-import type { ServerKind } from '../cluster/cluster.js'
-import { fairVector, type PublishedJob, type Vector } from './published-job.js'
+import { fairVector, type PublishedJob, type ServerKind, type Vector } from './published-job.js'
 
 /** The servers of the Python code's simulator: what is free on each, and who sits there this round. */
 export class PublishedPlacement {

@@ -1,9 +1,37 @@
 import { PctodlError, UnknownNameError } from '@pctodl/platform'
-import type { Cluster, ServerKind } from '../cluster/cluster.js'
-import type { PolicyName } from '../engine/scheduling-options.js'
-import { ImpossibleJobError } from '../errors.js'
-import type { JobProfile } from '../profile/job-profile.js'
-import type { Job } from '../trace/job.js'
+
+/** A job of a trace, as `parseReplayCsv` of `@pctodl/resource-sensitivity` reads it. */
+export interface Job {
+  readonly id: number
+  readonly model: string
+  readonly arrivalS: number
+  readonly iterations: number
+  readonly gpus: number
+}
+
+/** What the published simulator knows of a model: a `JobProfile` of `@pctodl/resource-sensitivity` has it. */
+export interface Model {
+  readonly model: string
+  readonly iterationS: number
+  readonly demand: { readonly cpus: number; readonly memoryGb: number }
+  readonly speedupAtDemand: number
+  readonly spreadPenalty: number
+}
+
+export interface ServerKind {
+  readonly count: number
+  readonly gpus: number
+  readonly cpus: number
+  readonly memoryGb: number
+  readonly storageMBps: number
+}
+
+export interface Cluster {
+  readonly servers: readonly ServerKind[]
+}
+
+export type Policy = 'fifo' | 'srtf' | 'las' | 'ftf' | 'drf' | 'tetris'
+export type Mechanism = 'fair' | 'greedy' | 'tune'
 
 /** GPU, CPU, memory, storage, network: the order of every vector here. */
 export type Vector = readonly [gpu: number, cpu: number, memory: number, storage: number, net: number]
@@ -39,13 +67,11 @@ export function fairVector(server: ServerKind): Vector {
  */
 export function onlyServerKind(cluster: Cluster): ServerKind {
   const [first, ...others] = cluster.servers
-  if (others.length > 0) {
-    throw new PctodlError(
-      'HETEROGENEOUS_CLUSTER',
-      `the published simulator knows one kind of server, the cluster has ${cluster.servers.length}; leave --published out`,
-    )
-  }
-  return first!
+  if (first !== undefined && others.length === 0) return first
+  throw new PctodlError(
+    'HETEROGENEOUS_CLUSTER',
+    `the published simulator knows one kind of server, the cluster has ${cluster.servers.length}`,
+  )
 }
 
 /** Storage asked for by every GPU of every job, MB/s: the Python code's loader misspells the field, so its default always holds. */
@@ -53,19 +79,18 @@ const STORAGE_DEMAND_MBPS = 62.5
 
 /**
  * @throws UnknownNameError for a model without a profile (the Python code takes alexnet for it)
- * @throws ImpossibleJobError for more GPUs than the cluster has
+ * @throws PctodlError `IMPOSSIBLE_JOB` for more GPUs than the cluster has
  */
-export function publishedJobs(jobs: readonly Job[], profiles: readonly JobProfile[], cluster: Cluster): PublishedJob[] {
+export function publishedJobs(jobs: readonly Job[], profiles: readonly Model[], cluster: Cluster): PublishedJob[] {
   const kind = onlyServerKind(cluster)
   const byName = new Map(profiles.map((profile) => [profile.model, profile]))
   return jobs.map((job) => {
     const profile = byName.get(job.model)
     if (profile === undefined) throw new UnknownNameError('model', job.model, [...byName.keys()])
     if (job.gpus > kind.gpus * kind.count) {
-      throw new ImpossibleJobError(
-        job.id,
-        `it needs ${job.gpus} GPUs and the cluster has ${kind.gpus * kind.count}`,
-        'remove it from the trace or enlarge the cluster',
+      throw new PctodlError(
+        'IMPOSSIBLE_JOB',
+        `job ${job.id} can never run: it needs ${job.gpus} GPUs and the cluster has ${kind.gpus * kind.count}`,
       )
     }
     const { demand, speedup } = cappedDemand(job, profile, kind)
@@ -88,7 +113,7 @@ export function publishedJobs(jobs: readonly Job[], profiles: readonly JobProfil
 }
 
 /** A demand that no server can give is cut to what one has, and the speedup with it: in proportion to the CPU cores. */
-function cappedDemand(job: Job, profile: JobProfile, kind: ServerKind): { demand: Vector; speedup: number } {
+function cappedDemand(job: Job, profile: Model, kind: ServerKind): { demand: Vector; speedup: number } {
   const { gpus } = job
   const fair = fairVector(kind)
   const demand: [number, number, number, number, number] = [
@@ -120,7 +145,7 @@ function cappedDemand(job: Job, profile: JobProfile, kind: ServerKind): { demand
 }
 
 export interface KeyContext {
-  readonly policy: PolicyName
+  readonly policy: Policy
   readonly nowS: number
   /** FAIR never applies a speedup. */
   readonly fair: boolean

@@ -1,18 +1,24 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { assertCluster, type Cluster } from '../cluster/cluster.js'
-import type { MechanismName, PolicyName } from '../engine/scheduling-options.js'
-import type { JobProfile } from '../profile/job-profile.js'
-import type { Job } from '../trace/job.js'
-import { onlyServerKind, type PublishedJob, publishedJobs, sortByPublishedPolicy } from './published-job.js'
+import {
+  type Cluster,
+  type Job,
+  type Mechanism,
+  type Model,
+  onlyServerKind,
+  type Policy,
+  type PublishedJob,
+  publishedJobs,
+  sortByPublishedPolicy,
+} from './published-job.js'
 import { PublishedPlacement, tunePublishedJob } from './published-placement.js'
 
 export interface PublishedOptions {
   readonly cluster: Cluster
   readonly jobs: readonly Job[]
-  readonly profiles: readonly JobProfile[]
-  readonly policy: PolicyName
+  readonly profiles: readonly Model[]
+  readonly policy: Policy
   /** OPT is not reproduced: its result moves with the solver's choice among equal optima. */
-  readonly mechanism: Exclude<MechanismName, 'optimal'>
+  readonly mechanism: Mechanism
   /** All jobs are there at the start and the first round begins at 1 s, as the Python code's `--static`. Default false. */
   readonly static?: boolean
   /** Length of a round and of every lease, s. Default 300. */
@@ -54,13 +60,13 @@ export interface PublishedResult {
 
 /**
  * The Python code's replay simulator, job by job: rounds, first-fit placement in global GPU order, whole-iteration progress, and
- * its order of floating-point operations. Every result of it is kept, wrong ones included; see `simulate` for the right ones.
+ * its order of floating-point operations. Every result of it is kept, wrong ones included; see `simulate` of
+ * `@pctodl/resource-sensitivity` for the right ones.
  *
- * @throws UnknownNameError, ImpossibleJobError, InvalidInputError
- * @throws PctodlError `HETEROGENEOUS_CLUSTER`, `REFERENCE_ABORTED`
+ * @throws UnknownNameError, InvalidInputError
+ * @throws PctodlError `HETEROGENEOUS_CLUSTER`, `IMPOSSIBLE_JOB`, `REFERENCE_ABORTED`
  */
 export function simulatePublished(options: PublishedOptions): PublishedResult {
-  assertCluster(options.cluster)
   const { policy, mechanism, roundS = 300, corrections = {}, onRound } = options
   if (!(roundS > 0 && Number.isFinite(roundS))) throw new InvalidInputError('roundS', roundS, 'positive seconds')
   const kind = onlyServerKind(options.cluster)
@@ -152,8 +158,8 @@ export function simulatePublished(options: PublishedOptions): PublishedResult {
 /** LAS alone picks its jobs before it places them, and with TUNE places the largest first. */
 function candidates(
   order: readonly PublishedJob[],
-  policy: PolicyName,
-  mechanism: MechanismName,
+  policy: Policy,
+  mechanism: Mechanism,
   freeGpus: number,
 ): readonly PublishedJob[] {
   if (policy !== 'las') return order

@@ -1,0 +1,149 @@
+import { setImmediate } from 'node:timers/promises'
+import {
+  exampleText,
+  listOf,
+  newSubcommand,
+  numberBetween,
+  oneOf,
+  Progress,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+  writeFileAtomically,
+} from '@pctodl/command-line'
+import type { Command } from 'commander'
+import { version } from '../../package.json'
+import { type MechanismName, mechanismNames, type PolicyName, policyNames } from '../engine/scheduling-options.js'
+import { loadAllocationSolver } from '../mechanisms/allocation-solver.js'
+import { formatScheduleTable } from '../report/schedule-table.js'
+import { type ScheduleSummary, summarize } from '../report/summarize.js'
+import { simulate } from '../simulate/simulate.js'
+import type { SimulationResult } from '../simulate/simulation-options.js'
+import { addScenarioOptions, loadScenario, type Scenario, type ScenarioOptions } from './scenario.js'
+
+/** What marks the JSON of `simulate`. */
+const FORMAT = 'pctodl-sensitivity-schedule'
+const FORMAT_VERSION = 1
+
+/** What the gain of the others is counted from. */
+const BASELINE = 'fair'
+
+interface SimulateOptions extends ScenarioOptions {
+  readonly policy?: PolicyName[]
+  readonly mechanism?: MechanismName[]
+  readonly round: number
+  readonly restartCost: number
+  readonly spreadPenalty: number
+  readonly actions?: string
+  readonly jobsCsv?: string
+  readonly json?: boolean
+}
+
+export function addSimulateCommand(parent: Command, terminal: Terminal): void {
+  const command = newSubcommand(
+    parent,
+    'simulate',
+    'Run a trace of jobs on a cluster under a policy and a mechanism, or under several; the gain is over fair, of the same policy.',
+    terminal,
+  )
+    .option(
+      '--policy <names>',
+      `who comes first: ${policyNames.join(', ')} (default: srtf)`,
+      listOf(oneOf(...policyNames)),
+    )
+    .option(
+      '--mechanism <names>',
+      `who gets what: ${mechanismNames.join(', ')} (default: tune)`,
+      listOf(oneOf(...mechanismNames)),
+    )
+  addScenarioOptions(command)
+    .option('--round <s>', 'while jobs wait, decide anew so often', positiveNumber('seconds'), 300)
+    .option('--restart-cost <s>', 'time without progress after a preemption or a move', numberBetween(0, 1e9), 0)
+    .option('--spread-penalty <x>', 'a job on several servers is so many times slower', numberBetween(1, 1e6), 1)
+    .option('--json', 'print JSON on standard output')
+    .option('--actions <file>', 'a dry run: write what a cluster would be told to do, a line of JSON for each action')
+    .option('--jobs-csv <file>', 'write what became of every job')
+    .addHelpText(
+      'after',
+      exampleText('pctodl sensitivity simulate --generate 1000 --load 6 --policy fifo,srtf,las --mechanism fair,tune'),
+    )
+    .action(() => simulateAll(command.opts<SimulateOptions>(), terminal))
+}
+
+async function simulateAll(options: SimulateOptions, terminal: Terminal): Promise<void> {
+  const { policy: policies = ['srtf'], mechanism: mechanisms = ['tune'], actions, jobsCsv } = options
+  const pairs = policies.flatMap((policy) => mechanisms.map((mechanism) => ({ policy, mechanism })))
+  const isOne = pairs.length === 1
+  if (!isOne && (actions ?? jobsCsv) !== undefined) {
+    throw new UsageError('--actions and --jobs-csv tell of one schedule; name one policy and one mechanism')
+  }
+  const scenario = loadScenario(options, terminal)
+  const solver = mechanisms.includes('optimal') ? await loadAllocationSolver() : undefined
+  const rules = { roundS: options.round, restartCostS: options.restartCost, spreadPenalty: options.spreadPenalty }
+  const progress = isOne ? null : new Progress(terminal.stderr, pairs.length)
+  const lines: string[] = []
+  const results: SimulationResult[] = []
+  for (const { policy, mechanism } of pairs) {
+    terminal.signal.throwIfAborted()
+    progress?.begin(`${policy} ${mechanism}`)
+    const result = simulate({
+      ...{ ...scenario, ...rules, policy, mechanism, ...(solver && { solver }) },
+      ...(actions !== undefined && {
+        onActions: (timeS, list) => {
+          for (const action of list) lines.push(`${JSON.stringify({ timeS, ...action })}\n`)
+        },
+      }),
+    })
+    results.push(result)
+    progress?.end(`${policy} ${mechanism}`, `mean ${(summarize(result).meanCompletionS / 3600).toFixed(2)} h`)
+    // Let an interrupt be seen between the runs.
+    await setImmediate()
+  }
+  const files = [
+    [actions, () => lines.join('')],
+    [jobsCsv, () => formatJobsCsv(results[0]!)],
+  ] as const
+  const written = files.flatMap(([file, text]) => {
+    if (file === undefined) return []
+    writeFileAtomically(file, text())
+    return [file]
+  })
+  print(scenario, options, rules, results.map(summarize), written, terminal)
+}
+
+/** What a result needs beside its figures to be had again: by which program, from which jobs and seed, on which cluster, how. */
+function print(
+  { cluster, skipped, jobs }: Scenario,
+  { trace, generate, load, seed, json }: SimulateOptions,
+  rules: object,
+  summaries: readonly ScheduleSummary[],
+  files: readonly string[],
+  { stdout }: Terminal,
+): void {
+  const isOne = summaries.length === 1
+  if (json !== true) {
+    const table = formatScheduleTable(summaries, isOne ? undefined : BASELINE)
+    stdout.write(`${table}\n${files.map((file) => `written: ${file}\n`).join('')}`)
+    return
+  }
+  const document = {
+    ...{ format: FORMAT, version: FORMAT_VERSION, packageVersion: version, seed, cluster },
+    jobs: {
+      source: trace ?? `generated: ${generate}`,
+      jobsPerHour: load ?? null,
+      count: jobs.length,
+      skipped: skipped.map(({ jobId, message }) => ({ jobId, message })),
+    },
+    options: rules,
+    ...(isOne ? { summary: summaries[0] } : { summaries }),
+    files,
+  }
+  stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+}
+
+function formatJobsCsv({ jobs }: SimulationResult): string {
+  const rows = jobs.map(({ job: { id, model, gpus, arrivalS, iterations }, finishS, completionS, attainedGpuS }) =>
+    [id, model, gpus, arrivalS, iterations, finishS, completionS, attainedGpuS / gpus].join(),
+  )
+  return `${['id,model,gpus,arrival_s,iterations,finish_s,completion_s,attained_s', ...rows].join('\n')}\n`
+}
