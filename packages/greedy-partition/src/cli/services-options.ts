@@ -30,7 +30,7 @@ export interface RawServicesOptions {
   readonly budgetEvaluations?: number
 }
 
-export const serviceGoals = ['min-power', 'max-load', 'max-value'] as const satisfies readonly ServiceGoal[]
+export const serviceGoals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
 /** Words that only saturated tenants understand. */
 const forTenantsOnly = [
