@@ -17,6 +17,8 @@ const missingCompiler =
   spawnSync(process.env['CC'] || 'cc', ['--version']).status === 0 ? undefined : 'no C compiler on this machine'
 /** Packing and installing each take minutes on a machine that is busy with ten times as much as it can do, and all is right. */
 const INSTALLED_WITHIN_MS = 1_200_000
+/** No dependency of the repository: who clones it shall not wait for what one test needs. */
+const WEBPACK = 'webpack@5.112.2'
 /** Each week the compiler that most have; the native one takes a fifth of its time. */
 const compiler = longTests ? 'typescript' : 'typescript-native'
 const why = (reason: string | undefined) => (reason === undefined ? '' : ` (skipped: ${reason})`)
@@ -43,7 +45,17 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
     }
   })
 
-  it('bundles every core for a page, with esbuild and with vite', { timeout: INSTALLED_WITHIN_MS }, async () => {
+  it('bundles every core for a page, with esbuild, vite and webpack', { timeout: INSTALLED_WITHIN_MS }, async () => {
+    project.run(
+      'npm',
+      'install',
+      '--no-save',
+      '--no-audit',
+      '--no-fund',
+      '--ignore-scripts',
+      '--loglevel=error',
+      WEBPACK,
+    )
     const failed: string[] = []
     for (const [i, core] of browserCores.entries()) {
       const entry = `bundled/${i}.mjs`
@@ -51,6 +63,7 @@ describe.skipIf(missingRegistry)(`a newcomer who installs what is published${why
       const program = path.join(project.folder, entry)
       await bundleWithEsbuild(program).catch((error) => failed.push(`${core}, esbuild: ${error.message}`))
       await bundleWithVite(program).catch((error) => failed.push(`${core}, vite: ${error.message}`))
+      await bundleWithWebpack(program).catch((error) => failed.push(`${core}, webpack: ${error.message}`))
     }
     expect(failed).toEqual([])
   })
@@ -187,4 +200,18 @@ async function bundleWithVite(program: string): Promise<void> {
       code?.includes('__vite-browser-external') || code?.includes('__vite_browser_external'),
   )
   if (replaced !== undefined) throw new Error('a module of Node is imported')
+}
+
+/** @throws where the bundle would need anything of Node */
+async function bundleWithWebpack(program: string): Promise<void> {
+  const webpack = createRequire(program)('webpack')
+  const output = { path: path.join(path.dirname(program), 'webpacked'), filename: path.basename(program) }
+  await new Promise<void>((resolve, reject) => {
+    const settings = { entry: program, output, mode: 'development', devtool: false, target: 'web' }
+    webpack(settings, (error: Error | null, stats: { compilation: { errors: Error[] } } | undefined) => {
+      const found = error ?? stats?.compilation.errors[0]
+      if (found) reject(found)
+      else resolve()
+    })
+  })
 }

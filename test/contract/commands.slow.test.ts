@@ -32,6 +32,8 @@ describe('pctodl partition', () => {
     const said = JSON.parse(stdout)
     const best = partition(loadPerfModel('3080Ti'), {
       models: 'resnet50',
+      objective: 'few-processes',
+      capExceedanceProbability: 0.05,
       powerCapW: 180,
       sharePercentStep: 20,
       budgetEvaluations: 500,
@@ -49,7 +51,7 @@ describe('pctodl partition', () => {
 
   it('passes every option on', async () => {
     const bounds =
-      '--latency-slo 40 --min-throughput 50 --max-tenants 3 --max-share 60 --max-batch 32 --power-margin 5 --mem-clock 9501 --budget-evaluations 300'
+      '--latency-slo 40 --min-throughput 50 --max-tenants 3 --max-share 60 --max-batch 32 --power-margin 5 --mem-clock 9501 --budget-evaluations 300 --objective throughput'
     const { stdout } = await call(
       `--model resnet50=2,vgg19 --gpu 3080Ti --power-cap 250 --mps-step 20 ${bounds} --json`,
     )

@@ -81,7 +81,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'govern',
-    summary: 'clocks for Triton and vLLM servers that already run, within their objectives',
+    summary: 'clocks for running Triton and vLLM servers by their objectives',
     load: async () => (await import('@pctodl/govern/commands')).govern,
   },
   {

@@ -1,7 +1,7 @@
 import type { Prediction, Predictor } from '@pctodl/perf-model'
 import type { Configuration, Tenant } from '@pctodl/platform'
 import { tightestBound } from './bounds.js'
-import { type Composition, compositionKey } from './composition.js'
+import { type Composition, compositionKey, isComplete } from './composition.js'
 import { highestClock } from './highest-clock.js'
 import type { SearchProblem } from './search-problem.js'
 
@@ -88,6 +88,14 @@ export class CompositionEvaluator {
     const bound = tightestBound(problem, composition, prediction)
     if (bound !== undefined && bound.ratio > 1) return undefined
     return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }
+  }
+
+  /** All plans that were looked at and keep every bound. */
+  seen(): Evaluation[] {
+    const { kinds } = this.problem
+    return [...this.#known.values()].filter(
+      (evaluation) => evaluation !== undefined && isComplete(kinds, evaluation.composition),
+    ) as Evaluation[]
   }
 
   tenantsOf(composition: Composition): Tenant[] {

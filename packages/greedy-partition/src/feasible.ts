@@ -1,4 +1,5 @@
 import type { CompositionEvaluator, Evaluation } from './composition-evaluator.js'
+import { tradeOf } from './few-processes.js'
 import { exceedanceOf } from './plan-risk.js'
 import type { FeasiblePartition, PartitionStep, StoppedBecause } from './result.js'
 
@@ -9,7 +10,7 @@ export function feasible(
   stoppedBecause: StoppedBecause,
   steps: readonly PartitionStep[],
 ): FeasiblePartition {
-  const { powerCapW, boardLimitW } = evaluator.problem
+  const { powerCapW, boardLimitW, objective } = evaluator.problem
   const configuration = evaluator.configuration(best)
   const domain = evaluator.predictor.domain?.(configuration)
   const capExceedanceProbability = exceedanceOf(evaluator.predictor, configuration, best.prediction, powerCapW)
@@ -22,6 +23,7 @@ export function feasible(
     weightedThroughput: best.score,
     marginW: powerCapW - best.prediction.powerW,
     ...(capExceedanceProbability === undefined ? {} : { capExceedanceProbability }),
+    ...(objective === 'throughput' ? {} : { trade: tradeOf(evaluator) }),
     evaluations: evaluator.evaluations,
     stoppedBecause,
     steps,

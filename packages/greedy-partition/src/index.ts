@@ -6,6 +6,7 @@ export type {
   PartitionResult,
   PartitionStep,
   StoppedBecause,
+  TradeRow,
 } from './result.js'
 export { lowestFeasibleCap } from './lowest-feasible-cap.js'
 export { countCompositions, exhaustive } from './exhaustive.js'

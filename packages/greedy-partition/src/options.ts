@@ -9,9 +9,16 @@ export interface NetworkDemand {
   readonly minTenantThroughput?: number
 }
 
+export type PartitionObjective = 'throughput' | 'few-processes'
+
 export interface PartitionOptions {
   /** The network to serve, or several; each of several gets at least one tenant. */
   readonly models: string | readonly NetworkDemand[]
+  /**
+   * `throughput`: the most samples/s. `few-processes`: among plans within 1 % of it the fewest processes, then the lowest p99 latency; the
+   * result shows the trade. Default `throughput`.
+   */
+  readonly objective?: PartitionObjective
   /** W. Above the highest limit that the board takes, that limit holds, and the result says so. */
   readonly powerCapW: number
   /** Watts to stay below the cap. Default 0. */
@@ -66,6 +73,7 @@ export interface PartitionOptions {
 /** Every option there is, to tell a misspelt one. */
 export const knownOptions = [
   'models',
+  'objective',
   'powerCapW',
   'powerMarginW',
   'capExceedanceProbability',

@@ -4,6 +4,7 @@ import { type Candidate, stepsOf } from './candidate.js'
 import { CompositionEvaluator } from './composition-evaluator.js'
 import { equalShares } from './equal-shares.js'
 import { feasible } from './feasible.js'
+import { withFewProcesses } from './few-processes.js'
 import { greedy } from './greedy.js'
 import { bestFirst, improveAll } from './improve.js'
 import { infeasible } from './infeasible.js'
@@ -39,7 +40,8 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
     ? improveAll(evaluator, starts, new SeededRandom(problem.seed))
     : starts.sort(bestFirst)[0]!
   const stoppedBecause = problem.improve ? (evaluator.spent() ?? 'no-improving-move') : 'greedy-only'
-  return feasible(evaluator, found.evaluation, stoppedBecause, stepsOf(evaluator, found.trail))
+  const { evaluation, trail } = problem.objective === 'throughput' ? found : withFewProcesses(evaluator, found)
+  return feasible(evaluator, evaluation, stoppedBecause, stepsOf(evaluator, trail))
 }
 
 /** The configuration of least power, where the budget or the greedy choices missed every other one. */

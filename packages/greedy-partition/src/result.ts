@@ -8,10 +8,20 @@ export type StoppedBecause = 'no-improving-move' | 'evaluation-budget' | 'time-b
 export interface PartitionStep {
   /** What was done, e.g. `add 20 % x 64` or `9501 MHz memory`. */
   readonly move: string
-  /** A `shake` is a random move that need not help by itself. */
-  readonly stage: 'greedy' | 'equal-shares' | 'improve' | 'shake'
+  /** A `shake` is a random move that need not help by itself, a `choice` the exchange of throughput for fewer processes. */
+  readonly stage: 'greedy' | 'equal-shares' | 'improve' | 'shake' | 'choice'
   readonly configuration: Configuration
   /** Samples/s. */
+  readonly throughput: number
+  readonly powerW: number
+}
+
+/** The most throughput that was found with so many processes. */
+export interface TradeRow {
+  readonly processes: number
+  /** Of the slowest process; its mean where the predictor gives no percentiles. */
+  readonly p99LatencyMs: number
+  /** Samples/s, weighted where the networks have weights. */
   readonly throughput: number
   readonly powerW: number
 }
@@ -30,6 +40,8 @@ export interface FeasiblePartition {
   readonly marginW: number
   /** P[true power > cap] of this configuration by itself, from the predictor's posterior; absent where it gives none. */
   readonly capExceedanceProbability?: number
+  /** What more processes bring, in steps of at least 1 %; with the objective `few-processes`. */
+  readonly trade?: readonly TradeRow[]
   /** Distinct configurations that were evaluated. */
   readonly evaluations: number
   readonly stoppedBecause: StoppedBecause

@@ -1,7 +1,7 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { assertKnownOptions, InvalidInputError, MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { integer, memClocks, memoryForTenants, number } from './option-checks.js'
-import { knownOptions, type NetworkDemand, type PartitionOptions } from './options.js'
+import { knownOptions, type NetworkDemand, type PartitionObjective, type PartitionOptions } from './options.js'
 import { defaultBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
 
 /** Kinds are numbered in 16 bits. */
@@ -43,6 +43,7 @@ export interface SearchProblem {
   readonly now: () => number
   readonly seed: number
   readonly improve: boolean
+  readonly objective: PartitionObjective
 }
 
 /**
@@ -141,6 +142,7 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     now: options.now ?? (() => 0),
     seed: integer('seed', options.seed ?? 1, 0, 2 ** 32 - 1),
     improve: options.improve ?? true,
+    objective: objective(options.objective),
   }
 }
 
@@ -179,6 +181,11 @@ function minThroughput(field: string, value: number): number {
 function latencyPercentile(value: PartitionOptions['latencyPercentile'] = 'mean'): 'mean' | 'p99' {
   if (value !== 'mean' && value !== 'p99') throw new InvalidInputError('latencyPercentile', value, "'mean' or 'p99'")
   return value
+}
+
+function objective(value: PartitionOptions['objective'] = 'throughput'): PartitionObjective {
+  if (value === 'throughput' || value === 'few-processes') return value
+  throw new InvalidInputError('objective', value, "'throughput' or 'few-processes'")
 }
 
 function batchSizes(options: PartitionOptions): readonly number[] {

@@ -15,6 +15,8 @@ describe('the options of pctodl partition', () => {
   it('that are not given leave their places to the search, with 50 ms for it', async () => {
     const { search, ...call } = await parsed('--model resnet50 --gpu A100')
     expect(search).toEqual({
+      objective: 'few-processes',
+      capExceedanceProbability: 0.05,
       powerCapW: 150,
       powerMarginW: 0,
       sharePercentStep: 5,
@@ -37,15 +39,16 @@ describe('the options of pctodl partition', () => {
   it('that are given reach the search', async () => {
     const { search, ...call } = await parsed(
       '--model resnet50=1e-100,mine=1e100 --gpu A100 --power-cap 170 --power-margin 3 --mps-step 20 --mem-clock 1215 ' +
-        '--risk 0.05 --latency-slo 40 --latency-percentile p99 --min-throughput 7 --max-tenants 6 --max-share 60 --max-batch 32 ' +
+        '--objective throughput --risk 0.02 --latency-slo 40 --latency-percentile p99 --min-throughput 7 --max-tenants 6 --max-share 60 --max-batch 32 ' +
         '--max-distance 3 --memory-mib 2 --seed 9 --budget-ms 20 --budget-evaluations 30 --explain --json --params here',
     )
     expect(search).toEqual({
+      objective: 'throughput',
       powerCapW: 170,
       powerMarginW: 3,
       sharePercentStep: 20,
       memClocksMhz: [1215],
-      capExceedanceProbability: 0.05,
+      capExceedanceProbability: 0.02,
       latencySloMs: 40,
       latencyPercentile: 'p99',
       minTenantThroughput: 7,
@@ -72,7 +75,13 @@ describe('the options of pctodl partition', () => {
     expect([counted.budgetEvaluations, counted.timeBudgetMs, counted.now]).toEqual([30, undefined, undefined])
   })
 
+  it('ask for no risk bound with the most throughput', async () => {
+    const { search } = await parsed('--model resnet50 --gpu A100 --objective throughput')
+    expect(search).not.toHaveProperty('capExceedanceProbability')
+  })
+
   it.each([
+    '--objective min-power',
     '--mps-step 0',
     '--mps-step 101',
     '--power-margin -1',
@@ -147,6 +156,7 @@ describe('the options of pctodl partition', () => {
     ['--latency-margin 1', '--latency-margin'],
     ['--burstiness 0.9', '--burstiness'],
     ['--burstiness 1001', '--burstiness'],
+    ['--objective throughput', 'plans for services know no --objective throughput'],
     ['--explain', 'plans for services know no --explain'],
     ['--latency-slo 5', 'plans for services know no --latency-slo'],
   ])('of services refuse %s', async (wrong, named) => {

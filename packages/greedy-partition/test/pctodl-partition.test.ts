@@ -92,7 +92,9 @@ describe('pctodl partition', () => {
   it('exits 1 with the reason where a cap or an SLO cannot be kept', async () => {
     const cap = await call('--model', 'resnet50', '--platform', 'A100', '--p_cap', '20')
     expect(cap).toMatchObject({ code: 1, stdout: '' })
-    expect(cap.stderr).toMatch(/a cap of 20 W cannot be kept by resnet50 .* raise it to at least [\d.]+ W\n$/)
+    expect(cap.stderr).toMatch(
+      /a cap of 20 W cannot be kept by resnet50 .* raise it to at least [\d.]+ W \(with a risk of 0\.05 of exceeding it\)\n$/,
+    )
     const slo = await call(...usual, '--latency-slo', '0.01', '--json')
     expect(slo.code).toBe(1)
     expect(JSON.parse(slo.stdout)).toMatchObject({ feasible: false, reason: 'latency-slo', verify: null })

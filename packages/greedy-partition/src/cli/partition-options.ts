@@ -16,7 +16,7 @@ import { InvalidArgumentError } from 'commander'
 import { version } from '../../package.json'
 import type { NetworkDemand, PartitionOptions } from '../options.js'
 import { knownName } from './services-file.js'
-import { type RawServicesOptions, type ServicesCall, servicesCall } from './services-options.js'
+import { type RawServicesOptions, type ServicesCall, serviceGoals, servicesCall } from './services-options.js'
 
 /** What one call of the command line asks for, checked. */
 export interface PartitionCall {
@@ -33,6 +33,9 @@ export interface PartitionCall {
 
 /** Time for a search that is given no other bound, ms. */
 const DEFAULT_BUDGET_MS = 50
+const DEFAULT_RISK = 0.05
+
+const objectives = ['throughput', 'few-processes'] as const
 
 interface RawOptions extends RawServicesOptions {
   readonly model?: NetworkDemand[]
@@ -82,7 +85,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--power-margin <watts>', 'watts to stay below the cap', numberBetween(0, 1e4), 0)
     .option(
       '--risk <probability>',
-      'most probability that power is above the cap less the margin',
+      'most probability that power is above the cap less the margin (default: 0.05; none with --objective throughput)',
       numberBetween(1e-9, 0.5),
     )
     .option('--latency-slo <ms>', 'most batch latency of any tenant', positiveNumber('ms'))
@@ -103,9 +106,9 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     )
     .option(
       '--objective <what>',
-      'with --services: min-power, max-load (largest factor on all rates) or max-value (what to shed)',
-      oneOf('min-power', 'max-load', 'max-value'),
-      'min-power',
+      'few-processes (default: the fewest within 1 % of the most throughput, at 5 % risk) or throughput (at no risk bound); ' +
+        'with --services min-power (default), max-load (largest factor on all rates) or max-value (what to shed)',
+      oneOf(...objectives, ...serviceGoals),
     )
     .option('--rate-margin <factor>', 'with --services: plan for so many times the rates', numberBetween(1, 10))
     .option('--latency-margin <part>', 'with --services: keep this part of each objective free', numberBetween(0, 0.9))
@@ -145,7 +148,10 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
 }
 
 function searchOptions(raw: RawOptions): PartitionCall['search'] {
+  const objective = raw.objective === 'throughput' ? 'throughput' : 'few-processes'
+  const risk = raw.risk ?? (objective === 'throughput' ? undefined : DEFAULT_RISK)
   return {
+    objective,
     powerCapW: raw.powerCap,
     powerMarginW: raw.powerMargin,
     sharePercentStep: raw.mpsStep,
@@ -153,7 +159,7 @@ function searchOptions(raw: RawOptions): PartitionCall['search'] {
     seed: raw.seed,
     ...searchBudget(raw),
     ...(raw.memClock === undefined ? {} : { memClocksMhz: [raw.memClock] }),
-    ...(raw.risk === undefined ? {} : { capExceedanceProbability: raw.risk }),
+    ...(risk === undefined ? {} : { capExceedanceProbability: risk }),
     ...(raw.latencySlo === undefined ? {} : { latencySloMs: raw.latencySlo }),
     ...(raw.minThroughput === undefined ? {} : { minTenantThroughput: raw.minThroughput }),
     ...(raw.maxTenants === undefined ? {} : { maxTenants: raw.maxTenants }),

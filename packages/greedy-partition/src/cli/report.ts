@@ -1,6 +1,6 @@
 import { describeOutside } from '@pctodl/perf-model'
 import { type Configuration, type GpuSpec, sameProcess, type Tenant } from '@pctodl/platform'
-import type { FeasiblePartition, PartitionStep } from '../result.js'
+import type { FeasiblePartition, PartitionStep, TradeRow } from '../result.js'
 import type { PartitionCall } from './partition-options.js'
 import { stoppedWords } from './stopped-words.js'
 import { newTable } from './table.js'
@@ -44,9 +44,19 @@ export function formatPartition(call: PartitionCall, result: FeasiblePartition, 
       (risk === undefined ? '' : `; exceeds it with probability ${risk.toPrecision(2)}`),
     `utilisation SM ${prediction.smUtilPercent.toFixed(0)} %, memory ${prediction.memUtilPercent.toFixed(0)} %`,
     `search      ${result.evaluations} evaluations in ${elapsedMs.toFixed(1)} ms; stopped because ${stoppedWords[result.stoppedBecause]}`,
+    ...(result.trade === undefined || result.trade.length < 2 ? [] : [formatTrade(result.trade)]),
     ...(result.domain?.outside ?? []).map(describeOutside),
     ...verification(call.spec, configuration),
   ].join('\n')
+}
+
+/** What more processes would bring. */
+function formatTrade(trade: readonly TradeRow[]): string {
+  const table = newTable(['processes', 'p99 ms', 'samples/s', 'W'])
+  for (const { processes, p99LatencyMs, throughput, powerW } of trade) {
+    table.push([processes, p99LatencyMs.toFixed(1), throughput.toFixed(1), powerW.toFixed(1)])
+  }
+  return table.toString()
 }
 
 /** The steps of our search, from the empty board on. */

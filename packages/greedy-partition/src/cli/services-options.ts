@@ -1,5 +1,6 @@
 import { UsageError } from '@pctodl/command-line'
 import type { Service } from '@pctodl/platform'
+import type { PartitionObjective } from '../options.js'
 import type { ServiceGoal, ServicePlanOptions } from '../services/plan-options.js'
 import { readServicesFile } from './services-file.js'
 
@@ -14,7 +15,7 @@ export interface ServicesCall {
 /** Options of the command that plans for services take. */
 export interface RawServicesOptions {
   readonly services?: string
-  readonly objective: ServiceGoal
+  readonly objective?: ServiceGoal | PartitionObjective
   readonly rateMargin?: number
   readonly latencyMargin?: number
   readonly burstiness?: number
@@ -29,6 +30,8 @@ export interface RawServicesOptions {
   readonly budgetEvaluations?: number
 }
 
+export const serviceGoals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
+
 /** Words that only saturated tenants understand. */
 const forTenantsOnly = [
   'model',
@@ -42,7 +45,7 @@ const forTenantsOnly = [
   'explain',
 ]
 /** Words that only services understand. */
-const forServicesOnly = ['objective', 'rateMargin', 'latencyMargin', 'burstiness']
+const forServicesOnly = ['rateMargin', 'latencyMargin', 'burstiness']
 
 /**
  * @param given whether an option stands in the call, by its name in camel case
@@ -50,17 +53,21 @@ const forServicesOnly = ['objective', 'rateMargin', 'latencyMargin', 'burstiness
  * @throws UsageError for options that do not go together, or a file that cannot be read
  */
 export function servicesCall(raw: RawServicesOptions, given: (option: string) => boolean): ServicesCall | undefined {
-  const { services: file } = raw
+  const { services: file, objective = file === undefined ? 'few-processes' : 'min-power' } = raw
+  const goal = serviceGoals.find((each) => each === objective)
   const stray = (file === undefined ? forServicesOnly : forTenantsOnly).filter(given).map(spelled)
   if (file === undefined) {
+    if (goal !== undefined) stray.unshift(`--objective ${goal}`)
     if (stray.length > 0) throw new UsageError(`${stray.join(', ')}: only with --services`)
     return undefined
   }
-  if (stray.length > 0) throw new UsageError(`--services: plans for services know no ${stray.join(', ')}`)
+  if (goal === undefined) stray.unshift(`--objective ${objective}`)
+  if (goal === undefined || stray.length > 0)
+    throw new UsageError(`--services: plans for services know no ${stray.join(', ')}`)
   return {
     ...readServicesFile(file),
     options: {
-      objective: raw.objective,
+      objective: goal,
       powerCapW: raw.powerCap,
       powerMarginW: raw.powerMargin,
       sharePercentStep: raw.mpsStep,

@@ -12,6 +12,7 @@ export function planCommand(question: PlanQuestion): string {
     ...(sharePercentStep === 5 ? [] : [`--mps-step ${sharePercentStep}`]),
     ...(latencySloMs === null ? [] : [`--latency-slo ${latencySloMs}`]),
     ...(latencyPercentile === 'mean' ? [] : [`--latency-percentile ${latencyPercentile}`]),
+    '--objective throughput',
     ...(risk === null ? [] : [`--risk ${risk}`]),
     ...(maxTenants === null ? [] : [`--max-tenants ${maxTenants}`]),
     ...(memClockMhz === null ? [] : [`--mem-clock ${memClockMhz}`]),

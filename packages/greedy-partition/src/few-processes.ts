@@ -1,0 +1,41 @@
+import type { Candidate } from './candidate.js'
+import { better, type CompositionEvaluator, type Evaluation } from './composition-evaluator.js'
+import type { TradeRow } from './result.js'
+
+/** Throughput that fewer processes may cost, as a part of the best; more processes than the row before are shown for as much. */
+const WORTH = 0.01
+
+/** Of what the search looked at: the fewest processes, then the lowest p99, that cost at most `WORTH` of the best throughput. */
+export function withFewProcesses(evaluator: CompositionEvaluator, best: Candidate): Candidate {
+  const least = (1 - WORTH) * best.evaluation.score
+  const chosen = evaluator
+    .seen()
+    .filter(({ score }) => score >= least)
+    .reduce((a, b) => {
+      const by = a.composition.length - b.composition.length || p99LatencyMs(a) - p99LatencyMs(b)
+      return by === 0 ? better(a, b)! : by < 0 ? a : b
+    })
+  if (chosen === best.evaluation) return best
+  const move = `${chosen.composition.length} processes, p99 ${p99LatencyMs(chosen).toFixed(1)} ms`
+  return { evaluation: chosen, trail: [...best.trail, { stage: 'choice', move, evaluation: chosen }] }
+}
+
+export function tradeOf(evaluator: CompositionEvaluator): TradeRow[] {
+  const byProcesses: (Evaluation | undefined)[] = []
+  for (const evaluation of evaluator.seen()) {
+    const processes = evaluation.composition.length
+    byProcesses[processes] = better(byProcesses[processes], evaluation)
+  }
+  const rows: TradeRow[] = []
+  for (const evaluation of byProcesses) {
+    if (evaluation === undefined || evaluation.score < (1 + WORTH) * (rows.at(-1)?.throughput ?? 0)) continue
+    const { composition, score, prediction } = evaluation
+    const p99 = p99LatencyMs(evaluation)
+    rows.push({ processes: composition.length, p99LatencyMs: p99, throughput: score, powerW: prediction.powerW })
+  }
+  return rows
+}
+
+function p99LatencyMs({ prediction }: Evaluation): number {
+  return Math.max(...prediction.tenants.map((tenant) => tenant.p99LatencyMs ?? tenant.latencyMs))
+}
