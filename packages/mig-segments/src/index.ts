@@ -1,7 +1,7 @@
 // What is measured and asked for.
 export { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from './profile.js'
 export { formatProfileCsv, parseProfileCsv, type ProfileOptions } from './input/parse-profile-csv.js'
-export { exampleFolder, loadFleetProfiles, loadObjectives, loadProfiles } from './input/load-inputs.js'
+export { exampleFolder, loadObjectives, loadProfiles } from './input/load-inputs.js'
 export { scenarioAt } from './input/parse-objectives.js'
 // Plan for boards of one type.
 export {
@@ -18,7 +18,7 @@ export { lateSegments } from './batch-delay.js'
 // The scheduler as published, to compare with.
 export { planAsPublished, type PublishedPlan } from './published/published-plan.js'
 // Plan for boards of several types, with prices, clocks and limits on watts.
-export type { BoardGroup, Fleet, FleetPoint, FleetProfile } from './fleet/fleet.js'
+export type { BoardGroup, Fleet } from './fleet/fleet.js'
 export { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
 export type { FleetPlan } from './fleet/fleet-plan.js'
 export type { FleetBoard } from './fleet/place-fleet.js'

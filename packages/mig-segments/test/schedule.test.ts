@@ -23,7 +23,7 @@ const boards = (profiles: readonly ServiceProfile[], more = {}) => fleetOf('A100
 const measured = (profiles: readonly ServiceProfile[]): ServiceProfile[] =>
   profiles.map(({ model, points }, m) => ({
     model,
-    points: points.map((point) => ({ ...point, powerW: (20 + m) * point.sizeGpcs ** 0.8 })),
+    points: points.map((point) => ({ ...point, powerW: (20 + m) * point.sizeGpcs! ** 0.8 })),
   }))
 
 /** Rates that rise and fall once over the periods, each service at its own time. */

@@ -45,7 +45,7 @@ export function explainPlan(
     parts.push(
       `GPU ${gpu}, ${segment.model}: at ${round(ratePerS)} requests/s full batches (${segment.batchSize} x ` +
         `${segment.processes}) take ${round(fillMs)} ms to arrive, an answer ${round(totalMs)} ms of ${round(latencyMs)}; ` +
-        'send batches before they are full, or use --fit-batches',
+        'send batches before they are full, as --gate tail plans',
     )
   }
   parts.push(explainBounds(plan))
