@@ -28,7 +28,7 @@ export { loadCompany } from './input/load-company.js'
 export { fleetOf, gpusOf } from './fleet/one-board.js'
 // Change a running plan; follow rates over a day.
 export { type FleetReplan, type FleetReplanOptions, replanFleet } from './replan/replan-fleet.js'
-export { stepFleetMaps } from './replan/fleet-step-maps.js'
+export { stepFleetMaps } from './replan/fleet-migration.js'
 export type { FleetStep } from './replan/fleet-migration.js'
 export { type DayOptions, type DaySchedule, planDay } from './day/plan-day.js'
 // What requests meet.

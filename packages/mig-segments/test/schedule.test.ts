@@ -2,7 +2,7 @@ import { type MappedBoard, placementConflict, segmentSizes } from '@pctodl/mig-d
 import { SeededRandom } from '@pctodl/numerics'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { servingW } from '../src/day/serving-power.js'
+import { servingW } from '../src/day/plan-day.js'
 import type { FleetSegment } from '../src/fleet/place-fleet.js'
 import {
   type DayOptions,

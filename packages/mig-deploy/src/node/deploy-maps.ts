@@ -115,7 +115,10 @@ async function readTarget(file: string, options: DeployOptions, terminal: Termin
   const text = readMap(file, 'map')
   const board = async () => geometryOf(gpu ?? productOfNode((await layoutOrNothing(options, terminal)).gpus)).key
   if (!isFleetMap(text)) {
-    const gpus = parseDeploymentMap(text, file, gpusPerNode)
+    const gpus = parseDeploymentMap(text, file, gpusPerNode).filter(
+      ({ index }) => Math.floor(index / gpusPerNode) === node,
+    )
+    if (gpus.length === 0) return []
     const key = await board()
     return segmentsOfNode(boardsOf(gpus, key, gpusPerNode), key, node)
   }
