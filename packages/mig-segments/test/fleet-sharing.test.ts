@@ -9,9 +9,9 @@ import {
   exampleFolder,
   type Fleet,
   type FleetPlan,
-  type FleetPoint,
   type InstanceCoRunners,
   loadCoRunners,
+  type ProfilePoint,
   planFleet,
   type ServiceObjective,
   simulateFleet,
@@ -100,7 +100,7 @@ describe('instances shared by models, and boards with clocks of their own', () =
       const clocks = [1000, 1400]
       const idleW = { 1000: 20, 1400: 26 }
       const uses = new Map<number, Use[]>(clocks.map((clock) => [clock, []]))
-      const points = new Map<string, FleetPoint[]>(models.map((model) => [model, []]))
+      const points = new Map<string, ProfilePoint[]>(models.map((model) => [model, []]))
       const coRunners: InstanceCoRunners[] = []
       for (const smClockMhz of clocks) {
         const speed = smClockMhz / 1400
@@ -193,12 +193,8 @@ describe('instances shared by models, and boards with clocks of their own', () =
     const strange = [coRunnersOf('3g.40gb', [], 1, { smClockMhz: 1000 })]
     await expect(wrong({ coRunners: strange })).rejects.toThrow(/coRunners: got '3g.40gb'.*a MIG profile of A30/)
     const { powerW: _, ...unmeasured } = coRunnersOf('1g.6gb', [], 1, { smClockMhz: 1000 })
-    await expect(wrong({ coRunners: [unmeasured], idleW: 20, boardCapW: 100 })).rejects.toThrow(
-      /coRunners.*measured power/,
-    )
-    await expect(wrong({ coRunners: [{ ...coRunners[0], smClockMhz: 1000, maxMembers: 9 }] })).rejects.toThrow(
-      /maxMembers/,
-    )
+    await expect(wrong({ coRunners: [unmeasured], idleW: 20, boardCapW: 100 })).rejects.toThrow(/coRunners.*measured power/)
+    await expect(wrong({ coRunners: [{ ...coRunners[0], smClockMhz: 1000, maxMembers: 9 }] })).rejects.toThrow(/maxMembers/)
   })
 })
 
@@ -234,9 +230,7 @@ describe('the example of co-runners', () => {
   })
 
   it('is needed where a fleet names it, at a level that is one', () => {
-    expect(() => loadCoRunners('/nonexistent', geometry)).toThrow(
-      /no study of instances: expected folders named 1g.10gb/,
-    )
+    expect(() => loadCoRunners('/nonexistent', geometry)).toThrow(/no study of instances: expected folders named 1g.10gb/)
     expect(() => loadCoRunners(exampleFolder('H100-coRunners'), geometry, { level: 1 })).toThrow(/coRunnerLevel/)
   })
 })
@@ -250,7 +244,7 @@ function sharedPlaces({ boards }: FleetPlan): number {
 }
 
 /** The same workloads with an instance to themselves, four times as fast. */
-function aloneIn(profile: string, model: string, workloads: readonly Workload[]): FleetPoint[] {
+function aloneIn(profile: string, model: string, workloads: readonly Workload[]): ProfilePoint[] {
   return workloads
     .filter(({ name }) => name.startsWith(`${model}_`))
     .map(({ batchSize, exclusiveThroughput }) => ({
@@ -259,6 +253,6 @@ function aloneIn(profile: string, model: string, workloads: readonly Workload[])
     }))
 }
 
-function clocked(smClockMhz: number): FleetPoint {
+function clocked(smClockMhz: number): ProfilePoint {
   return { profile: '1g.6gb', batchSize: 1, processes: 1, processThroughput: 5, latencyMs: 9, powerW: 9, smClockMhz }
 }
