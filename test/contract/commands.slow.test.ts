@@ -285,7 +285,7 @@ describe('pctodl segments of fleets and days', () => {
     expect(capped.power.highestW).toBeLessThanOrEqual(150)
     const plan = JSON.parse((await call(`1 ${usual} --json`)).stdout)
     expect(plan.gpuCount).toBeLessThanOrEqual(capped.gpuCount)
-    const text = (await call(`1 ${usual} --explain --fit-batches`)).stdout
+    const text = (await call(`1 ${usual} --explain`)).stdout
     expect(number(text, /(\d+) GPUs?/)).toBe(plan.gpuCount)
     const map = `${folder}/plans/SLO1/SLO1_ParvaGPU_deploy.csv`
     const next = JSON.parse((await call(`plan 2 ${usual} --from ${map} --json`)).stdout)

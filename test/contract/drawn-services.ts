@@ -1,4 +1,4 @@
-import type { FleetProfile, ProfilePoint, ServiceObjective, ServiceProfile } from '@pctodl/mig-segments'
+import type { ProfilePoint, ServiceObjective, ServiceProfile } from '@pctodl/mig-segments'
 import { SeededRandom } from '@pctodl/numerics'
 
 const SIZES = [1, 2, 3, 4, 7] as const
@@ -55,12 +55,12 @@ const profileOf: Readonly<Record<number, string>> = {
 }
 
 /** The same as measured on boards of 80 GB that are so many times as fast. */
-export const fleetProfiles = ({ profiles }: Asked, speed = 1): FleetProfile[] =>
+export const fleetProfiles = ({ profiles }: Asked, speed = 1): ServiceProfile[] =>
   profiles.map(({ model, points }) => ({
     model,
     points: points.map(({ sizeGpcs, ...point }) => ({
       ...point,
       processThroughput: speed * point.processThroughput,
-      profile: profileOf[sizeGpcs]!,
+      profile: profileOf[sizeGpcs!]!,
     })),
   }))

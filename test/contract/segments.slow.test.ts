@@ -40,7 +40,7 @@ function bestOf({ profiles }: Asked, { model, latencyMs }: ServiceObjective): Ma
   const best = new Map<number, number>()
   for (const point of profiles.find((profile) => profile.model === model)!.points) {
     if (point.latencyMs < 0.45 * latencyMs)
-      best.set(point.sizeGpcs, Math.max(best.get(point.sizeGpcs) ?? 0, throughputOf(point)))
+      best.set(point.sizeGpcs!, Math.max(best.get(point.sizeGpcs!) ?? 0, throughputOf(point)))
   }
   return best
 }

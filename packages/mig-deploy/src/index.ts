@@ -13,7 +13,6 @@ export { drawMap } from './map/picture.js'
 // MIG geometry.
 export {
   assignStarts,
-  assignStartsBeside,
   COMPUTE_SLICES,
   findMigBoard,
   footprints,
@@ -31,7 +30,6 @@ export { formatMigParted } from './kubernetes/mig-parted.js'
 export { formatKubernetes } from './kubernetes/kubernetes.js'
 // On a node.
 export { type DeployAction, deployActions, segmentsOfNode } from './node/deploy-actions.js'
-export { boardNamed } from './node/fleet-segments.js'
 export { renderAction } from './node/render-actions.js'
 export { type DeployedSegment, readDeployment } from './node/deployment-state.js'
 export { gpuListQuery, parseGpuList, parseInstanceList } from './node/mig-layout.js'

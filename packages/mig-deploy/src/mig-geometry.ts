@@ -127,16 +127,7 @@ export function placementConflict(placements: readonly Placement[]): string | nu
  * the first 3 at 4, twos from the low end, ones from the high end.
  */
 export function assignStarts(sizes: readonly SegmentSize[]): number[] | null {
-  return assignStartsBeside([], sizes)
-}
-
-/** The same on a board where `present` stand already and stay. */
-export function assignStartsBeside(present: readonly Placement[], sizes: readonly SegmentSize[]): number[] | null {
-  if (placementConflict(present) !== null) return null
-  const taken = present.reduce((sum, { sizeGpcs }) => sum + sizeGpcs, 0)
-  if (sizes.reduce<number>((sum, size) => sum + size, taken) > COMPUTE_SLICES) return null
-  let occupied = 0
-  for (const { sizeGpcs, start } of present) occupied |= sliceMask(sizeGpcs, start)
+  if (sizes.reduce<number>((sum, size) => sum + size, 0) > COMPUTE_SLICES) return null
   // Large instances have the fewest starts, so they choose first.
   const order = sizes.map((_, i) => i).sort((a, b) => sizes[b]! - sizes[a]! || a - b)
   const starts = new Array<number>(sizes.length)
@@ -151,7 +142,7 @@ export function assignStartsBeside(present: readonly Placement[], sizes: readonl
     }
     return false
   }
-  return place(0, occupied) ? starts : null
+  return place(0, 0) ? starts : null
 }
 
 /** Starts in the order in which they are tried: drivers, too, put the first 3 at 4, which leaves 0 to the twos. */

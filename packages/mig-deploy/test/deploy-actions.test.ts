@@ -2,15 +2,13 @@ import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { findMigBoard } from '../src/mig-geometry.js'
 import { deployActions, segmentsOfNode, type TargetSegment } from '../src/node/deploy-actions.js'
 import { type DeployedSegment, readDeployment, writeDeployment } from '../src/node/deployment-state.js'
-import { boardOfNode, type NodeLayout, parseGpuList, parseInstanceList } from '../src/node/mig-layout.js'
+import { type NodeLayout, parseGpuList, parseInstanceList, productOfNode } from '../src/node/mig-layout.js'
 import { renderAction } from '../src/node/render-actions.js'
 import { splitWords } from '../src/worker-command.js'
 
-const board = findMigBoard('A100-80GB')
-const target: TargetSegment = { gpu: 0, model: 'net', sizeGpcs: 3, start: 4, batchSize: 8, processes: 2 }
+const target: TargetSegment = { gpu: 0, model: 'net', profile: '3g.40gb', start: 4, batchSize: 8, processes: 2 }
 const deployed: DeployedSegment = {
   ...target,
   instanceId: 2,
@@ -34,36 +32,30 @@ const kinds = (...args: Parameters<typeof deployActions>) => deployActions(...ar
 describe('what a deployment does', () => {
   it('is everything on an empty GPU, MIG mode first', () => {
     const second = { ...target, gpu: 1 }
-    expect(kinds([second], [], layout, board, true, well)).toEqual([
+    expect(kinds([second], [], layout, true, well)).toEqual([
       'enable-mig',
       'create-instance',
       'start-mps',
       'start-workers',
     ])
-    expect(kinds([second], [], layout, board, false, well)).not.toContain('start-workers')
+    expect(kinds([second], [], layout, false, well)).not.toContain('start-workers')
   })
 
   it('is nothing where all runs, and only what is missing where not', () => {
-    expect(kinds([target], [deployed], layout, board, true, well)).toEqual([])
+    expect(kinds([target], [deployed], layout, true, well)).toEqual([])
     const dead = { ...well, workersRun: () => false }
-    expect(kinds([target], [deployed], layout, board, true, dead)).toEqual(['stop-workers', 'start-workers'])
+    expect(kinds([target], [deployed], layout, true, dead)).toEqual(['stop-workers', 'start-workers'])
     const noMps = { ...well, mpsRuns: () => false }
-    expect(kinds([target], [deployed], layout, board, true, noMps)).toEqual([
-      'stop-workers',
-      'start-mps',
-      'start-workers',
-    ])
+    expect(kinds([target], [deployed], layout, true, noMps)).toEqual(['stop-workers', 'start-mps', 'start-workers'])
     const batch = { ...target, batchSize: 16 }
-    expect(kinds([batch], [deployed], layout, board, true, well)).toEqual(['stop-workers', 'start-workers'])
+    expect(kinds([batch], [deployed], layout, true, well)).toEqual(['stop-workers', 'start-workers'])
   })
 
   it('is a new instance where the place or the size changes, and where the old one vanished', () => {
     const all = ['stop-workers', 'stop-mps', 'destroy-instance', 'create-instance', 'start-mps', 'start-workers']
-    expect(kinds([{ ...target, sizeGpcs: 2, start: 0 }], [deployed], layout, board, true, well)).toEqual(all)
+    expect(kinds([{ ...target, profile: '2g.20gb', start: 0 }], [deployed], layout, true, well)).toEqual(all)
     const vanished = { ...layout, instances: [] }
-    expect(kinds([target], [deployed], vanished, board, true, well)).toEqual(
-      all.filter((kind) => kind !== 'destroy-instance'),
-    )
+    expect(kinds([target], [deployed], vanished, true, well)).toEqual(all.filter((kind) => kind !== 'destroy-instance'))
   })
 
   it('clears strangers from the GPUs of the map, and leaves other GPUs alone', () => {
@@ -74,20 +66,21 @@ describe('what a deployment does', () => {
         { gpu: 1, instanceId: 3, profile: '2g.20gb', start: 0 },
       ],
     }
-    const destroyed = deployActions([target], [], strange, board, true, well).filter(
-      ({ kind }) => kind === 'destroy-instance',
-    )
+    const destroyed = deployActions([target], [], strange, true, well).filter(({ kind }) => kind === 'destroy-instance')
     expect(destroyed).toEqual([{ kind: 'destroy-instance', gpu: 0, instanceId: 7, profile: '1g.10gb' }])
   })
 
   it('needs the GPUs that the map names', () => {
-    expect(() => deployActions([{ ...target, gpu: 5 }], [], layout, board, true, well)).toThrow(/GPU 5 of this node/)
-    expect(segmentsOfNode([{ index: 9, segments: [target] }], 1, 8)).toEqual([{ ...target, gpu: 1 }])
-    expect(segmentsOfNode([{ index: 9, segments: [target] }], 0, 8)).toEqual([])
+    expect(() => deployActions([{ ...target, gpu: 5 }], [], layout, true, well)).toThrow(/GPU 5 of this node/)
+    const { gpu: _, ...segment } = target
+    const boards = [{ gpu: 'A100-80GB', node: 1, index: 1, segments: [segment] }]
+    expect(segmentsOfNode(boards, 'A100-80GB', 1)).toEqual([{ ...target, gpu: 1 }])
+    expect(segmentsOfNode(boards, 'A100-80GB', 0)).toEqual([])
+    expect(segmentsOfNode(boards, 'H100', 1)).toEqual([])
   })
 
   it('can be read as commands', () => {
-    const commands = deployActions([{ ...target, gpu: 1 }], [deployed], layout, board, true, well).flatMap((action) =>
+    const commands = deployActions([{ ...target, gpu: 1 }], [deployed], layout, true, well).flatMap((action) =>
       renderAction(action, '/place', splitWords("serve '{model} x' --batch {batch}")),
     )
     expect(commands).toEqual([
@@ -115,8 +108,8 @@ describe('what nvidia-smi says', () => {
       { index: 1, uuid: 'GPU-1', name: 'Tesla T4', migEnabled: false },
     ])
     expect(() => parseGpuList('garbage')).toThrow(/listed a GPU as 'garbage'/)
-    expect(() => boardOfNode(parseGpuList('0, GPU-0, Enabled, A100\n1, GPU-1, Enabled, H100'))).toThrow(/unlike GPUs/)
-    expect(() => boardOfNode([])).toThrow(/no GPU/)
+    expect(() => productOfNode(parseGpuList('0, GPU-0, Enabled, A100\n1, GPU-1, Enabled, H100'))).toThrow(/unlike GPUs/)
+    expect(() => productOfNode([])).toThrow(/no GPU/)
     expect(parseInstanceList('|   0  MIG 3g.40gb         9        2          4:4      |\n+----+')).toEqual([
       { gpu: 0, profile: '3g.40gb', instanceId: 2, start: 4 },
     ])

@@ -4,9 +4,8 @@ import { ConfigMap, Node, Service } from 'kubernetes-models/v1'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { formatFleetMap, formatKubernetes, formatMigParted, type MappedBoard, parseFleetMap } from '../src/index.js'
-import { deployActions, type TargetSegment } from '../src/node/deploy-actions.js'
+import { deployActions, segmentsOfNode, type TargetSegment } from '../src/node/deploy-actions.js'
 import type { DeployedSegment } from '../src/node/deployment-state.js'
-import { boardNamed, fleetSegmentsOfNode } from '../src/node/fleet-segments.js'
 import { renderAction } from '../src/node/render-actions.js'
 
 const shared = { profile: '2g.20gb', start: 0, processes: 1 }
@@ -50,8 +49,7 @@ describe('the map of a fleet', () => {
 })
 
 describe('a deployment of a fleet', () => {
-  const target = fleetSegmentsOfNode(boards, 'H100', 0)
-  const board = boardNamed('H100')
+  const target = segmentsOfNode(boards, 'H100', 0)
   const gpus = [0, 1].map((index) => ({ index, uuid: `GPU-${index}`, name: 'H100', migEnabled: true }))
   const well = { workersRun: () => true, mpsRuns: () => true }
   const standing = (segment: TargetSegment): DeployedSegment => ({
@@ -66,7 +64,7 @@ describe('a deployment of a fleet', () => {
   ]
 
   it('makes one instance and one daemon for models that share it, at the clock of the board', () => {
-    const actions = deployActions(target, [], { gpus, instances: [] }, board, true, well)
+    const actions = deployActions(target, [], { gpus, instances: [] }, true, well)
     const lines = actions.flatMap((action) => renderAction(action, '/place', ['serve', '{model}', '{batch}']))
     expect(lines[0]).toBe('nvidia-smi -i 1 -lgc 1200,1200')
     expect(lines.filter((line) => line.includes('-cgi'))).toEqual([
@@ -79,7 +77,7 @@ describe('a deployment of a fleet', () => {
 
   it('leaves alone what runs, changes one model beside another, and gives the clock back', () => {
     const act = (next: readonly TargetSegment[]) =>
-      deployActions(next, deployed, { gpus, instances }, board, true, well).map((action) =>
+      deployActions(next, deployed, { gpus, instances }, true, well).map((action) =>
         'segment' in action ? `${action.kind} ${action.segment.model} ${action.segment.batchSize}` : action.kind,
       )
     expect(act(target)).toEqual([])
@@ -90,7 +88,10 @@ describe('a deployment of a fleet', () => {
       ...['stop-workers net_a 8', 'stop-workers net_b 4', 'stop-workers net_a 16', 'reset-clock'],
       ...['stop-mps net_a 8', 'stop-mps net_a 16', 'destroy-instance', 'destroy-instance'],
     ])
-    const plain = target.map(({ profile: _, ...segment }) => segment)
+    const plain = target.map((segment) => ({
+      ...segment,
+      profile: segment.profile === '1g.20gb' ? '1g.10gb' : segment.profile,
+    }))
     expect(act(plain)).toContain('create-instance net_a 16')
   })
 })

@@ -130,14 +130,16 @@ describe('Kubernetes manifests', () => {
 describe('the picture', () => {
   it('is an SVG that can be drawn, with every node and segment', async () => {
     const svg = drawMap(gpus, board)
-    expect(svg.match(/<g><title>/g)).toHaveLength(5)
+    expect(svg.match(/<title>/g)).toHaveLength(5)
     expect(svg).toContain('bert &amp; &lt;co&gt;: 3g.40gb at 4, batch 8, 1 processes')
-    expect(svg).toContain('>node 1<')
+    expect(svg).toContain('>node 1, GPU 1<')
     const png = await renderPng(svg)
     expect(Buffer.from(png.subarray(1, 4)).toString()).toBe('PNG')
   })
 
   it('counts what it does not draw', () => {
-    expect(drawMap(gpus, board, { maxGpus: 1 })).toContain('and 2 GPUs more')
+    const many = Array.from({ length: 258 }, (_, index) => ({ ...gpus[0]!, index }))
+    expect(drawMap(many, board)).toContain('258 x NVIDIA A100-SXM4-80GB, 2 of them not drawn')
+    expect(drawMap(many, board).match(/<title>/g)).toHaveLength(512)
   })
 })

@@ -3,7 +3,6 @@ import { findMigGeometry } from '@pctodl/platform'
 import {
   exampleFolder,
   fleetOf,
-  loadFleetProfiles,
   loadObjectives,
   loadProfiles,
   planDay,
@@ -84,7 +83,7 @@ for (const board of ['A100-80GB', 'H100']) {
 }
 console.table(table)
 
-const clocked = loadFleetProfiles(exampleFolder('H100-clocks'), findMigGeometry('H100'))
+const clocked = loadProfiles(exampleFolder('H100-clocks'), { geometry: findMigGeometry('H100') })
 const [, peaks] = loadObjectives(
   exampleFolder('example-objectives'),
   clocked.map(({ model }) => model),

@@ -1,12 +1,11 @@
-import path from 'node:path'
 import { findMigGeometry } from '@pctodl/platform'
 import {
   exampleFolder,
   type Fleet,
   type FleetPlan,
   loadCoRunners,
-  loadFleetProfiles,
   loadObjectives,
+  loadProfiles,
   planFleet,
   simulateFleet,
 } from '../src/index.js'
@@ -15,7 +14,7 @@ import { idlePowerW, runFleetBoard } from './simulated-fleet.js'
 // Prints what models that share instances, and boards with clocks of their own, save on H100 boards with the example profiles, at the p99 of a
 // queue for each instance; and what simulated boards make of these plans: late requests, the segment that delivers least of its plan, watts.
 const geometry = findMigGeometry('H100')
-const clocked = loadFleetProfiles(path.join(exampleFolder('H100-clocks')), geometry)
+const clocked = loadProfiles(exampleFolder('H100-clocks'), { geometry })
 const clocks = [...new Set(clocked.flatMap(({ points }) => points.map(({ smClockMhz }) => smClockMhz!)))]
 const highest = Math.max(...clocks)
 const idleW: Record<string, number> = {}

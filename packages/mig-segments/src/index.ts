@@ -1,7 +1,7 @@
 // What is measured and asked for.
 export { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from './profile.js'
 export { formatProfileCsv, parseProfileCsv, type ProfileOptions } from './input/parse-profile-csv.js'
-export { exampleFolder, loadFleetProfiles, loadObjectives, loadProfiles } from './input/load-inputs.js'
+export { exampleFolder, loadObjectives, loadProfiles } from './input/load-inputs.js'
 export { scenarioAt } from './input/parse-objectives.js'
 // Plan for boards of one type.
 export {
@@ -18,7 +18,7 @@ export { lateSegments } from './batch-delay.js'
 // The scheduler as published, to compare with.
 export { planAsPublished, type PublishedPlan } from './published/published-plan.js'
 // Plan for boards of several types, with prices, clocks and limits on watts.
-export type { BoardGroup, Fleet, FleetPoint, FleetProfile } from './fleet/fleet.js'
+export type { BoardGroup, Fleet } from './fleet/fleet.js'
 export { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
 export type { FleetPlan } from './fleet/fleet-plan.js'
 export type { FleetBoard } from './fleet/place-fleet.js'
@@ -28,7 +28,7 @@ export { loadCoRunners } from './input/load-co-runners.js'
 export { fleetOf, gpusOf } from './fleet/one-board.js'
 // Change a running plan; follow rates over a day.
 export { type FleetReplan, type FleetReplanOptions, replanFleet } from './replan/replan-fleet.js'
-export { stepFleetMaps } from './replan/fleet-step-maps.js'
+export { stepFleetMaps } from './replan/fleet-migration.js'
 export type { FleetStep } from './replan/fleet-migration.js'
 export { type DayOptions, type DaySchedule, planDay } from './day/plan-day.js'
 // What requests meet.

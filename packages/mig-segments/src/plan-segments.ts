@@ -1,7 +1,7 @@
 import { boardsOf } from '@pctodl/mig-deploy'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { fleetOf, gpusOf } from './fleet/one-board.js'
-import { type FleetOptions, planFewestSlices } from './fleet/plan-fleet.js'
+import { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
 import { simulateFleet } from './fleet/simulate-fleet.js'
 import type { ServiceObjective, ServiceProfile } from './profile.js'
 import { countPlan, type SegmentPlan, servedServices } from './segment-plan.js'
@@ -82,7 +82,7 @@ export async function planSegments(
     boardsPerNode: MAX_PER_NODE,
     ...(powerCap && { idleW: powerCap.idleW, boardCapW: powerCap.boardW }),
   })
-  const plan = await planFewestSlices(fleet, objectives, { dispatch: 'shared', ...options })
+  const plan = await planFleet(fleet, objectives, { dispatch: 'shared', ...options }, 'slices')
   const lowerBoundGpus = Math.ceil(plan.lowerBoundCost - 1e-6)
   if (maxGpus !== undefined && plan.boards.length > maxGpus) {
     throw new TooFewGpusError(maxGpus, plan.boards.length, lowerBoundGpus)

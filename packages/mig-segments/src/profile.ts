@@ -1,8 +1,11 @@
 import type { SegmentSize } from '@pctodl/mig-deploy'
 
-/** One measured way to run a network: processes under MPS inside a MIG instance. */
+/** One measured way to run a network: processes under MPS inside a MIG instance, named by its compute slices or by its MIG profile. */
 export interface ProfilePoint {
-  readonly sizeGpcs: SegmentSize
+  /** Compute slices: the MIG profile of so many with the least memory. */
+  readonly sizeGpcs?: SegmentSize
+  /** MIG profile, e.g. `1g.20gb`; stands before `sizeGpcs`. */
+  readonly profile?: string
   readonly batchSize: number
   /** MPS processes that share the instance. */
   readonly processes: number
@@ -16,7 +19,12 @@ export interface ProfilePoint {
   readonly smClockMhz?: number
 }
 
-/** Everything measured of one network. */
+/** A point whose instance is named by its MIG profile. */
+export interface InstancePoint extends ProfilePoint {
+  readonly profile: string
+}
+
+/** Everything measured of one network on one type of board. */
 export interface ServiceProfile {
   readonly model: string
   readonly points: readonly ProfilePoint[]

@@ -185,9 +185,9 @@ describe('pctodl segments', () => {
   })
 
   it('reports as JSON', async () => {
-    const { stdout } = await call('plan', '1', ...output(), '--json', '--fit-batches')
+    const { stdout } = await call('plan', '1', ...output(), '--json')
     const report = JSON.parse(stdout)
-    expect(report).toMatchObject({ gpuCount: report.lowerBoundGpus, unserved: [], lateSegments: [] })
+    expect(report).toMatchObject({ gpuCount: report.lowerBoundGpus, unserved: [], lateSegments: expect.any(Array) })
     expect(report.files).toHaveLength(1)
   })
 
@@ -271,7 +271,6 @@ describe('pctodl segments', () => {
     [['2', '--gate', 'tail', '--burstiness', '0'], 2, /from 0.1 to 100/],
     [['2', '--gate', 'tail', '--algorithm', 'published'], 2, /published algorithm has no --gate tail/],
     [['2', '--gate', 'tail', '--latency-share', '0.5'], 2, /for --gate latency; leave it away/],
-    [['2', '--gate', 'tail', '--fit-batches'], 2, /no batch waits to be full/],
     [['2', '--devices', 'dra'], 2, /--devices.* are for --kubernetes; add it/],
     [['2', '--power-cap', '300'], 2, /--power-cap needs --idle-power/],
     [['2', '--idle-power', '60'], 2, /--idle-power is for --power-cap/],

@@ -2,7 +2,7 @@ import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
 import { coolDown, type OpenBoard } from '../src/fleet/cool-down.js'
 import type { FleetRow } from '../src/fleet/fleet-rows.js'
-import { type FleetPoint, planFleet } from '../src/index.js'
+import { type ProfilePoint, planFleet } from '../src/index.js'
 
 const row = (powerW: number): FleetRow => ({ lane: 0, profile: 0, parts: [], powerW })
 const board = (watts: readonly number[], places: number): OpenBoard => ({
@@ -46,7 +46,7 @@ describe('boards that are cooled down', () => {
 })
 
 it('a fleet whose watts suffice in sum but do not pack is told from one that needs more work', async () => {
-  const points: FleetPoint[] = [
+  const points: ProfilePoint[] = [
     { profile: '2g.12gb', batchSize: 1, processes: 1, processThroughput: 10, latencyMs: 5, powerW: 60 },
   ]
   const group = { gpu: 'A30', idleW: 20, boardCapW: 115, profiles: [{ model: 'net', points }] }

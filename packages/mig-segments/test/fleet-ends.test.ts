@@ -1,14 +1,14 @@
 import type { MappedBoard } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
 import { checkFleet } from '../src/fleet/check-fleet.js'
-import { type FleetPoint, type FleetStep, planFleet, stepFleetMaps } from '../src/index.js'
-import { keepWatts } from '../src/replan/step-watts.js'
+import { type FleetStep, type ProfilePoint, planFleet, stepFleetMaps } from '../src/index.js'
+import { keepWatts } from '../src/replan/fleet-migration.js'
 
-const point = (more: Partial<FleetPoint> = {}): FleetPoint => ({
+const point = (more: Partial<ProfilePoint> = {}): ProfilePoint => ({
   ...{ profile: '1g.6gb', batchSize: 1, processes: 1, latencyMs: 50, processThroughput: 10 },
   ...more,
 })
-const group = (more: object = {}, of: Partial<FleetPoint> = {}) => ({
+const group = (more: object = {}, of: Partial<ProfilePoint> = {}) => ({
   ...{ gpu: 'A30', profiles: [{ model: 'net', points: [point(of)] }] },
   ...more,
 })

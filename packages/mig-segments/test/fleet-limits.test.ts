@@ -1,10 +1,10 @@
 import { formatFleetMap, type MappedBoard, parseFleetMap } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
-import { type BoardGroup, type Fleet, type FleetPoint, planFleet, replanFleet } from '../src/index.js'
+import { type BoardGroup, type Fleet, type ProfilePoint, planFleet, replanFleet } from '../src/index.js'
 
 const models = ['a', 'b']
-const point = (processThroughput: number, more: Partial<FleetPoint> = {}): FleetPoint => ({
+const point = (processThroughput: number, more: Partial<ProfilePoint> = {}): ProfilePoint => ({
   ...{ profile: '1g.6gb', batchSize: 1, processes: 1, latencyMs: 5, processThroughput },
   ...more,
 })
@@ -128,7 +128,7 @@ describe('a fleet of two groups under limits of boards, nodes and all', () => {
   })
 
   it('refuses measurements that nobody can have made, and unknown gates', async () => {
-    const wrong = (more: Partial<FleetPoint>) =>
+    const wrong = (more: Partial<ProfilePoint>) =>
       planFleet({ groups: [{ gpu: 'A30', profiles: [{ model: 'a', points: [point(10, more)] }] }] }, asked(9))
     for (const [more, message] of [
       [{ powerW: -50 }, /groups\[0\]\.profiles, a, 1g\.6gb: powerW: got -50/],
@@ -138,7 +138,7 @@ describe('a fleet of two groups under limits of boards, nodes and all', () => {
       [{ latencyMs: -5 }, /latencyMs: got -5/],
       [{ processes: 0 }, /processes: got 0/],
       [{ batchSize: 1.5 }, /batchSize: got 1.5/],
-    ] as [Partial<FleetPoint>, RegExp][]) {
+    ] as [Partial<ProfilePoint>, RegExp][]) {
       await expect(wrong(more)).rejects.toThrow(message)
     }
     const fleet = { groups: [{ gpu: 'A30', profiles: plain }] }

@@ -9,9 +9,9 @@ import {
   exampleFolder,
   type Fleet,
   type FleetPlan,
-  type FleetPoint,
   type InstanceCoRunners,
   loadCoRunners,
+  type ProfilePoint,
   planFleet,
   type ServiceObjective,
   simulateFleet,
@@ -100,7 +100,7 @@ describe('instances shared by models, and boards with clocks of their own', () =
       const clocks = [1000, 1400]
       const idleW = { 1000: 20, 1400: 26 }
       const uses = new Map<number, Use[]>(clocks.map((clock) => [clock, []]))
-      const points = new Map<string, FleetPoint[]>(models.map((model) => [model, []]))
+      const points = new Map<string, ProfilePoint[]>(models.map((model) => [model, []]))
       const coRunners: InstanceCoRunners[] = []
       for (const smClockMhz of clocks) {
         const speed = smClockMhz / 1400
@@ -244,7 +244,7 @@ function sharedPlaces({ boards }: FleetPlan): number {
 }
 
 /** The same workloads with an instance to themselves, four times as fast. */
-function aloneIn(profile: string, model: string, workloads: readonly Workload[]): FleetPoint[] {
+function aloneIn(profile: string, model: string, workloads: readonly Workload[]): ProfilePoint[] {
   return workloads
     .filter(({ name }) => name.startsWith(`${model}_`))
     .map(({ batchSize, exclusiveThroughput }) => ({
@@ -253,6 +253,6 @@ function aloneIn(profile: string, model: string, workloads: readonly Workload[])
     }))
 }
 
-function clocked(smClockMhz: number): FleetPoint {
+function clocked(smClockMhz: number): ProfilePoint {
   return { profile: '1g.6gb', batchSize: 1, processes: 1, processThroughput: 5, latencyMs: 9, powerW: 9, smClockMhz }
 }

@@ -6,32 +6,31 @@ import { cases } from '../../../test/long-tests.js'
 import {
   type Fleet,
   type FleetPlan,
-  type FleetPoint,
-  type FleetProfile,
+  type ProfilePoint,
   planFleet,
   planSegments,
   type ServiceObjective,
   type ServiceProfile,
 } from '../src/index.js'
-import { parseFleetProfileCsv } from '../src/input/parse-profile-csv.js'
+import { parseProfileCsv } from '../src/input/parse-profile-csv.js'
 import { arbitraryServices } from './arbitrary-services.js'
 
-const point = (profile: string, ratePerS: number, more: Partial<FleetPoint> = {}): FleetPoint => ({
+const point = (profile: string, ratePerS: number, more: Partial<ProfilePoint> = {}): ProfilePoint => ({
   ...{ profile, batchSize: 8, processes: 1, processThroughput: ratePerS, latencyMs: 10 },
   ...more,
 })
 const objective = (ratePerS: number, model = 'net'): ServiceObjective => ({ model, ratePerS, latencyMs: 100 })
 
 /** Profiles of single boards, named as those of a fleet, with watts. */
-function onBoard(board: string, profiles: readonly ServiceProfile[], speed = 1): FleetProfile[] {
+function onBoard(board: string, profiles: readonly ServiceProfile[], speed = 1): ServiceProfile[] {
   const { profileNames } = findMigBoard(board)
   return profiles.map(({ model, points }) => ({
     model,
     points: points.map(({ sizeGpcs, processThroughput, ...rest }) => ({
       ...rest,
       processThroughput: speed * processThroughput,
-      profile: profileNames[sizeGpcs],
-      powerW: 25 * sizeGpcs ** 0.7 * speed ** 0.5,
+      profile: profileNames[sizeGpcs!],
+      powerW: 25 * sizeGpcs! ** 0.7 * speed ** 0.5,
     })),
   }))
 }
@@ -120,7 +119,7 @@ describe('a fleet of several types', () => {
   })
 
   it('is the same in any unit of price', async () => {
-    const profiles: FleetProfile[] = [{ model: 'net', points: [point('1g.10gb', 10, { powerW: 30 })] }]
+    const profiles: ServiceProfile[] = [{ model: 'net', points: [point('1g.10gb', 10, { powerW: 30 })] }]
     for (const price of [1e-12, 1, 1e12, 1e300]) {
       const groups = [
         { gpu: 'H100', profiles, price: 3 * price, idleW: 70 },
@@ -223,11 +222,11 @@ describe('profiles of their own', () => {
 
   it('are read by size and by name', () => {
     const read = (cell: string) =>
-      parseFleetProfileCsv(
+      parseProfileCsv(
         `Mig instance,Batch size,Workload Number,Throughput,Latency\n${cell},8,1,100,0.01\n`,
         'net',
         'net.csv',
-        findMigGeometry('A100'),
+        { geometry: findMigGeometry('A100') },
       ).points[0]!.profile
     expect(read('1')).toBe('1g.5gb')
     expect(read('1g.10gb')).toBe('1g.10gb')

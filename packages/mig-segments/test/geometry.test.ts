@@ -1,6 +1,5 @@
 import {
   assignStarts,
-  assignStartsBeside,
   findMigBoard,
   footprints,
   migBoardKeys,
@@ -90,7 +89,5 @@ describe('MIG geometry', () => {
     expect(placementConflict([at(4, 0), at(1, 1)])).toMatch('1@1 overlaps 4@0 at memory slice 1')
     expect(placementConflict([at(2, 5)])).toMatch('cannot start at slice 5, only at 0, 2, 4')
     expect(placementConflict([at(3, 0), at(3, 4)])).toBeNull()
-    expect(assignStartsBeside([at(3, 0)], [4])).toBeNull()
-    expect(assignStartsBeside([at(1, 1)], [3, 2])).toEqual([4, 2])
   })
 })

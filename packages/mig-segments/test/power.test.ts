@@ -16,7 +16,7 @@ function measured({ profiles, objectives }: Services): Services {
       model,
       points: points.map((point) => ({
         ...point,
-        powerW: (30 + m) * point.sizeGpcs ** 0.6 + 0.005 * throughputOf(point),
+        powerW: (30 + m) * point.sizeGpcs! ** 0.6 + 0.005 * throughputOf(point),
       })),
     })),
   }

@@ -5,9 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
 import {
   type Fleet,
-  type FleetPoint,
   type FleetReplan,
   type InstanceCoRunners,
+  type ProfilePoint,
   planFleet,
   replanFleet,
   type ServiceObjective,
@@ -22,7 +22,7 @@ function drawn(random: SeededRandom): { fleet: Fleet; objectives: ServiceObjecti
     const profiles = models.map((model) => ({
       model,
       points: slots.flatMap(({ name, computeSlices }) =>
-        [1400, 1000].map((smClockMhz): FleetPoint => {
+        [1400, 1000].map((smClockMhz): ProfilePoint => {
           const rate = speed * (smClockMhz / 1400) * computeSlices ** 0.8 * (8 + 8 * random.uniform())
           const powerW = computeSlices * 20 * (smClockMhz / 1400) ** 2
           return {

@@ -1,8 +1,7 @@
-import { drawMap, findMigBoard, type MappedGpu } from '@pctodl/mig-deploy'
+import { findMigBoard } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
 import { planTables } from '../src/cli/plan-report.js'
-import { fitBatches } from '../src/fit-batches.js'
-import type { PlannedGpu, ServiceProfile } from '../src/index.js'
+import type { PlannedGpu } from '../src/index.js'
 import { lintProfile } from '../src/input/lint-profile.js'
 import type { PlannedSegment, SegmentPlan } from '../src/segment-plan.js'
 
@@ -74,35 +73,6 @@ describe('the tables of a plan', () => {
   })
 })
 
-describe('the picture of a map', () => {
-  const onNodes = (count: number): MappedGpu[] =>
-    Array.from({ length: count }, (_, node) => ({ index: 8 * node, segments: [segment(0)] }))
-  const placesOf = (svg: string) =>
-    [...svg.matchAll(/<text x="([\d.]+)" y="([\d.]+)"[^>]*>node \d+</g)].map(([, x, y]) => [Number(x), Number(y)])
-
-  it('has up to three nodes beside each other, and the next ones below', () => {
-    const places = placesOf(drawMap(onNodes(5), board))
-    const columns = [...new Set(places.map(([x]) => x))]
-    const rows = [...new Set(places.map(([, y]) => y))]
-    expect(columns).toHaveLength(3)
-    expect(rows).toHaveLength(2)
-    expect(places.map(([x, y]) => [columns.indexOf(x), rows.indexOf(y)])).toEqual([
-      [0, 0],
-      [1, 0],
-      [2, 0],
-      [0, 1],
-      [1, 1],
-    ])
-  })
-
-  it('is as wide as its nodes', () => {
-    const width = (count: number) => Number(/width="(\d+)"/.exec(drawMap(onNodes(count), board))![1])
-    expect(width(2) - width(1)).toBe(width(3) - width(2))
-    expect(width(2)).toBeGreaterThan(1.5 * width(1))
-    expect(width(4)).toBe(width(3))
-  })
-})
-
 describe('a profile that is looked over', () => {
   const point = (sizeGpcs: 1 | 2 | 3 | 4 | 7, processThroughput: number, latencyMs: number) => ({
     sizeGpcs,
@@ -131,46 +101,5 @@ describe('a profile that is looked over', () => {
       /rises with the instance's size in 2 of 3/,
     )
     expect(lint(point(1, 10, 100), point(2, 9, 109), point(3, 8, 119), point(4, 8, 130))).toEqual([])
-  })
-})
-
-describe('batches that are made smaller', () => {
-  const at = (sizeGpcs: 1 | 2, batchSize: number, processes: number, processThroughput: number, latencyMs: number) => ({
-    sizeGpcs,
-    batchSize,
-    processes,
-    processThroughput,
-    latencyMs,
-  })
-  const large = at(1, 64, 1, 100, 400)
-  const fitted = (ratePerS: number, ...points: ReturnType<typeof at>[]) => {
-    const profiles: ServiceProfile[] = [{ model: 'a', points: [large, ...points] }]
-    const { batchSize, processes, latencyMs } = large
-    const standing = { model: 'a', sizeGpcs: 1, start: 3, batchSize, processes, throughput: 100, latencyMs } as const
-    const served = [{ model: 'a', ratePerS, latencyMs: 1000, segments: 1, gpcs: 1, capacity: 100 }]
-    const plan = { gpus: [{ index: 0, segments: [standing] }], served, unserved: [], gpuCount: 1, gpcCount: 1 }
-    return fitBatches(plan, profiles).gpus[0]!.segments[0]!
-  }
-
-  it('stay where they answer in time', () => {
-    expect(fitted(107, at(1, 8, 1, 200, 40))).toMatchObject({ batchSize: 64, start: 3 })
-  })
-
-  it('are the size with the most throughput that fills in time, on the same instance', () => {
-    expect(fitted(40, at(1, 8, 1, 60, 130), at(1, 16, 1, 80, 200), at(2, 16, 1, 900, 20))).toMatchObject({
-      batchSize: 16,
-      sizeGpcs: 1,
-      start: 3,
-    })
-    // Two processes wait for two batches: 2 x 16 at 40 /s and 210 ms are 1010 ms.
-    expect(fitted(40, at(1, 8, 1, 60, 130), at(1, 16, 2, 80, 210))).toMatchObject({ batchSize: 8 })
-    expect(fitted(40, at(1, 8, 1, 60, 130), at(1, 16, 2, 80, 200))).toMatchObject({ batchSize: 16, processes: 2 })
-  })
-
-  it('serve the rate, within the latency gate, or are left as they are', () => {
-    expect(fitted(40, at(1, 8, 1, 39, 130)).batchSize).toBe(64)
-    expect(fitted(40, at(1, 8, 1, 40, 130)).batchSize).toBe(8)
-    expect(fitted(40, at(1, 8, 1, 60, 450)).batchSize).toBe(64)
-    expect(fitted(40, at(1, 8, 1, 60, 449)).batchSize).toBe(8)
   })
 })

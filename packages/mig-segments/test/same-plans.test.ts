@@ -3,7 +3,7 @@ import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
 import {
   type Fleet,
-  type FleetPoint,
+  type ProfilePoint,
   planFleet,
   planSegments,
   replanFleet,
@@ -81,7 +81,7 @@ describe('the same plans as before', () => {
       models.map((model) => ({
         model,
         points: names.flatMap((profile) =>
-          [1400, 1000].map((smClockMhz): FleetPoint => {
+          [1400, 1000].map((smClockMhz): ProfilePoint => {
             const slices = Number.parseInt(profile, 10)
             const processThroughput = speed * (smClockMhz / 1400) * slices ** 0.8 * (8 + 8 * random.uniform())
             const powerW = slices * 20 * (smClockMhz / 1400) ** 2

@@ -2,7 +2,7 @@ import { type MappedBoard, placementConflict, segmentSizes } from '@pctodl/mig-d
 import { SeededRandom } from '@pctodl/numerics'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { servingW } from '../src/day/serving-power.js'
+import { servingW } from '../src/day/plan-day.js'
 import type { FleetSegment } from '../src/fleet/place-fleet.js'
 import {
   type DayOptions,
@@ -23,7 +23,7 @@ const boards = (profiles: readonly ServiceProfile[], more = {}) => fleetOf('A100
 const measured = (profiles: readonly ServiceProfile[]): ServiceProfile[] =>
   profiles.map(({ model, points }, m) => ({
     model,
-    points: points.map((point) => ({ ...point, powerW: (20 + m) * point.sizeGpcs ** 0.8 })),
+    points: points.map((point) => ({ ...point, powerW: (20 + m) * point.sizeGpcs! ** 0.8 })),
   }))
 
 /** Rates that rise and fall once over the periods, each service at its own time. */

@@ -1,10 +1,10 @@
 import { gammaArrivals, poissonArrivals } from '@pctodl/traffic'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { checkFleet } from '../src/fleet/check-fleet.js'
 import { exampleFolder, fleetOf, loadProfiles, planSegments, simulatePlan, throughputOf } from '../src/index.js'
 import { batchTimes, withBatchRates } from '../src/tail/batch-times.js'
-import { lateShare } from '../src/tail/late-share.js'
-import { queueDecay } from '../src/tail/queue-decay.js'
+import { lateShare, queueDecay } from '../src/tail/late-share.js'
 import { simulateQueue } from '../src/tail/simulate-queue.js'
 import { planForTail } from './plan-for-tail.js'
 import { publishedData } from './published-data.js'
@@ -79,7 +79,8 @@ describe('the estimate of late requests', () => {
     const { profiles, scenarios } = publishedData('sc24')
     let services = 0
     for (const { model, latencyMs } of scenarios.at(-1)!) {
-      const { points } = fleetOf('A100', [profiles.find((each) => each.model === model)!]).groups[0]!.profiles[0]!
+      const fleet = checkFleet(fleetOf('A100', [profiles.find((each) => each.model === model)!]))
+      const { points } = fleet.lanes[0]!.profiles[0]!
       for (const point of withBatchRates(points)) {
         const beside = withBatchRates(points.filter(({ profile }) => profile === point.profile))
         // A part of the points, spread over sizes, batches and processes.

@@ -38,7 +38,7 @@ function drawn(seed: number): { profiles: ServiceProfile[]; objectives: ServiceO
 function fleetOf(profiles: readonly ServiceProfile[]): Fleet {
   const names = { 1: '1g.10gb', 2: '2g.20gb', 3: '3g.40gb', 4: '4g.40gb', 7: '7g.80gb' } as const
   const points = (of: ServiceProfile['points']) =>
-    of.map(({ sizeGpcs, ...point }) => ({ ...point, profile: names[sizeGpcs] }))
+    of.map(({ sizeGpcs, ...point }) => ({ ...point, profile: names[sizeGpcs!] }))
   return {
     groups: [{ gpu: 'A100-80GB', profiles: profiles.map(({ model, points: of }) => ({ model, points: points(of) })) }],
   }

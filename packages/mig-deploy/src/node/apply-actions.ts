@@ -125,18 +125,10 @@ async function describe(target: TargetSegment, machine: NodeMachine, directory: 
       `nvidia-smi made no instance at slice ${target.start} of GPU ${target.gpu}`,
     )
   }
-  const { gpu, start, sizeGpcs, model, batchSize, processes, profile, smClockMhz } = target
   return {
-    gpu,
-    start,
-    sizeGpcs,
-    ...(profile !== undefined && { profile }),
-    ...(smClockMhz !== undefined && { smClockMhz }),
-    model,
-    batchSize,
-    processes,
+    ...target,
     instanceId: made.instanceId,
-    uuid: machine.migUuid(gpu, made.instanceId),
+    uuid: machine.migUuid(target.gpu, made.instanceId),
     mpsDirectory: mpsDirectory(directory, target),
     workers: [],
   }

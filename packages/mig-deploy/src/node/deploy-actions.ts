@@ -1,15 +1,12 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import type { MappedGpu, MappedSegment } from '../map/deployment-map.js'
-import type { MigBoard } from '../mig-geometry.js'
+import type { MappedBoard, MappedFleetSegment } from '../map/fleet-map.js'
 import type { DeployedSegment } from './deployment-state.js'
 import type { NodeLayout } from './mig-layout.js'
 
 /** A segment to be brought up. */
-export interface TargetSegment extends MappedSegment {
+export interface TargetSegment extends MappedFleetSegment {
   /** Index on this node. */
   readonly gpu: number
-  /** Name of its MIG profile. Default: the one of its size with the least memory. */
-  readonly profile?: string | undefined
   /** SM clock to which its board is locked, MHz. Default: the clock is left alone. */
   readonly smClockMhz?: number | undefined
 }
@@ -22,9 +19,9 @@ export type DeployAction =
   | { readonly kind: 'enable-mig'; readonly gpu: number }
   | { readonly kind: 'lock-clock'; readonly gpu: number; readonly smClockMhz: number }
   | { readonly kind: 'reset-clock'; readonly gpu: number }
-  | { readonly kind: 'create-instance'; readonly segment: TargetSegment; readonly profile: string }
-  | { readonly kind: 'start-mps'; readonly segment: TargetSegment; readonly profile: string }
-  | { readonly kind: 'start-workers'; readonly segment: TargetSegment; readonly profile: string }
+  | { readonly kind: 'create-instance'; readonly segment: TargetSegment }
+  | { readonly kind: 'start-mps'; readonly segment: TargetSegment }
+  | { readonly kind: 'start-workers'; readonly segment: TargetSegment }
 
 /** Whether what a deployment started is still there. */
 export interface DeployedHealth {
@@ -33,12 +30,14 @@ export interface DeployedHealth {
   mpsRuns(segment: DeployedSegment): boolean
 }
 
-/** The part of a map that is on one node, with GPU indices as the node counts them. */
-export function segmentsOfNode(gpus: readonly MappedGpu[], node: number, gpusPerNode: number): TargetSegment[] {
+/** The part of a map that is on one node of the boards of one type, with GPU indices as the node counts them. @param gpu key of the board */
+export function segmentsOfNode(boards: readonly MappedBoard[], gpu: string, node: number): TargetSegment[] {
   if (!(Number.isInteger(node) && node >= 0)) throw new InvalidInputError('node', node, 'an integer of at least 0')
-  return gpus
-    .filter(({ index }) => Math.floor(index / gpusPerNode) === node)
-    .flatMap(({ index, segments }) => segments.map((segment) => ({ ...segment, gpu: index % gpusPerNode })))
+  return boards
+    .filter((board) => board.gpu === gpu && board.node === node)
+    .flatMap(({ index, smClockMhz, segments }) =>
+      segments.map((segment) => ({ ...segment, gpu: index, ...(smClockMhz !== undefined && { smClockMhz }) })),
+    )
 }
 
 /**
@@ -53,7 +52,6 @@ export function deployActions(
   target: readonly TargetSegment[],
   deployed: readonly DeployedSegment[],
   layout: NodeLayout,
-  board: Pick<MigBoard, 'profileNames'>,
   withWorkers: boolean,
   health: DeployedHealth,
 ): DeployAction[] {
@@ -63,9 +61,8 @@ export function deployActions(
     layout.instances.some(({ gpu, instanceId }) => gpu === segment.gpu && instanceId === segment.instanceId),
   )
   type Either = TargetSegment | DeployedSegment
-  const profileOf = ({ profile, sizeGpcs }: Either) => profile ?? board.profileNames[sizeGpcs]
   const samePlace = (a: Either, b: Either) => a.gpu === b.gpu && a.start === b.start
-  const sameInstance = (a: Either, b: Either) => samePlace(a, b) && profileOf(a) === profileOf(b)
+  const sameInstance = (a: Either, b: Either) => samePlace(a, b) && a.profile === b.profile
   const firstAtPlace = <T extends Either>(segments: readonly T[]) =>
     segments.filter((segment, i) => segments.findIndex((other) => samePlace(segment, other)) === i)
   const sameSegment = (a: TargetSegment, b: DeployedSegment) =>
@@ -96,15 +93,14 @@ export function deployActions(
   for (const { index, migEnabled } of layout.gpus) {
     if (!migEnabled && target.some(({ gpu }) => gpu === index)) actions.push({ kind: 'enable-mig', gpu: index })
   }
-  const named = (segment: TargetSegment) => ({ segment, profile: profileOf(segment) })
   const instances = firstAtPlace(target)
-  for (const segment of instances) if (!reused(segment)) actions.push({ kind: 'create-instance', ...named(segment) })
+  for (const segment of instances) if (!reused(segment)) actions.push({ kind: 'create-instance', segment })
   for (const segment of instances) {
     const standing = reused(segment)
-    if (!standing || !health.mpsRuns(standing)) actions.push({ kind: 'start-mps', ...named(segment) })
+    if (!standing || !health.mpsRuns(standing)) actions.push({ kind: 'start-mps', segment })
   }
   if (withWorkers) {
-    for (const segment of target) if (!running(segment)) actions.push({ kind: 'start-workers', ...named(segment) })
+    for (const segment of target) if (!running(segment)) actions.push({ kind: 'start-workers', segment })
   }
   return actions
 }

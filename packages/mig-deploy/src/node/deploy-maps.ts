@@ -2,6 +2,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Terminal, UsageError } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
+import { boardsOf } from '../map/boards-of.js'
 import { parseDeploymentMap } from '../map/deployment-map.js'
 import { isFleetMap, parseFleetMap } from '../map/fleet-map.js'
 import { readMap } from '../map/read-map.js'
@@ -10,7 +11,6 @@ import { splitWords } from '../worker-command.js'
 import { applyActions } from './apply-actions.js'
 import { type DeployAction, deployActions, segmentsOfNode, type TargetSegment } from './deploy-actions.js'
 import { type DeployedSegment, readDeployment } from './deployment-state.js'
-import { boardNamed, fleetSegmentsOfNode } from './fleet-segments.js'
 import { type NodeLayout, productOfNode } from './mig-layout.js'
 import { NodeMachine, readGpus, readLayout } from './node-machine.js'
 import { renderAction } from './render-actions.js'
@@ -47,7 +47,8 @@ export async function deployMaps(
   terminal: Terminal,
 ): Promise<number> {
   const command = splitWords(options.command ?? '')
-  const targets = files === null ? [[]] : await Promise.all([files].flat().map((file) => readTarget(file, options)))
+  const targets =
+    files === null ? [[]] : await Promise.all([files].flat().map((file) => readTarget(file, options, terminal)))
   if (typeof files === 'string' && targets[0]!.length === 0) {
     throw new PctodlError('EMPTY_NODE', `${files} has nothing on node ${options.node}; to take a node down, use --down`)
   }
@@ -56,9 +57,9 @@ export async function deployMaps(
   const look = async (machine: NodeMachine | null, target: readonly TargetSegment[]) => {
     const deployed = readDeployment(stateFile)
     const layout = await layoutOrNothing(options, terminal)
-    const board = boardNamed(options.gpu ?? productOfNode(layout.gpus))
+    geometryOf(options.gpu ?? productOfNode(layout.gpus))
     const health = machine ?? { workersRun: () => false, mpsRuns: () => false }
-    const actions = deployActions(target, deployed, layout, board, command.length > 0, health)
+    const actions = deployActions(target, deployed, layout, command.length > 0, health)
     return {
       deployed,
       actions,
@@ -109,13 +110,25 @@ function deployedTargets(stateFile: string): TargetSegment[] {
 }
 
 /** This node's part of a map, be it of one type of board or of a fleet. */
-async function readTarget(file: string, { node, gpusPerNode, gpu }: DeployOptions): Promise<TargetSegment[]> {
+async function readTarget(file: string, options: DeployOptions, terminal: Terminal): Promise<TargetSegment[]> {
+  const { node, gpusPerNode, gpu } = options
   const text = readMap(file, 'map')
-  if (!isFleetMap(text)) return segmentsOfNode(parseDeploymentMap(text, file, gpusPerNode), node, gpusPerNode)
+  const board = async () => geometryOf(gpu ?? productOfNode((await layoutOrNothing(options, terminal)).gpus)).key
+  if (!isFleetMap(text)) {
+    const gpus = parseDeploymentMap(text, file, gpusPerNode).filter(
+      ({ index }) => Math.floor(index / gpusPerNode) === node,
+    )
+    if (gpus.length === 0) return []
+    const key = await board()
+    return segmentsOfNode(boardsOf(gpus, key, gpusPerNode), key, node)
+  }
   const boards = parseFleetMap(text, file)
-  const types = [...new Set(boards.map((board) => board.gpu))]
-  const type = gpu ?? (types.length === 1 ? types[0]! : productOfNode(await readGpus()))
-  return fleetSegmentsOfNode(boards, geometryOf(type).key, node)
+  const [only, ...others] = new Set(boards.map((each) => each.gpu))
+  return segmentsOfNode(
+    boards,
+    gpu === undefined && only !== undefined && others.length === 0 ? only : await board(),
+    node,
+  )
 }
 
 /** Without a driver a dry run shows what an empty machine would need. */

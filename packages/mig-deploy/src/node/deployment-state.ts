@@ -2,16 +2,14 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
-import type { SegmentSize } from '../mig-geometry.js'
 
 /** A segment as it was brought up on this node; models that share an instance are one each, with one daemon. */
 export interface DeployedSegment {
   /** Index on this node. */
   readonly gpu: number
   readonly start: number
-  readonly sizeGpcs: SegmentSize
-  /** Name of its MIG profile; absent: the one of its size with the least memory. */
-  readonly profile?: string | undefined
+  /** Name of its MIG profile. */
+  readonly profile: string
   /** SM clock to which its board was locked, MHz. */
   readonly smClockMhz?: number | undefined
   readonly model: string
@@ -29,8 +27,7 @@ export interface DeployedSegment {
 const deployedSegment = z.strictObject({
   gpu: z.int().min(0),
   start: z.int().min(0).max(6),
-  sizeGpcs: z.union([z.literal(1), z.literal(2), z.literal(3), z.literal(4), z.literal(7)]),
-  profile: z.string().min(1).optional(),
+  profile: z.string().min(1),
   smClockMhz: z.int().min(1).optional(),
   model: z.string().min(1),
   batchSize: z.int().min(1),

@@ -1,5 +1,4 @@
 import { PctodlError } from '@pctodl/platform'
-import { findMigBoard, type MigBoard } from '../mig-geometry.js'
 
 /** A GPU instance that exists. */
 export interface ExistingInstance {
@@ -56,15 +55,10 @@ export function parseInstanceList(text: string): ExistingInstance[] {
 }
 
 /**
- * The board that a node's GPUs are.
+ * The product that all of a node's GPUs are.
  *
  * @throws PctodlError `MIXED_BOARDS` where they differ, `NO_GPU` where there is none
  */
-export function boardOfNode(gpus: readonly NodeGpu[]): MigBoard {
-  return findMigBoard(productOfNode(gpus))
-}
-
-/** The name of all its GPUs. @throws as `boardOfNode` */
 export function productOfNode(gpus: readonly NodeGpu[]): string {
   const names = [...new Set(gpus.map(({ name }) => name))]
   if (names.length === 0) throw new PctodlError('NO_GPU', 'nvidia-smi lists no GPU on this machine')

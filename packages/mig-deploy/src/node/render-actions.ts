@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import { workerCommand } from '../worker-command.js'
-import type { DeployAction } from './deploy-actions.js'
-import type { DeployedSegment } from './deployment-state.js'
+import type { DeployAction, TargetSegment } from './deploy-actions.js'
 
 /** Folder of the MPS daemon of an instance. */
 export function mpsDirectory(directory: string, { gpu, start }: { gpu: number; start: number }): string {
@@ -21,8 +20,8 @@ export function smiCalls(action: DeployAction): string[][] {
       ]
     }
     case 'create-instance': {
-      const { gpu, start } = action.segment
-      return [['mig', '-i', String(gpu), '-cgi', `${action.profile}:${start}`, '-C']]
+      const { gpu, start, profile } = action.segment
+      return [['mig', '-i', String(gpu), '-cgi', `${profile}:${start}`, '-C']]
     }
     case 'lock-clock':
       return [['-i', String(action.gpu), '-lgc', `${action.smClockMhz},${action.smClockMhz}`]]
@@ -43,7 +42,7 @@ export function renderAction(action: DeployAction, directory: string, command: r
     case 'start-mps': {
       const place = mpsDirectory(directory, action.segment)
       return [
-        `CUDA_VISIBLE_DEVICES=${uuidOf(action)} ${mpsEnvironment(place)} nvidia-cuda-mps-control -d`,
+        `CUDA_VISIBLE_DEVICES=${uuidOf(action.segment)} ${mpsEnvironment(place)} nvidia-cuda-mps-control -d`,
         `echo start_server -uid "$(id -u)" | ${mpsEnvironment(place)} nvidia-cuda-mps-control`,
       ]
     }
@@ -52,7 +51,7 @@ export function renderAction(action: DeployAction, directory: string, command: r
       const pipe = `CUDA_MPS_PIPE_DIRECTORY=${quoted(join(mpsDirectory(directory, segment), 'pipe'))}`
       const words = workerCommand(command, segment).map(quoted).join(' ')
       const times = segment.processes > 1 ? `  # ${segment.processes} times` : ''
-      return [`CUDA_VISIBLE_DEVICES=${uuidOf(action)} ${pipe} ${words} &${times}`]
+      return [`CUDA_VISIBLE_DEVICES=${uuidOf(action.segment)} ${pipe} ${words} &${times}`]
     }
     default:
       return smiCalls(action).map((args) => `nvidia-smi ${args.join(' ')}`)
@@ -63,8 +62,8 @@ function mpsEnvironment(place: string): string {
   return `CUDA_MPS_PIPE_DIRECTORY=${quoted(join(place, 'pipe'))} CUDA_MPS_LOG_DIRECTORY=${quoted(join(place, 'log'))}`
 }
 
-function uuidOf({ segment, profile }: { segment: DeployedSegment | { gpu: number; start: number }; profile: string }) {
-  return `<UUID of ${profile} at ${segment.start} on GPU ${segment.gpu}>`
+function uuidOf({ profile, start, gpu }: TargetSegment) {
+  return `<UUID of ${profile} at ${start} on GPU ${gpu}>`
 }
 
 /** A word as a shell reads it back. */

@@ -1,20 +1,10 @@
-import {
-  endingAtOnce,
-  integerFrom,
-  numberBetween,
-  oneOf,
-  positiveNumber,
-  type Terminal,
-  UsageError,
-} from '@pctodl/command-line'
+import { endingAtOnce, integerFrom, oneOf, positiveNumber, type Terminal, UsageError } from '@pctodl/command-line'
 import { boardsOf, drawMap } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
 import { lateSegments } from '../batch-delay.js'
-import { fitBatches } from '../fit-batches.js'
 import { DEFAULT_MAX_ITERATIONS } from '../fleet/plan-fleet.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
-import { counted } from '../output/counted.js'
-import { explainBounds, explainPlan } from '../output/explain.js'
+import { counted, explainBounds, explainPlan } from '../output/explain.js'
 import { type BoundedPlan, type PowerCap, planSegments, simulatePlan, TooFewGpusError } from '../plan-segments.js'
 import { type PublishedPlan, planAsPublished } from '../published/published-plan.js'
 import { breaksFirst, explainLimits, type ServiceLimit, serviceLimits } from '../tail/service-limits.js'
@@ -33,7 +23,6 @@ interface PlanCommandOptions extends InputOptions, ManifestOptions, TrafficOptio
   readonly maxIterations: number
   readonly powerCap?: number
   readonly idlePower?: number
-  readonly fitBatches?: boolean
   readonly picture?: boolean
   readonly explain?: boolean
   readonly strict?: boolean
@@ -57,26 +46,20 @@ export function addPlanOptions(command: Command): Command {
     .option('--max-iterations <n>', 'simplex iterations of each proof', integerFrom(1), DEFAULT_MAX_ITERATIONS)
     .option('--power-cap <w>', 'most watts of a board; needs measured power in the profiles', positiveNumber())
     .option('--idle-power <w>', 'watts of a board whose instances wait, for --power-cap', positiveNumber())
-    .option('--fit-batches', 'shrink batches that would take too long to fill')
     .option('--picture', 'draw the map: map.svg beside it')
     .option('--explain', 'say why the plan is as it is')
     .option('--strict', 'fail where a service cannot be served or is under-served')
     .option('--fleet <file.yaml>', 'boards of several types: profiles, counts, prices, limits on watts')
     .option('--from <map.csv>', 'change this running map with the fewest instances created, step by step')
     .option('--consolidate', 'with --from: until the boards cost no more than those of a plan from scratch')
-    .option(
-      '--moves-per-gpu <n>',
-      'with --from: take a GPU more where it saves more than so many created segments',
-      numberBetween(0, 1e6),
-    )
 }
 
 const manifestNames = ['migParted', 'kubernetes', 'image', 'command', 'nodeNames', 'devices', 'port', 'healthPath']
-const planOnly = ['algorithm', 'dispatch', 'powerCap', 'idlePower', 'fitBatches', 'picture', 'explain']
+const planOnly = ['algorithm', 'dispatch', 'powerCap', 'idlePower', 'picture', 'explain']
 
 /** Options that one kind of plan has no place for, as commander names them. */
 const without = {
-  fleet: [...planOnly, 'gpu', 'profiles', 'gpusPerNode', 'nodes', 'movesPerGpu'],
+  fleet: [...planOnly, 'gpu', 'profiles', 'gpusPerNode', 'nodes'],
   from: [...planOnly, ...manifestNames, 'gate', 'burstiness', 'rateError', 'timeError', 'arrivals', 'strict'],
 }
 
@@ -101,7 +84,7 @@ export async function planAny(sloIndex: number, command: Command, terminal: Term
     refuse(without.from, 'is for --from only with --fleet; leave it away')
     return replan(sloIndex, options, terminal)
   }
-  refuse(['consolidate', 'movesPerGpu'], 'is for --from; add it')
+  refuse(['consolidate'], 'is for --from; add it')
   return plan(sloIndex, options, terminal)
 }
 
@@ -110,11 +93,10 @@ async function plan(sloIndex: number, options: PlanCommandOptions, terminal: Ter
   const manifests = manifestsOf(options)
   const inputs = loadInputs(sloIndex, options)
   for (const warning of inputs.warnings) terminal.stderr.write(`warning: ${warning}\n`)
-  const first = await endingAtOnce(() => solve(inputs, options))
-  const result = options.fitBatches ? fitBatches(first, inputs.profiles, options.latencyShare) : first
+  const result = await endingAtOnce(() => solve(inputs, options))
   const limits = limitsOf(result, inputs, options)
   const files = writePlanFiles(mapFile(options.output, sloIndex), result.gpus, options.gpusPerNode, {
-    ...(options.picture && { 'map.svg': drawMap(result.gpus, inputs.board, { gpusPerNode: options.gpusPerNode }) }),
+    ...(options.picture && { 'map.svg': drawMap(result.gpus, inputs.board, options.gpusPerNode) }),
     ...manifests(boardsOf(result.gpus, inputs.board.key, options.gpusPerNode)),
   })
   const underServed = 'underServed' in result ? result.underServed : []
@@ -155,7 +137,7 @@ function powerLimit({ algorithm, powerCap, idlePower }: PlanCommandOptions): { p
 
 /** Options that belong to one gate. */
 function assertTail(options: PlanCommandOptions): void {
-  const { algorithm, gate, dispatch, latencyShare, fitBatches } = options
+  const { algorithm, gate, dispatch, latencyShare } = options
   trafficOf(options, gate)
   if (gate === 'latency') {
     if (dispatch === 'shared') return
@@ -164,8 +146,6 @@ function assertTail(options: PlanCommandOptions): void {
   if (algorithm === 'published') throw new UsageError('the published algorithm has no --gate tail; use exact')
   if (latencyShare !== DEFAULT_LATENCY_SHARE)
     throw new UsageError('--latency-share is for --gate latency; leave it away')
-  if (fitBatches)
-    throw new UsageError('--fit-batches is for --gate latency: with --gate tail no batch waits to be full')
 }
 
 async function solve(

@@ -9,20 +9,18 @@ import { mapFile, writePlanFiles } from './plan-report.js'
 export interface ReplanCommandOptions extends InputOptions {
   readonly from: string
   readonly consolidate?: boolean
-  readonly movesPerGpu?: number
   readonly maxIterations: number
 }
 
 export async function replan(sloIndex: number, options: ReplanCommandOptions, terminal: Terminal): Promise<number> {
   const { board, profiles, objectives } = loadInputs(sloIndex, options)
-  const { latencyShare, consolidate = false, gpusPerNode, movesPerGpu, maxIterations } = options
+  const { latencyShare, consolidate = false, gpusPerNode, maxIterations } = options
   const running = parseDeploymentMap(readMap(options.from, '--from'), options.from, gpusPerNode)
   const fleet = fleetOf(board.key, profiles, { ...maxBoards(options), boardsPerNode: gpusPerNode })
   const how = {
     latencyShare,
     consolidate,
     maxIterations,
-    ...(movesPerGpu !== undefined && { movesPerBoard: movesPerGpu }),
   }
   const current = asUsage(() => boardsOf(running, board.key, gpusPerNode))
   const result = await endingAtOnce(() => replanFleet(current, fleet, objectives, how))

@@ -16,7 +16,7 @@ import type { Command } from 'commander'
 import { type DaySchedule, type DayTotals, planDay } from '../day/plan-day.js'
 import { fleetOf, gpusOf } from '../fleet/one-board.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
-import { stepFleetMaps } from '../replan/fleet-step-maps.js'
+import { stepFleetMaps } from '../replan/fleet-migration.js'
 import { addInputOptions, type InputOptions, loadRows, maxBoards } from './plan-options.js'
 import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
 

@@ -22,7 +22,6 @@ import { laidOver } from '../replan/fleet-places.js'
 import { describe, keptRates, nextBoards, runningBoard } from '../replan/replan-fleet.js'
 import { serves } from '../replan/standing-boards.js'
 import { CHECK_SEED } from '../tail/until-kept.js'
-import { servingW } from './serving-power.js'
 
 export interface DayOptions extends FleetOptions {
   /** Length of a period, s. */
@@ -323,4 +322,26 @@ function assertDay(fleet: Fleet, periods: readonly (readonly ServiceObjective[])
     const expected = 'measured power with each point (a sixth column, Power): a schedule saves energy'
     throw new InvalidInputError(`profile of ${model}`, undefined, expected)
   }
+}
+
+/**
+ * Power that instances add to idle boards while they answer the rates, W: requests go to the instances with the least energy a request
+ * first, each up to what it answers in time.
+ */
+export function servingW(boards: readonly FleetBoard[], objectives: readonly ServiceObjective[]): number {
+  let watts = 0
+  for (const { model, ratePerS } of objectives) {
+    const own = boards
+      .flatMap(({ segments }) => segments)
+      .filter((segment) => segment.model === model)
+      .map(({ ratePerS: answers, powerW = 0 }) => ({ answers, joules: powerW / answers }))
+      .sort((a, b) => a.joules - b.joules)
+    let left = ratePerS
+    for (const { answers, joules } of own) {
+      const taken = Math.min(left, answers)
+      watts += taken * joules
+      left -= taken
+    }
+  }
+  return watts
 }

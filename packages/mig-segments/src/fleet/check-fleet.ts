@@ -1,6 +1,7 @@
 import { geometryOf } from '@pctodl/mig-deploy'
 import { InvalidInputError, type MigGeometry } from '@pctodl/platform'
-import type { BoardGroup, Fleet, FleetPoint } from './fleet.js'
+import type { ProfilePoint } from '../profile.js'
+import type { BoardGroup, Fleet } from './fleet.js'
 import { checkLanes, type Lane } from './lanes.js'
 
 /** A group with everything that it leaves out. */
@@ -43,7 +44,12 @@ export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet)
     const expected = `at most ${MAX_PRICE_RATIO} times the lowest price, ${cheapest}; leave dearer boards away`
     throw new InvalidInputError(`fleet.groups[${g}].price`, price, expected)
   })
-  return { groups: checked, lanes: groups.flatMap((group, g) => checkLanes(group, g)), powerW, limited }
+  return {
+    groups: checked,
+    lanes: groups.flatMap((group, g) => checkLanes(group, g, checked[g]!.geometry)),
+    powerW,
+    limited,
+  }
 }
 
 function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGroup {
@@ -77,14 +83,6 @@ function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGrou
   }
   for (const { model, points } of profiles) {
     for (const point of points) {
-      if (!geometry.profiles.some(({ name }) => name === point.profile)) {
-        const known = geometry.profiles.map(({ name }) => name).join(', ')
-        throw new InvalidInputError(
-          `${field('profiles')}, ${model}`,
-          point.profile,
-          `a MIG profile of ${geometry.key}: ${known}`,
-        )
-      }
       assertPoint(point, `${field('profiles')}, ${model}`)
       if (limited && point.processThroughput > 0 && point.powerW === undefined) {
         throw new InvalidInputError(
@@ -118,11 +116,11 @@ function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGrou
 
 /** Throughput 0: it did not run. */
 function assertPoint(
-  { profile, batchSize, processes, processThroughput, latencyMs, powerW }: FleetPoint,
+  { profile, sizeGpcs, batchSize, processes, processThroughput, latencyMs, powerW }: ProfilePoint,
   field: string,
 ) {
   const refuse = (name: string, value: number, expected: string) => {
-    throw new InvalidInputError(`${field}, ${profile}: ${name}`, value, expected)
+    throw new InvalidInputError(`${field}, ${profile ?? sizeGpcs}: ${name}`, value, expected)
   }
   for (const [name, count] of Object.entries({ batchSize, processes })) {
     if (!(Number.isInteger(count) && count >= 1)) refuse(name, count, 'an integer of at least 1')

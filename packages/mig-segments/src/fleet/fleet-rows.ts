@@ -1,5 +1,5 @@
 import { latencyGateMs } from '../latency-gate.js'
-import { type ServiceObjective, throughputOf } from '../profile.js'
+import { type InstancePoint, type ServiceObjective, throughputOf } from '../profile.js'
 import { type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
 import { roomOf, type TimesLate } from '../tail/until-kept.js'
 import {
@@ -12,7 +12,6 @@ import {
   splitWays,
 } from '../tail/ways.js'
 import type { CheckedFleet } from './check-fleet.js'
-import type { FleetPoint } from './fleet.js'
 import { type SharedPoint, sharedPoints } from './shared-points.js'
 
 /** How it is judged whether a point keeps an objective. */
@@ -29,7 +28,7 @@ export type FleetGate =
 export interface RowPart {
   /** Place of the objective. */
   readonly service: number
-  readonly point: Omit<FleetPoint, 'powerW'>
+  readonly point: Omit<InstancePoint, 'powerW'>
   /** Requests/s that it answers in time. */
   readonly ratePerS: number
 }
@@ -52,7 +51,7 @@ interface Candidate extends Placeable {
   readonly lane: number
   readonly profile: number
   /** The point as it was measured: `point` has columns that agree. */
-  readonly measured: FleetPoint
+  readonly measured: InstancePoint
 }
 
 /**
@@ -236,7 +235,7 @@ function ratedMembers(
 ): RowPart[] | null {
   const parts = members.map(({ model, ...measured }): RowPart => {
     const service = objectives.findIndex((objective) => objective.model === model)
-    const point: FleetPoint = { profile, processes: 1, ...measured }
+    const point: InstancePoint = { profile, processes: 1, ...measured }
     // No batch in co-runners was measured but the full one: a smaller one is taken to last as long.
     const [of] = placeablesOf(profile, 0, [point]).map((each) => ({ ...each, lane: 0, profile: 0, measured: point }))
     const [way] = waysOf([of!], objectives[service]!, gate, false)

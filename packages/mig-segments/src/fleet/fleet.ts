@@ -1,24 +1,12 @@
-import type { ProfilePoint } from '../profile.js'
+import type { ServiceProfile } from '../profile.js'
 import type { InstanceCoRunners } from './shared-points.js'
-
-/** One measured way to run a network in a MIG instance of a certain profile. */
-export interface FleetPoint extends Omit<ProfilePoint, 'sizeGpcs'> {
-  /** MIG profile of the instance, e.g. `1g.20gb`. */
-  readonly profile: string
-}
-
-/** Everything measured of one network on one type of board. */
-export interface FleetProfile {
-  readonly model: string
-  readonly points: readonly FleetPoint[]
-}
 
 /** Boards of one type that may be used. */
 export interface BoardGroup {
   /** Name of a board with MIG. */
   readonly gpu: string
   /** What was measured on this type of board, perhaps at several SM clocks, of which each board then gets one. */
-  readonly profiles: readonly FleetProfile[]
+  readonly profiles: readonly ServiceProfile[]
   /** What models keep in an instance that they share. Default: an instance has one model. */
   readonly coRunners?: readonly InstanceCoRunners[]
   /** Boards that there are. Default: as many as needed. */

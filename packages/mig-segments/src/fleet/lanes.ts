@@ -1,5 +1,6 @@
-import { InvalidInputError } from '@pctodl/platform'
-import type { BoardGroup, FleetProfile } from './fleet.js'
+import { InvalidInputError, type MigGeometry } from '@pctodl/platform'
+import type { InstancePoint, ProfilePoint } from '../profile.js'
+import type { BoardGroup } from './fleet.js'
 import type { InstanceCoRunners } from './shared-points.js'
 
 /**
@@ -14,7 +15,7 @@ export interface Lane {
   /** Of one of its boards while nothing runs; 0 where it is not known. */
   readonly idleW: number
   /** What was measured at this clock. */
-  readonly profiles: readonly FleetProfile[]
+  readonly profiles: readonly { readonly model: string; readonly points: readonly InstancePoint[] }[]
   readonly coRunners: readonly InstanceCoRunners[]
 }
 
@@ -23,8 +24,17 @@ export interface Lane {
  *
  * @throws InvalidInputError for points without a clock beside others with one, co-runners or idle watts that match no clock
  */
-export function checkLanes({ profiles, coRunners = [], idleW }: BoardGroup, g: number): Lane[] {
+export function checkLanes({ profiles, coRunners = [], idleW }: BoardGroup, g: number, geometry: MigGeometry): Lane[] {
   const field = (name: keyof BoardGroup) => `fleet.groups[${g}].${name}`
+  const nameOf = ({ profile, sizeGpcs }: ProfilePoint, model: string): string => {
+    const slot = geometry.profiles.find(({ name, computeSlices }) =>
+      profile === undefined ? computeSlices === sizeGpcs : name === profile,
+    )
+    if (slot) return slot.name
+    const known = geometry.profiles.map(({ name }) => name).join(', ')
+    const expected = `a MIG profile of ${geometry.key}: ${known}`
+    throw new InvalidInputError(`${field('profiles')}, ${model}`, profile ?? sizeGpcs, expected)
+  }
   const points = profiles.flatMap((profile) => profile.points.map((point) => ({ model: profile.model, point })))
   const clocks = [...new Set(points.map(({ point }) => point.smClockMhz))].sort((a, b) => (b ?? 0) - (a ?? 0))
   if (clocks.length > 1 && clocks.includes(undefined)) {
@@ -53,7 +63,9 @@ export function checkLanes({ profiles, coRunners = [], idleW }: BoardGroup, g: n
     idleW: idleAt(smClockMhz),
     profiles: profiles.map((profile) => ({
       model: profile.model,
-      points: profile.points.filter((point) => point.smClockMhz === smClockMhz),
+      points: profile.points
+        .filter((point) => point.smClockMhz === smClockMhz)
+        .map((point) => ({ ...point, profile: nameOf(point, profile.model) })),
     })),
     coRunners: coRunners.filter((each) => each.smClockMhz === smClockMhz),
   }))

@@ -10,18 +10,13 @@ import type { ServiceProfile } from '../profile.js'
 import type { BoardGroup, Fleet } from './fleet.js'
 
 /**
- * A fleet of one type of board, whose profiles name instances by their sizes: each size is the MIG profile with the least memory.
+ * A fleet of one type of board.
  *
  * @param more what the group has beside its profiles, such as limits on power
  * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for a board without MIG, or not of seven slices
  */
 export function fleetOf(gpu: string, profiles: readonly ServiceProfile[], more: Partial<BoardGroup> = {}): Fleet {
-  const { key, profileNames } = findMigBoard(gpu)
-  const named = profiles.map(({ model, points }) => ({
-    model,
-    points: points.map(({ sizeGpcs, ...point }) => ({ ...point, profile: profileNames[sizeGpcs] })),
-  }))
-  return { groups: [{ ...more, gpu: key, profiles: named }] }
+  return { groups: [{ ...more, gpu: findMigBoard(gpu).key, profiles }] }
 }
 
 /**

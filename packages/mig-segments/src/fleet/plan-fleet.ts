@@ -44,6 +44,7 @@ const ROOMS = [1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5]
  * cost, then with the least watts, under limits on watts of boards, nodes and the fleet. The bounds are those of the integer program,
  * whose limits on boards and nodes hold in sum; so a plan that meets them is proved best.
  *
+ * @param then `slices`: after the cost the fewest compute slices, and not the least watts
  * @throws InvalidInputError for fleets, objectives and options out of range
  * @throws PctodlError `TOO_FEW_GPUS` where the boards or watts do not suffice, `NO_PLAN` where none was found in the work allowed, or
  *   none whose instances pack under the limits of boards and nodes
@@ -52,23 +53,6 @@ export async function planFleet(
   fleet: Fleet,
   objectives: readonly ServiceObjective[],
   options: FleetOptions = {},
-): Promise<FleetPlan> {
-  return planAnew(fleet, objectives, options)
-}
-
-/** The same with the fewest compute slices on boards of the least cost, and not the least watts. */
-export async function planFewestSlices(
-  fleet: Fleet,
-  objectives: readonly ServiceObjective[],
-  options: FleetOptions,
-): Promise<FleetPlan> {
-  return planAnew(fleet, objectives, options, 'slices')
-}
-
-async function planAnew(
-  fleet: Fleet,
-  objectives: readonly ServiceObjective[],
-  options: FleetOptions,
   then?: 'slices',
 ): Promise<FleetPlan> {
   const { maxIterations = DEFAULT_MAX_ITERATIONS } = options

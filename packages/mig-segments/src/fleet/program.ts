@@ -37,9 +37,8 @@ export type Goal =
   | { readonly kind: 'watts'; readonly maxCost: number }
   /** Compute slices of instances, of boards that cost no more. */
   | { readonly kind: 'slices'; readonly maxCost: number }
-  /** Instances created, one in which other processes start counted half; then cost, then what services lack on the
-   * way. With `movesPerBoard` boards may cost more where one more saves so many. */
-  | { readonly kind: 'moves'; readonly maxCost: number; readonly movesPerBoard?: number }
+  /** Instances created, one in which other processes start counted half; then cost, then what services lack on the way. */
+  | { readonly kind: 'moves'; readonly maxCost: number }
   /** Energy of a period: boards in use above parked ones, requests, and creating instances. */
   | { readonly kind: 'energy'; readonly periodS: number; readonly migrationS: number; readonly parkedW: number }
 
@@ -251,8 +250,7 @@ export async function solveProgram(
   })
   if (Number.isFinite(fleet.powerW)) constraints.push({ terms: watts, atMost: fleet.powerW })
   if (Number.isFinite(maxCost)) {
-    const more = goal.kind === 'moves' && goal.movesPerBoard !== undefined ? [variable(goal.movesPerBoard)] : []
-    constraints.push({ terms: [...cost, ...more.map((at): Term => [at, -1])], atMost: maxCost * (1 + 1e-12) + 1e-9 })
+    constraints.push({ terms: cost, atMost: maxCost * (1 + 1e-12) + 1e-9 })
   }
   const short: Term[] = []
   program.keepPerS?.forEach((keep, m) => {

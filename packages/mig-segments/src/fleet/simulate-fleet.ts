@@ -2,8 +2,10 @@ import { gammaArrivals, thinned } from '@pctodl/traffic'
 import { batchTimes, withBatchRates } from '../tail/batch-times.js'
 import { type SimulatedService, type SimulationOptions, simulateQueue } from '../tail/simulate-queue.js'
 import { splitBurstiness } from '../tail/ways.js'
+import { checkFleet } from './check-fleet.js'
 import type { Fleet } from './fleet.js'
 import type { FleetPlan } from './fleet-plan.js'
+import type { Lane } from './lanes.js'
 
 /** Instances that run a model alike. */
 interface Kind {
@@ -27,9 +29,10 @@ export function simulateFleet(
   fleet: Fleet,
   { burstiness = 1, requests = 100_000, seed = 1, dispatch = 'split', arrivals, only }: SimulationOptions = {},
 ): SimulatedService[] {
+  const { lanes } = checkFleet(fleet)
   return plan.served.map(({ model, ratePerS, latencyMs }, m) => {
     if (only && !only.has(model)) return { model, requests: 0, late: 0, p99Ms: Number.NaN }
-    const kinds = kindsOf(plan.boards, fleet, model)
+    const kinds = kindsOf(plan.boards, lanes, model)
     const stream = 1000 * seed + m
     if (dispatch === 'shared') {
       const process = arrivals?.(ratePerS) ?? gammaArrivals({ ratePerS, burstiness })
@@ -54,7 +57,7 @@ export function simulateFleet(
   })
 }
 
-function kindsOf(boards: FleetPlan['boards'], { groups }: Fleet, model: string): Kind[] {
+function kindsOf(boards: FleetPlan['boards'], lanes: readonly Lane[], model: string): Kind[] {
   const kinds = new Map<string, Kind>()
   const own = boards.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
   const capacity = own.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
@@ -69,9 +72,10 @@ function kindsOf(boards: FleetPlan['boards'], { groups }: Fleet, model: string):
         known.count++
         continue
       }
-      const points = groups[group]!.profiles.filter((each) => each.model === model)
-        .flatMap((each) => each.points)
-        .filter((point) => !shared && point.profile === profile && point.smClockMhz === smClockMhz)
+      const points = lanes
+        .filter((lane) => !shared && lane.group === group && lane.smClockMhz === smClockMhz)
+        .flatMap((lane) => lane.profiles.filter((each) => each.model === model))
+        .flatMap((each) => each.points.filter((point) => point.profile === profile))
       const full = { profile, batchSize, processes, processThroughput: throughput / processes, latencyMs }
       const batchMs = batchTimes(withBatchRates([...points, full]), full)
       kinds.set(key, { count: 1, share: segment.ratePerS / capacity, workers: processes, batchMs })

@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Fleet } from '../fleet/fleet.js'
 import { loadCoRunners } from './load-co-runners.js'
-import { exampleFolder, loadFleetProfiles } from './load-inputs.js'
+import { exampleFolder, loadProfiles } from './load-inputs.js'
 import type { ProfileOptions } from './parse-profile-csv.js'
 
 const watts = z.number().positive()
@@ -70,7 +70,7 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
       const { idleW } = rest
       return {
         gpu: geometry.key,
-        profiles: loadFleetProfiles(folder, geometry, options),
+        profiles: loadProfiles(folder, { ...options, geometry }),
         ...(coRunners !== undefined && {
           coRunners: loadCoRunners(path.resolve(path.dirname(file), coRunners), geometry, {
             ...(coRunnerLevel !== undefined && { level: coRunnerLevel }),

@@ -1,11 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type MigGeometry, PctodlError } from '@pctodl/platform'
-import type { FleetProfile } from '../fleet/fleet.js'
+import { PctodlError } from '@pctodl/platform'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { parseObjectives } from './parse-objectives.js'
-import { type ProfileOptions, parseFleetProfileCsv, parseProfileCsv } from './parse-profile-csv.js'
+import { type ProfileOptions, parseProfileCsv } from './parse-profile-csv.js'
 
 /** Names of the objective files, as published. */
 export const RATE_FILE = 'SLO_req_rate.csv'
@@ -18,15 +17,6 @@ export const LATENCY_FILE = 'SLO_latency.csv'
  * @throws PctodlError `NO_PROFILES` for a folder without any
  */
 export function loadProfiles(folder: string, options: ProfileOptions = {}): ServiceProfile[] {
-  return readProfiles(folder, (text, model, file) => parseProfileCsv(text, model, file, options))
-}
-
-/** The same for a board of a fleet, whose instances may be named by their MIG profiles. */
-export function loadFleetProfiles(folder: string, geometry: MigGeometry, options: ProfileOptions = {}): FleetProfile[] {
-  return readProfiles(folder, (text, model, file) => parseFleetProfileCsv(text, model, file, geometry, options))
-}
-
-function readProfiles<T>(folder: string, parse: (text: string, model: string, file: string) => T): T[] {
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.csv')) : []
   const profiles = files
     .filter((name) => name !== RATE_FILE && name !== LATENCY_FILE)
@@ -34,7 +24,7 @@ function readProfiles<T>(folder: string, parse: (text: string, model: string, fi
     .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     .map((name) => {
       const file = path.join(folder, name)
-      return parse(readFileSync(file, 'utf8'), name.slice(0, -'.csv'.length), file)
+      return parseProfileCsv(readFileSync(file, 'utf8'), name.slice(0, -'.csv'.length), file, options)
     })
   if (profiles.length === 0) {
     throw new PctodlError('NO_PROFILES', `${folder} has no profiles; it must hold a <model>.csv for each model`)

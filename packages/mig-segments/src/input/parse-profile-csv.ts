@@ -1,6 +1,5 @@
 import { csvRows, isSegmentSize, quoted, SegmentFileError, segmentSizes, toNumber } from '@pctodl/mig-deploy'
 import type { MigGeometry } from '@pctodl/platform'
-import type { FleetProfile } from '../fleet/fleet.js'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
 /** Header of a profile file as published. Columns count by position; the names are for people. */
@@ -15,6 +14,8 @@ export const CLOCK_COLUMN = 'Clock'
 export interface ProfileOptions {
   /** Rows with more MPS processes than this are left out. Default 3, as published. */
   readonly maxProcesses?: number
+  /** Board whose MIG profiles may name instances. Default: instances have sizes in GPCs, with the least memory. */
+  readonly geometry?: MigGeometry
 }
 
 /** Most MPS processes in an instance that are considered unless said otherwise. */
@@ -32,45 +33,32 @@ export function parseProfileCsv(
   text: string,
   model: string,
   file: string,
-  options: ProfileOptions = {},
+  { maxProcesses = DEFAULT_MAX_PROCESSES, geometry }: ProfileOptions = {},
 ): ServiceProfile {
-  const sizeOf = (cell: string) => {
-    const sizeGpcs = toNumber(cell)
-    return isSegmentSize(sizeGpcs) ? { sizeGpcs } : `a size of ${segmentSizes.join(', ')} GPCs`
-  }
-  return { model, points: parsePoints(text, file, options, sizeOf) }
+  return { model, points: parsePoints(text, file, maxProcesses, (cell) => instanceOf(cell, geometry)) }
 }
 
-/**
- * Read a profile whose instances are those of a board: their sizes in GPCs, with the least memory, or names such as `1g.20gb`.
- *
- * @throws SegmentFileError as `parseProfileCsv`
- */
-export function parseFleetProfileCsv(
-  text: string,
-  model: string,
-  file: string,
-  { profiles }: MigGeometry,
-  options: ProfileOptions = {},
-): FleetProfile {
-  const named = (cell: string) => {
-    const slot =
-      profiles.find(({ name }) => name === cell) ??
-      profiles.find(({ computeSlices }) => computeSlices === toNumber(cell))
-    return slot ? { profile: slot.name } : `a size or a profile of ${profiles.map(({ name }) => name).join(', ')}`
-  }
-  return { model, points: parsePoints(text, file, options, named) }
+/** What a first cell says, or what is expected there. */
+function instanceOf(
+  cell: string,
+  geometry: MigGeometry | undefined,
+): Pick<ProfilePoint, 'sizeGpcs' | 'profile'> | string {
+  const size = toNumber(cell)
+  if (!geometry) return isSegmentSize(size) ? { sizeGpcs: size } : `a size of ${segmentSizes.join(', ')} GPCs`
+  const { profiles } = geometry
+  const slot =
+    profiles.find(({ name }) => name === cell) ?? profiles.find(({ computeSlices }) => computeSlices === size)
+  return slot ? { profile: slot.name } : `a size or a profile of ${profiles.map(({ name }) => name).join(', ')}`
 }
 
-type Measured = Omit<ProfilePoint, 'sizeGpcs'>
+type Measured = Omit<ProfilePoint, 'sizeGpcs' | 'profile'>
 
-/** @param instanceOf what the first cell says, or what is expected there */
-function parsePoints<Instance extends object>(
+function parsePoints(
   text: string,
   file: string,
-  { maxProcesses = DEFAULT_MAX_PROCESSES }: ProfileOptions,
-  instanceOf: (cell: string) => Instance | string,
-): (Instance & Measured)[] {
+  maxProcesses: number,
+  named: (cell: string) => ReturnType<typeof instanceOf>,
+): ProfilePoint[] {
   const [header, ...rows] = csvRows(text, file)
   if (!header || header.cells.every((cell) => !Number.isNaN(toNumber(cell)))) {
     throw new SegmentFileError(
@@ -89,13 +77,13 @@ function parsePoints<Instance extends object>(
     const nth = i === 0 ? 'sixth' : 'seventh'
     throw new SegmentFileError(file, header.row, null, `a ${nth} column ${quoted(found)}`, name)
   })
-  const points: (Instance & Measured)[] = []
+  const points: ProfilePoint[] = []
   const seen = new Map<string, number>()
   for (const { row, cells } of rows) {
     if (cells.length !== columns) {
       throw new SegmentFileError(file, row, null, `${cells.length} cells`, `${columns}`)
     }
-    const instance = instanceOf(cells[0]!)
+    const instance = named(cells[0]!)
     if (typeof instance === 'string') {
       throw new SegmentFileError(file, row, profileColumns[0], quoted(cells[0]!), instance)
     }
@@ -147,12 +135,13 @@ export function formatProfileCsv({ points }: ServiceProfile): string {
     ...(withPower || withClock ? [POWER_COLUMN] : []),
     ...(withClock ? [CLOCK_COLUMN] : []),
   ]
-  const rows = points.map(({ sizeGpcs, batchSize, processes, processThroughput, latencyMs, powerW, smClockMhz }) =>
-    [
-      ...[sizeGpcs, batchSize, processes, significant(processThroughput), significant(latencyMs / 1000)],
-      ...(withPower || withClock ? [powerW ?? 0] : []),
-      ...(withClock ? [smClockMhz ?? 0] : []),
-    ].join(','),
+  const rows = points.map(
+    ({ sizeGpcs, profile, batchSize, processes, processThroughput, latencyMs, powerW, smClockMhz }) =>
+      [
+        ...[profile ?? sizeGpcs, batchSize, processes, significant(processThroughput), significant(latencyMs / 1000)],
+        ...(withPower || withClock ? [powerW ?? 0] : []),
+        ...(withClock ? [smClockMhz ?? 0] : []),
+      ].join(','),
   )
   return `${[columns.join(','), ...rows].join('\n')}\n`
 }

@@ -4,7 +4,6 @@ import { DEFAULT_LATENCY_SHARE, latencyGateMs } from '../latency-gate.js'
 import type { BoundedPlan } from '../plan-segments.js'
 import { type ServiceProfile, throughputOf } from '../profile.js'
 import type { ServedService } from '../segment-plan.js'
-import { counted } from './counted.js'
 
 /** Say why a plan is as it is: for each service its choices by size and what it got, then the whole and its bounds. */
 export function explainPlan(
@@ -45,7 +44,7 @@ export function explainPlan(
     parts.push(
       `GPU ${gpu}, ${segment.model}: at ${round(ratePerS)} requests/s full batches (${segment.batchSize} x ` +
         `${segment.processes}) take ${round(fillMs)} ms to arrive, an answer ${round(totalMs)} ms of ${round(latencyMs)}; ` +
-        'send batches before they are full, or use --fit-batches',
+        'send batches before they are full, as --gate tail plans',
     )
   }
   parts.push(explainBounds(plan))
@@ -88,4 +87,9 @@ export function explainBounds(
 
 function round(value: number): string {
   return value >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4)))
+}
+
+/** A number with its noun: `1 GPU`, `2 GPUs`. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

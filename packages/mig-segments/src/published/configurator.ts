@@ -34,7 +34,7 @@ const f32 = Math.fround
 export function configure(profile: ServiceProfile, objective: ServiceObjective): Configured | null {
   const gateMs = f32(f32(f32(objective.latencyMs) / 2) * 0.9)
   const candidates = profile.points
-    .map(toPublished)
+    .flatMap(toPublished)
     .filter((point) => point.throughput > 0 && point.latencyMs < gateMs)
     .sort((a, b) => a.sizeGpcs - b.sizeGpcs || a.batchSize - b.batchSize || a.processes - b.processes)
   const best = new Map<SegmentSize, PublishedPoint>()
@@ -57,12 +57,14 @@ function perGpc({ throughput, sizeGpcs }: PublishedPoint): number {
   return f32(throughput / sizeGpcs)
 }
 
-function toPublished({ sizeGpcs, batchSize, processes, processThroughput, latencyMs }: ProfilePoint): PublishedPoint {
-  return {
+function toPublished({ sizeGpcs, batchSize, processes, processThroughput, latencyMs }: ProfilePoint): PublishedPoint[] {
+  if (sizeGpcs === undefined) return []
+  const point = {
     sizeGpcs,
     batchSize,
     processes,
     throughput: f32(f32(processThroughput) * processes),
     latencyMs: f32(f32(latencyMs / 1000) * 1000),
   }
+  return [point]
 }

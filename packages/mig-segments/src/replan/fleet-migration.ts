@@ -1,7 +1,7 @@
+import type { MappedBoard } from '@pctodl/mig-deploy'
 import type { MigSlot } from '@pctodl/platform'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
-import type { FleetSegment } from '../fleet/place-fleet.js'
-import { keepWatts } from './step-watts.js'
+import type { FleetBoard, FleetSegment } from '../fleet/place-fleet.js'
 
 /** An instance on a board of a fleet: one model, or several that share it. */
 export interface FleetInstance {
@@ -119,4 +119,49 @@ function exclude(a: FleetInstance, b: FleetInstance, { groups }: CheckedFleet): 
   const slot = ({ profile }: FleetInstance): MigSlot => profiles.find(({ name }) => name === profile)!
   const overlap = a.start < b.start + slot(b).memorySlices && b.start < a.start + slot(a).memorySlices
   return overlap || a.smClockMhz !== b.smClockMhz
+}
+
+/** Instances of one board, or one of them. */
+type Present = Omit<FleetBoard, 'group' | 'powerW'>
+
+/** Whether instances that are there at once keep the limits on watts of their boards, their nodes and the fleet; what nobody measured counts nothing. */
+export function keepWatts({ groups, lanes, powerW, limited }: CheckedFleet, present: Iterable<Present>): boolean {
+  if (!limited) return true
+  const boards = new Map<string, number>()
+  const nodes = new Map<string, number>()
+  let total = 0
+  let kept = true
+  for (const { gpu, node, index, smClockMhz, segments } of present) {
+    const group = groups.findIndex(({ geometry }) => geometry.key === gpu)
+    const { boardCapW, nodeCapW } = groups[group]!
+    const board = `${gpu},${node},${index}`
+    const lane = lanes.find((each) => each.group === group && each.smClockMhz === smClockMhz)
+    const idleW = boards.has(board) ? 0 : (lane?.idleW ?? 0)
+    const drawnW = segments.reduce((sum, segment) => sum + (segment.powerW ?? 0), idleW)
+    boards.set(board, (boards.get(board) ?? 0) + drawnW)
+    nodes.set(`${gpu},${node}`, (nodes.get(`${gpu},${node}`) ?? 0) + drawnW)
+    total += drawnW
+    kept &&= boards.get(board)! <= boardCapW * (1 + 1e-9) && nodes.get(`${gpu},${node}`)! <= nodeCapW * (1 + 1e-9)
+  }
+  return kept && total <= powerW * (1 + 1e-9)
+}
+
+/**
+ * The map of a fleet after each step of a change, for `deploy --through`: boards without instances are not in it.
+ *
+ * @param from the map before the first step
+ */
+export function stepFleetMaps(from: readonly MappedBoard[], steps: readonly FleetStep[]): MappedBoard[][] {
+  let boards = [...from]
+  return steps.map(({ kind, instance }) => {
+    const { gpu, node, index, smClockMhz, start, segments } = instance
+    const here = (board: MappedBoard) => board.gpu === gpu && board.node === node && board.index === index
+    const board = boards.find(here)
+    const others = (board?.segments ?? []).filter((segment) => segment.start !== start)
+    const present = kind === 'remove' ? others : [...others, ...segments].sort((a, b) => a.start - b.start)
+    const next = { gpu, node, index, ...(smClockMhz !== undefined && { smClockMhz }), segments: present }
+    boards = board ? boards.map((each) => (each === board ? next : each)) : [...boards, next]
+    boards = boards.filter((each) => each.segments.length > 0)
+    return boards
+  })
 }

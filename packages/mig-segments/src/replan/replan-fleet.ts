@@ -1,5 +1,5 @@
 import type { MappedBoard } from '@pctodl/mig-deploy'
-import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import { PctodlError } from '@pctodl/platform'
 import { type BoardPattern, patternsOf } from '../fleet/board-patterns.js'
 import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
 import { coolDown, type OpenBoard } from '../fleet/cool-down.js'
@@ -25,8 +25,6 @@ import { boardAt, serves, standingBoards, withinNodes } from './standing-boards.
 export interface FleetReplanOptions extends FleetOptions {
   /** Move instances until the boards cost as little as a fresh plan's. Default false: they may cost as much as those in use now. */
   readonly consolidate?: boolean
-  /** Instances created that one board more, at the lowest price, may save: a board more is taken where it saves more. Default: none is. */
-  readonly movesPerBoard?: number
 }
 
 /** What boards (0.4) and what services lack on the way (0.1) weigh at most beside instances created. */
@@ -78,13 +76,10 @@ export async function replanFleet(
   }
   assertSplit(options)
   assertMap(current, checked)
-  const { maxIterations = DEFAULT_MAX_ITERATIONS, consolidate = false, movesPerBoard } = options
-  if (movesPerBoard !== undefined && !(movesPerBoard >= 0 && Number.isFinite(movesPerBoard))) {
-    throw new InvalidInputError('movesPerBoard', movesPerBoard, 'a number of instances of at least 0')
-  }
+  const { maxIterations = DEFAULT_MAX_ITERATIONS, consolidate = false } = options
   return checkedByRequests(fleet, options, async (gate) => {
     const fresh = await planOnce(checked, objectives, gate, maxIterations)
-    return change(checked, current, fresh, gate, { consolidate, maxIterations, movesPerBoard })
+    return change(checked, current, fresh, gate, { consolidate, maxIterations })
   })
 }
 
@@ -93,11 +88,7 @@ async function change(
   current: readonly MappedBoard[],
   fresh: FleetPlan,
   gate: FleetGate,
-  {
-    consolidate,
-    maxIterations,
-    movesPerBoard,
-  }: { consolidate: boolean; maxIterations: number; movesPerBoard: number | undefined },
+  { consolidate, maxIterations }: { consolidate: boolean; maxIterations: number },
 ): Promise<FleetReplan> {
   const models = fresh.served.map(({ model }) => model)
   const rows = fleetRows(fleet, fresh.served, gate, 'one-way')
@@ -115,7 +106,7 @@ async function change(
   let minMoves = 0
   for (const room of ROOMS) {
     const problem = { fleet, objectives: fresh.served, rows, patterns, running, maxIterations, room }
-    const goal = { kind: 'moves', maxCost: maxCost, ...(movesPerBoard !== undefined && { movesPerBoard }) } as const
+    const goal = { kind: 'moves', maxCost: maxCost } as const
     const counts = await solveProgram({ ...problem, goal, keepPerS: keptRates(fresh.served, running) })
     if (counts === 'infeasible' || !('instances' in counts)) break
     // With less room for watts it is no bound for all plans. Boards and what is lacking weigh less than half an instance.

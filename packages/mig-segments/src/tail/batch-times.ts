@@ -1,10 +1,9 @@
-import type { FleetPoint } from '../fleet/fleet.js'
-
+import type { InstancePoint } from '../profile.js'
 /**
  * Points of an instance whose two columns agree: a queue of full batches is answered no faster than they end, and a batch takes no less than its
  * throughput says. Where they differ the slower one counts; what did not run is left out.
  */
-export function withBatchRates(points: readonly FleetPoint[]): FleetPoint[] {
+export function withBatchRates(points: readonly InstancePoint[]): InstancePoint[] {
   return points
     .filter(({ processThroughput }) => processThroughput > 0)
     .map((point) => {
@@ -21,8 +20,8 @@ export function withBatchRates(points: readonly FleetPoint[]): FleetPoint[] {
  * @returns ms by the number of requests, index 0 unused; does not fall
  */
 export function batchTimes(
-  points: readonly FleetPoint[],
-  { processes, batchSize }: Pick<FleetPoint, 'processes' | 'batchSize'>,
+  points: readonly InstancePoint[],
+  { processes, batchSize }: Pick<InstancePoint, 'processes' | 'batchSize'>,
 ): Float64Array {
   const times = new Float64Array(batchSize + 1).fill(Number.POSITIVE_INFINITY)
   for (const point of points) {

@@ -1,5 +1,4 @@
-import { clusteredShare } from './clustered-share.js'
-import { queueDecay } from './queue-decay.js'
+import { logGamma } from '@pctodl/numerics'
 
 /** Workers that take what waits from one queue, at once and up to a full batch each. */
 export interface TailQueue {
@@ -59,4 +58,55 @@ export function lateShare(queue: TailQueue, withinMs: number): number {
     beyond += waitMs >= slackMs ? 1 : Math.exp(-decayPerMs * (slackMs - waitMs))
   }
   return (busy * beyond) / MOMENTS
+}
+
+/**
+ * Share of requests, at most, that come while all workers are busy with batches of one: the last `workers` requests before it all came
+ * within the time of one, which for gaps with a gamma distribution is the regularised incomplete gamma function
+ * P(workers / burstiness, rate · time / burstiness) (its series: Abramowitz and Stegun 6.5.29). By Markov's inequality it is at most
+ * rate · time / workers for requests of independent users.
+ *
+ * @param ratePerS requests/s
+ * @param singleMs time of a batch of one, ms
+ * @returns 0..1
+ */
+export function clusteredShare(ratePerS: number, singleMs: number, workers: number, burstiness: number): number {
+  const a = workers / burstiness
+  const x = (ratePerS * singleMs) / (1000 * burstiness)
+  // Beyond its middle the other estimate says more, and the series is long.
+  if (x <= 0 || x > a) return 0
+  let term = 1
+  let sum = 1
+  for (let n = 1; term > 1e-9 * sum; n++) {
+    term *= x / (a + n)
+    sum += term
+  }
+  return Math.min(1, Math.exp(a * Math.log(x) - x - logGamma(a + 1)) * sum)
+}
+
+/**
+ * How fast the backlog of a queue dies out: of the requests that come, at most a share exp(-θ · n) find more than n others not
+ * yet answered. θ is Kingman's bound (J. F. C. Kingman, "A martingale inequality in the theory of queues", 1964) for independent
+ * gaps with a gamma distribution and answers at a constant pace: the positive root of E exp(θ) · E exp(-θ · capacity · gap) = 1,
+ * which is b · θ = ln(1 + θ · b · capacity / rate) for gaps whose squared coefficient of variation is b.
+ *
+ * @param ratePerS requests/s that come, above 0
+ * @param capacityPerS requests/s that can be answered
+ * @param burstiness variance of the gaps over their squared mean, above 0: 1 is Poisson
+ * @returns θ per request; 0 where the capacity is not above the rate
+ */
+export function queueDecay(ratePerS: number, capacityPerS: number, burstiness: number): number {
+  const ratio = capacityPerS / ratePerS
+  if (!(ratio > 1)) return 0
+  // Right of the root, where the concave difference of the two sides falls: Newton's steps from there never pass it.
+  let theta = (ratio * ratio - 1) / (ratio * burstiness)
+  for (let i = 0; i < 60; i++) {
+    const x = theta * burstiness * ratio
+    const difference = Math.log1p(x) - burstiness * theta
+    const slope = (burstiness * ratio) / (1 + x) - burstiness
+    const step = difference / slope
+    theta -= step
+    if (Math.abs(step) <= 1e-12 * theta) break
+  }
+  return theta
 }

@@ -1,5 +1,4 @@
-import type { FleetPoint } from '../fleet/fleet.js'
-import { throughputOf } from '../profile.js'
+import { type InstancePoint, throughputOf } from '../profile.js'
 import { batchTimes, withBatchRates } from './batch-times.js'
 import { lateShare, type TailQueue } from './late-share.js'
 import { minHolding } from './least-holding.js'
@@ -22,7 +21,7 @@ export interface Placeable {
   readonly slot: string
   /** The larger instances have more. */
   readonly computeSlices: number
-  readonly point: FleetPoint
+  readonly point: InstancePoint
   /** Time of a batch of one, ms. */
   readonly singleMs: number
 }
@@ -189,7 +188,7 @@ function undominated(ways: readonly Way[]): Way[] {
 }
 
 /** The points of one instance, which tell of each other's smaller batches. */
-export function placeablesOf(slot: string, computeSlices: number, points: readonly FleetPoint[]): Placeable[] {
+export function placeablesOf(slot: string, computeSlices: number, points: readonly InstancePoint[]): Placeable[] {
   const rated = withBatchRates(points)
   return rated.map((point) => ({ slot, computeSlices, point, singleMs: batchTimes(rated, point)[1]! }))
 }
