@@ -1,5 +1,6 @@
-import { mean, welchTest } from '@pctodl/numerics'
+import { welchTest } from '@pctodl/numerics'
 import type { RunRecord } from '../record/run-record.js'
+import { meanOrNull } from '../verdict/spread.js'
 
 /** The windows of one run, by whatever name it is to be compared under. */
 export interface ComparedRun {
@@ -79,8 +80,4 @@ function observations(runs: readonly ComparedRun[], skip: number) {
   const pick = (figures: (run: ComparedRun) => readonly number[]) =>
     runs.length === 1 ? after(figures(runs[0]!)) : runs.flatMap((run) => meanOrNull(after(figures(run))) ?? [])
   return { throughput: pick((run) => run.throughput), powerW: pick((run) => run.powerW) }
-}
-
-function meanOrNull(values: readonly number[]): number | null {
-  return values.length === 0 ? null : mean(values)
 }

@@ -1,6 +1,6 @@
 import { sameProcess, type Tenant } from '@pctodl/platform'
 import type { Action, RunEvent, WindowObservation } from '@pctodl/scheduler'
-import type { PowerSeries } from './power-series.js'
+import type { PowerSeries } from './power-signal.js'
 
 export type ActuationKind = 'sm-clock' | 'mem-clock' | 'power-limit' | 'repartition' | 'batch-sizes'
 
