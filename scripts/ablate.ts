@@ -8,6 +8,7 @@
  */
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { mean, sampleVariance } from '@pctodl/numerics'
 import { clockMechanisms } from '@pctodl/thermo-dvfs'
 import type { ScenarioPolicy, ScenarioResult } from './control-scenarios/run-scenario.js'
 import { drawScenario, isLate, scenarioKinds } from './control-scenarios/scenarios.js'
@@ -82,13 +83,7 @@ function isWithin({ kind, disturbances = [kind], avoidablePercent, longestMs, fa
   return avoidablePercent <= (disturbances.some(isLate) ? 2 : 1) && longestMs <= 2000 && failure === null
 }
 
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
-}
-
 /** Mean with its 95 % interval. */
 function interval(values: readonly number[]): string {
-  const middle = mean(values)
-  const variance = values.reduce((sum, value) => sum + (value - middle) ** 2, 0) / Math.max(1, values.length - 1)
-  return `${middle.toFixed(3)} +- ${(1.96 * Math.sqrt(variance / values.length)).toFixed(3)}`
+  return `${mean(values).toFixed(3)} +- ${(1.96 * Math.sqrt(sampleVariance(values) / values.length)).toFixed(3)}`
 }

@@ -8,7 +8,7 @@
 import { parseArgs } from 'node:util'
 import { boardVariants, calibratedBoards, type SimulatedBoard, simulateSteadyState } from '@pctodl/gpu-sim'
 import { partition } from '@pctodl/greedy-partition'
-import { SeededRandom, seedFrom } from '@pctodl/numerics'
+import { mean, SeededRandom, seedFrom } from '@pctodl/numerics'
 import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
 import { findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
@@ -125,7 +125,6 @@ function plansOf(truth: SimulatedBoard, board: string, model: PerfModel) {
   const found = rows.filter((entry) => entry !== undefined)
   const over = (which: 'plain' | 'careful') => found.filter((entry) => entry[which].overW > 0)
   const worst = (which: 'plain' | 'careful') => Math.max(0, ...found.map((entry) => entry[which].overW)).toFixed(1)
-  const mean = (list: readonly number[]) => list.reduce((sum, value) => sum + value, 0) / list.length
   return [
     { plans: 'without risk', count: found.length, 'over the cap': over('plain').length, 'worst, W': worst('plain') },
     {

@@ -9,12 +9,12 @@ import { partition } from '@pctodl/greedy-partition'
 import { mean } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel, refit } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
+import { rowOf } from './evaluation/measured-rows.js'
 import { planLike, planMixes } from './evaluation/plan-mixes.js'
 import {
   measuredConfigurations,
   planProblems,
   randomMixes,
-  rowOf,
   STRUCTURES,
   truthOf,
   variantsOf,

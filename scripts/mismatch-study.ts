@@ -16,9 +16,9 @@ import {
   type NetworkName,
   smClocksAt,
   type Tenant,
-  type TraceRow,
 } from '@pctodl/platform'
 import { planPartition } from '@pctodl/scheduler'
+import { rowOf, type Truth } from './evaluation/measured-rows.js'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -33,8 +33,6 @@ const networks: readonly NetworkName[] = ['resnet50', 'maxvit_t']
 const capShares = [0.5, 0.75]
 const ORACLE = { sharePercentStep: 20, batchSizes: [4, 8, 16, 32, 64, 128], starts: 10 }
 const CHECKED = 150
-
-type Truth = ReturnType<typeof simulateSteadyState>
 
 /** Tenants of one network or of several, at unlike shares and batches, at any clock. */
 function randomConfiguration(spec: GpuSpec, random: SeededRandom, models: readonly string[]): Configuration {
@@ -59,31 +57,11 @@ function randomConfiguration(spec: GpuSpec, random: SeededRandom, models: readon
   return { tenants, smClockMhz: draw(clocks), memClockMhz }
 }
 
-/** What a profiler with a perfect sensor would have written down. */
-function traceRow(configuration: Configuration, truth: Truth): TraceRow {
-  const state = truth(configuration)
-  return {
-    tenants: configuration.tenants,
-    targetSmClockMhz: configuration.smClockMhz,
-    memClockMhz: configuration.memClockMhz,
-    smClockMhz: state.smClockMhz,
-    smUtilPercent: state.smUtilPercent,
-    memUtilPercent: state.memUtilPercent,
-    throughput: state.throughput,
-    powerAverageW: state.powerW,
-    powerMaxW: state.powerW,
-    tenantThroughput: state.tenants.map((tenant) => tenant.throughput),
-    tenantLatencyMs: state.tenants.map((tenant) => tenant.batchMs),
-    memoryUsedBytes: 0,
-    failed: false,
-  }
-}
-
 function refitted(spec: GpuSpec, truth: Truth, seed: number): Predictor {
   const random = new SeededRandom(seed)
   const groups = [...networks.map((network) => [network]), networks]
   const rows = groups.flatMap((models) =>
-    Array.from({ length: Number(values.rows) }, () => traceRow(randomConfiguration(spec, random, models), truth)),
+    Array.from({ length: Number(values.rows) }, () => rowOf(truth, randomConfiguration(spec, random, models))),
   )
   return PerfModel.load(fitPerfModel(rows, spec, { source: 'a structural variant of a simulated board' }).parameters)
 }

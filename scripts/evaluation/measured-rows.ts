@@ -1,31 +1,37 @@
 import { type SimulatedBoard, simulateSteadyState } from '@pctodl/gpu-sim'
-import { SeededRandom, seedFrom } from '@pctodl/numerics'
+import { SeededRandom, seedFrom, sum } from '@pctodl/numerics'
 import type { Configuration, TraceRow } from '@pctodl/platform'
 
+export type Truth = ReturnType<typeof simulateSteadyState>
+
+/** What a profiler with a perfect sensor would write down. */
+export function rowOf(truth: Truth, { tenants, smClockMhz, memClockMhz }: Configuration): TraceRow {
+  const ran = truth({ tenants, smClockMhz, memClockMhz })
+  return {
+    tenants,
+    targetSmClockMhz: smClockMhz,
+    memClockMhz,
+    smClockMhz: ran.smClockMhz,
+    smUtilPercent: ran.smUtilPercent,
+    memUtilPercent: ran.memUtilPercent,
+    throughput: ran.throughput,
+    powerAverageW: ran.powerW,
+    powerMaxW: ran.powerW,
+    tenantThroughput: ran.tenants.map((tenant) => tenant.throughput),
+    tenantLatencyMs: ran.tenants.map((tenant) => tenant.batchMs),
+    memoryUsedBytes: 0,
+    failed: false,
+  }
+}
+
 /** Rows as a calibrated meter would write them. */
-export function measuredRows(truth: SimulatedBoard, design: readonly Configuration[]): TraceRow[] {
-  const simulate = simulateSteadyState(truth)
-  const random = new SeededRandom(seedFrom('rows', String(truth)))
-  return design.flatMap((point) => {
-    const { tenants, smClockMhz, memClockMhz } = point
-    const ran = simulate(point)
-    const tenantThroughput = ran.tenants.map((tenant) => tenant.throughput * Math.exp(0.002 * random.normal()))
-    return [
-      {
-        tenants,
-        targetSmClockMhz: smClockMhz,
-        memClockMhz,
-        smClockMhz: ran.smClockMhz,
-        smUtilPercent: ran.smUtilPercent,
-        memUtilPercent: ran.memUtilPercent,
-        throughput: tenantThroughput.reduce((sum, value) => sum + value, 0),
-        powerAverageW: ran.powerW * Math.exp(0.001 * random.normal()),
-        powerMaxW: ran.powerW,
-        tenantThroughput,
-        tenantLatencyMs: ran.tenants.map((tenant) => tenant.batchMs),
-        memoryUsedBytes: null,
-        failed: false,
-      },
-    ]
+export function measuredRows(board: SimulatedBoard, design: readonly Configuration[]): TraceRow[] {
+  const truth = simulateSteadyState(board)
+  const random = new SeededRandom(seedFrom('rows', String(board)))
+  return design.map((point) => {
+    const exact = rowOf(truth, point)
+    const tenantThroughput = exact.tenantThroughput.map((each) => each * Math.exp(0.002 * random.normal()))
+    const powerAverageW = exact.powerAverageW * Math.exp(0.001 * random.normal())
+    return { ...exact, tenantThroughput, throughput: sum(tenantThroughput), powerAverageW, memoryUsedBytes: null }
   })
 }

@@ -2,12 +2,11 @@ import { type BoardVariant, boardVariants, simulateSteadyState } from '@pctodl/g
 import type { PartitionOptions } from '@pctodl/greedy-partition'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import type { PerfModel } from '@pctodl/perf-model'
-import type { Configuration, TraceRow } from '@pctodl/platform'
+import type { Configuration } from '@pctodl/platform'
 import { freshConfigurations } from './fresh-configurations.js'
+import type { Truth } from './measured-rows.js'
 import { planLike } from './plan-mixes.js'
 import { fits } from './prediction-errors.js'
-
-export type Truth = ReturnType<typeof simulateSteadyState>
 
 /** A variant of a board at any clock: no power limit lowers it. */
 export const truthOf = (variant: BoardVariant): Truth => simulateSteadyState(variant, { powerLimitW: 1e9 })
@@ -36,25 +35,6 @@ export function measuredConfigurations(model: PerfModel, count: number, purpose:
   return randomMixes(model, half, purpose)
     .flatMap((wanted, i) => [wanted, plans[i]!])
     .slice(0, count)
-}
-
-export function rowOf(truth: Truth, { tenants, smClockMhz, memClockMhz }: Configuration): TraceRow {
-  const ran = truth({ tenants, smClockMhz, memClockMhz })
-  return {
-    tenants,
-    targetSmClockMhz: smClockMhz,
-    memClockMhz,
-    smClockMhz: ran.smClockMhz,
-    smUtilPercent: ran.smUtilPercent,
-    memUtilPercent: ran.memUtilPercent,
-    throughput: ran.throughput,
-    powerAverageW: ran.powerW,
-    powerMaxW: ran.powerW,
-    tenantThroughput: ran.tenants.map((tenant) => tenant.throughput),
-    tenantLatencyMs: ran.tenants.map((tenant) => tenant.batchMs),
-    memoryUsedBytes: 0,
-    failed: false,
-  }
 }
 
 /** Ten questions for a search: one network under a cap, and two of them now and then. */

@@ -19,6 +19,7 @@ import { type GpuSpec, PctodlError, smClocksAt, snapDown, type Tenant, UnknownNa
 import { matrixAlgorithms, notCompeting } from '@pctodl/report'
 import type { NotedPolicy } from '@pctodl/run'
 import {
+  type ClockPlan,
   commonLoad,
   commonLoadPredictor,
   PctodlPolicy,
@@ -138,6 +139,14 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     return planned
   }
   const lowestCapW = Math.min(...capsWOf(task))
+  /** What a predictor thinks of tenants; 0 where they miss the latency objective. */
+  const throughputInTime = (tenants: readonly Tenant[], clocks: ClockPlan) => {
+    const predicted = predictor.predict({ tenants, ...clocks })
+    const inTime = predicted.tenants.every(
+      ({ p99LatencyMs, latencyMs: ms }, i) => (p99LatencyMs ?? ms) <= (latencyMs(tenants[i]!.model) ?? Infinity),
+    )
+    return inTime ? predicted.throughput : 0
+  }
   // By their own rules they know what a benchmark without a cap tells everybody; tuned, what is planned for the lowest cap.
   const clocksFor = (tenants: readonly Tenant[]) =>
     baseline.variant === 'tuned' ? baseline.planClocks(tenants, lowestCapW) : ownClocks(predictor)
@@ -146,8 +155,7 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     const fitting = ladder.filter((batchSize) => {
       if (batchSize > MAX_BATCH_SIZE) return false
       const tenants = sharesPercent.map((mpsPercent) => ({ model, mpsPercent, batchSize }))
-      const predicted = predictor.predict({ tenants, ...clocksFor(tenants) })
-      return predicted.tenants.every((tenant) => (tenant.p99LatencyMs ?? tenant.latencyMs) <= latencyMs(model)!)
+      return throughputInTime(tenants, clocksFor(tenants)) > 0
     })
     return fitting.length > 0 ? fitting : ladder.slice(0, 1)
   }
@@ -156,14 +164,8 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
   const holding = (tenants: readonly Tenant[]) => ({
     plan: (powerCapW: number) => ({ tenants, ...baseline.planClocks(tenants, powerCapW) }),
   })
-  /** What a predictor thinks of tenants under the lowest cap; 0 where they miss the latency objective. */
-  const predictedThroughput = (tenants: readonly Tenant[]) => {
-    const predicted = predictor.predict({ tenants, ...baseline.planClocks(tenants, lowestCapW) })
-    const inTime = predicted.tenants.every(
-      ({ p99LatencyMs, latencyMs: ms }, i) => (p99LatencyMs ?? ms) <= (latencyMs(tenants[i]!.model) ?? Infinity),
-    )
-    return inTime ? predicted.throughput : 0
-  }
+  const predictedThroughput = (tenants: readonly Tenant[]) =>
+    throughputInTime(tenants, baseline.planClocks(tenants, lowestCapW))
   const best = (candidates: readonly (readonly Tenant[])[]) =>
     candidates.reduce((most, each) => (predictedThroughput(each) > predictedThroughput(most) ? each : most))
   const batches = standardBatchLadder.filter((batchSize) => batchSize <= MAX_BATCH_SIZE)

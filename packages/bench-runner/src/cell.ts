@@ -57,8 +57,6 @@ export interface CellRequest {
   /** Of tasks with services, factors on the rates. Default: 1. */
   readonly loadFactor?: readonly number[]
   readonly maxLoad?: boolean
-  /** All algorithms of a task before the next task, instead of all tasks of an algorithm before the next algorithm. */
-  readonly interleave?: boolean
 }
 
 /** The cells of a request, in the order in which they run. */
@@ -67,12 +65,11 @@ export function cellsOf(request: CellRequest): Cell[] {
   const { loadFactor = [1], maxLoad = false } = request
   const boards = variants === undefined ? [undefined] : Array.from({ length: variants }, (_, i) => i + 1)
   const runs = boards.flatMap((variant) => seeds.map((seed) => ({ variant, seed })))
-  const pairs = request.interleave
-    ? tasks.flatMap((task) => algorithms.map((algorithm) => ({ task, algorithm })))
-    : algorithms.flatMap((algorithm) => tasks.map((task) => ({ task, algorithm })))
-  // What an algorithm cannot be asked is left out, as a cell of the paper's table would be.
-  const possible = pairs.filter(({ task, algorithm }) => knowsTask(algorithm, task))
-  return possible.flatMap(({ task, algorithm }) =>
+  const pairs = algorithms.flatMap((algorithm) =>
+    // What an algorithm cannot be asked is left out, as a cell of the paper's table would be.
+    tasks.flatMap((task) => (knowsTask(algorithm, task) ? [{ task, algorithm }] : [])),
+  )
+  return pairs.flatMap(({ task, algorithm }) =>
     (isServed(task) ? loadFactor : [1]).flatMap((factor) =>
       runs.map(({ variant, seed }) => ({
         task,
@@ -109,18 +106,18 @@ export function cellStem(cell: Cell): string {
 }
 
 /** Of a task at the load of a cell. */
-export function loadStem({ task, loadFactor, maxLoad }: Pick<Cell, 'task' | 'loadFactor' | 'maxLoad'>): string {
+export function loadStem({ task, loadFactor, maxLoad }: LoadedTask): string {
   return `${taskFileStem(task)}${loadFactor === undefined ? '' : `_x${loadFactor}`}${maxLoad ? '_max-load' : ''}`
 }
 
+type LoadedTask = Pick<Cell, 'task' | 'loadFactor' | 'maxLoad'>
+
+const loadWords = ({ loadFactor, maxLoad }: LoadedTask) =>
+  `${loadFactor === undefined ? '' : ` x ${loadFactor}`}${maxLoad ? ', most load' : ''}`
+
 /** Set of tasks that the results of a cell belong to; undefined for the paper's. */
-export function resultSet({
-  task,
-  loadFactor,
-  maxLoad,
-}: Pick<Cell, 'task' | 'loadFactor' | 'maxLoad'>): string | undefined {
-  if (!isServed(task)) return task.set
-  return `services${loadFactor === undefined ? '' : ` x ${loadFactor}`}${maxLoad ? ', most load' : ''}`
+export function resultSet(cell: LoadedTask): string | undefined {
+  return isServed(cell.task) ? `services${loadWords(cell)}` : cell.task.set
 }
 
 /** The very board: `A100~v3`, `A100 seed 2`. */
@@ -130,11 +127,10 @@ export function instanceOf(cell: Pick<Cell, 'task' | 'variant' | 'seed' | 'real'
 }
 
 export function cellLabel(cell: Cell): string {
-  const { task, algorithm, seed, real, loadFactor, maxLoad } = cell
+  const { task, algorithm, seed, real } = cell
   const which = seed === USUAL_SEED ? '' : `, ${real ? 'run' : 'seed'} ${seed}`
   const what = isServed(task) ? task.name : `${task.model}/${task.dataset}`
-  const load = `${loadFactor === undefined ? '' : ` x ${loadFactor}`}${maxLoad ? ', most load' : ''}`
-  return `task ${task.id} ${what}${load} on ${boardName(cell)}, ${algorithm}${which}`
+  return `task ${task.id} ${what}${loadWords(cell)} on ${boardName(cell)}, ${algorithm}${which}`
 }
 
 /** The order of tables: by board and task, then by algorithm, then by seed. */

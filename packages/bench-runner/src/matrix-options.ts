@@ -39,7 +39,7 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly algorithm: string
   readonly taskId?: number[]
   readonly startFrom?: number
-  readonly set: readonly TaskSet[]
+  readonly set?: readonly (TaskSet | 'all')[]
   readonly maxLoad?: boolean
   readonly loadFactor?: readonly number[]
   readonly variants?: number
@@ -47,7 +47,6 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly iterations: number
   readonly powerCap?: number
   readonly powerMargin: number
-  readonly interleave?: boolean
   readonly enableShadow?: boolean
   readonly seed: number
   readonly seeds: number
@@ -105,9 +104,8 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--task-id <ids...>', "task ids to run, in this order (default: all of the board's)", collectIds)
     .option(
       '--set <names>',
-      `tasks where no ids are given: ${taskSets.join(', ')}, a comma list, or all`,
-      collectSets,
-      ['paper'] as const,
+      `tasks where no ids are given: ${taskSets.join(', ')}, a comma list, or all (default: paper)`,
+      listOf(oneOf(...taskSets, 'all')),
     )
     .option('--max-load', 'services: the highest common load at which every service keeps its p99 and the cap holds')
     .option(
@@ -134,7 +132,6 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     )
     .option('--power-margin <watts>', 'plan this far below the cap', numberBetween(0, 1000), 0)
     .option('--enable-shadow', 'let pctodl keep looking for better tenants while it runs')
-    .option('--interleave', 'all algorithms of a task before the next task')
     .option('--seed <n>', 'seed of the simulated board (sensor error, noise)', integerFrom(0), 1)
     .option(
       '--seeds <n>',
@@ -206,10 +203,11 @@ function refuseUnheeded(raw: RawBenchOptions, tasks: readonly Task[], isReal: bo
   if (stray) throw new UsageError(`${stray}: none of these tasks heeds it; see --set`)
 }
 
-function selectTasks({ taskId, startFrom, set }: RawBenchOptions, boards: readonly string[]): Task[] {
+function selectTasks({ taskId, startFrom, set = ['paper'] }: RawBenchOptions, boards: readonly string[]): Task[] {
+  const sets = set.includes('all') ? taskSets : set
   // With several boards an id means the tasks of that id on the boards that have it.
-  if (taskId !== undefined && boards.length === 1) return anyTasksOf(boards[0]!, taskId, set)
-  const all = boards.flatMap((board) => anyTasksOf(board, undefined, taskId === undefined ? set : taskSets))
+  if (taskId !== undefined && boards.length === 1) return anyTasksOf(boards[0]!, taskId, sets)
+  const all = boards.flatMap((board) => anyTasksOf(board, undefined, taskId === undefined ? sets : taskSets))
   const selected =
     taskId === undefined
       ? all.filter(({ id }) => id >= (startFrom ?? 0))
@@ -237,16 +235,6 @@ function withLatency(tasks: readonly Task[], latencyMs: number | undefined): rea
     if (isServed(task)) return task
     const { latencyFactor: _, latencyOfEqualSplit: __, ...others } = task
     return { ...others, latencyMs }
-  })
-}
-
-function collectSets(value: string): readonly TaskSet[] {
-  const names = value.split(',').map((name) => name.trim())
-  if (names.includes('all')) return taskSets
-  return names.map((name) => {
-    const known = taskSets.find((set) => set === name)
-    if (known === undefined) throw new InvalidArgumentError(`one of ${taskSets.join(', ')}, or all.`)
-    return known
   })
 }
 

@@ -1,5 +1,5 @@
 import type { RunRecord } from '@pctodl/report'
-import { type RunLabels, recordOfEvents } from '@pctodl/report/evaluate'
+import { type RunLabels, RunRecorder, recordOfEvents } from '@pctodl/report/evaluate'
 import { type RunEvent, type RunOptions, runPolicy } from '@pctodl/scheduler'
 
 /**
@@ -15,23 +15,21 @@ export async function recordRun(
   onSample: (timeMs: number, beforeMs: number) => void,
 ): Promise<RunRecord> {
   const events: RunEvent[] = []
-  const trueW: number[] = []
+  const recorder = new RunRecorder(trueEnergyJ)
   let lastMs = 0
-  let lastJ = trueEnergyJ?.() ?? 0
   await runPolicy({
     ...options,
     onEvent: (event) => {
       events.push(event)
+      recorder.add(event)
       if (event.type === 'sample') {
-        const energyJ = trueEnergyJ?.() ?? 0
-        trueW.push(((energyJ - lastJ) / (event.timeMs - lastMs)) * 1000)
         onSample(event.timeMs, lastMs)
-        lastJ = energyJ
         lastMs = event.timeMs
       }
       options.onEvent?.(event)
     },
   })
   const record = recordOfEvents(events, labels)
-  return { ...record, power: { ...record.power, ...(trueEnergyJ ? { trueW } : {}) } }
+  const { trueW } = recorder.recording().power
+  return { ...record, power: { ...record.power, ...(trueW ? { trueW } : {}) } }
 }

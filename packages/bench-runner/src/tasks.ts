@@ -137,16 +137,17 @@ export function contentOf(task: Task): { readonly model: string; readonly datase
  * @param sets where no ids are given. Default: the paper's
  * @throws UnknownNameError for a board without tasks or an id that the board does not have
  */
-export function tasksOf(board: string, ids?: readonly number[], sets: readonly TaskSet[] = ['paper']): BenchTask[] {
-  return tasksWithIds(everyTask, board, ids).filter(({ set }) => ids !== undefined || sets.includes(set ?? 'paper'))
+export function tasksOf(board: string, ids?: readonly number[], sets: readonly string[] = ['paper']): BenchTask[] {
+  return tasksWithIds(everyTask, board, ids).filter((task) => ids !== undefined || sets.includes(setOf(task)))
 }
 
 /** The same with services among them. */
-export function anyTasksOf(board: string, ids: readonly number[] | undefined, sets: readonly TaskSet[]): Task[] {
-  const setOf = (task: Task): TaskSet => (isServed(task) ? 'services' : (task.set ?? 'paper'))
+export function anyTasksOf(board: string, ids: readonly number[] | undefined, sets: readonly string[]): Task[] {
   const tasks = tasksWithIds<Task>([...everyTask, ...serverTasks], board, ids)
   return tasks.filter((task) => ids !== undefined || sets.includes(setOf(task)))
 }
+
+const setOf = (task: Task): TaskSet => (isServed(task) ? 'services' : (task.set ?? 'paper'))
 
 /** The caps of a task by time stamp, given the length of an iteration. */
 export function capsOf({ schedule, powerCapW }: BenchTask, windowMs: number): CapSchedule {

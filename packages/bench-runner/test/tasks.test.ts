@@ -104,7 +104,7 @@ describe('the sets beside the paper', () => {
   })
 
   it('have no cells for algorithms that know one network only', () => {
-    const request = { seeds: [1], iterations: 5, powerMarginW: 0, shadow: false, interleave: false }
+    const request = { seeds: [1], iterations: 5, powerMarginW: 0, shadow: false }
     const cells = cellsOf({ ...request, tasks: tasksOf('A100', [51]), algorithms: algorithmGroups.all })
     expect(cells.map(({ algorithm }) => algorithm)).toEqual([
       'pctodl',
@@ -120,7 +120,7 @@ describe('the sets beside the paper', () => {
   })
 
   it('run on boards of the ensemble, each cell under a name of its own', () => {
-    const request = { seeds: [1, 2], iterations: 5, powerMarginW: 0, shadow: false, interleave: false, variants: 3 }
+    const request = { seeds: [1, 2], iterations: 5, powerMarginW: 0, shadow: false, variants: 3 }
     const cells = cellsOf({ ...request, tasks: tasksOf('A100', [20]), algorithms: ['pctodl'] })
     expect(cells.map(boardName)).toEqual(['A100~v1', 'A100~v1', 'A100~v2', 'A100~v2', 'A100~v3', 'A100~v3'])
     expect(new Set(cells.map(cellStem)).size).toBe(6)

@@ -3,14 +3,20 @@
  * the lowest is above it. Interpolates, with a bisection every other time so that a bent curve cannot slow it down.
  *
  * @param top index of the highest state that may be chosen
+ * @param bottom index of the lowest
  */
-export function highestStateWithin(top: number, limitW: number, powerAt: (index: number) => number): number {
+export function highestStateWithin(
+  top: number,
+  limitW: number,
+  powerAt: (index: number) => number,
+  bottom = 0,
+): number {
   let highW = powerAt(top)
   if (highW <= limitW) return top
-  if (top === 0) return -1
-  let lowW = powerAt(0)
+  if (top === bottom) return -1
+  let lowW = powerAt(bottom)
   if (lowW > limitW) return -1
-  let low = 0
+  let low = bottom
   let high = top
   for (let step = 0; high - low > 1; step++) {
     const share = step % 2 === 0 ? (limitW - lowW) / (highW - lowW) : 0.5

@@ -110,6 +110,8 @@ class OracleSearch {
   readonly #limitW: number
   readonly #bytesOfBatch: readonly number[]
   readonly #seen = new Map<string, Found | null>()
+  /** By memory clock: index of the highest clock that kept the cap. */
+  readonly #lastIndex = new Map<number, number>()
   #evaluations = 0
   #lowestW = Number.POSITIVE_INFINITY
 
@@ -222,6 +224,8 @@ class OracleSearch {
     const clocks = smClocksAt(this.#spec, memClockMhz)!
     const tried = new Map<number, Found>()
     const powerAt = (index: number) => {
+      const known = tried.get(index)
+      if (known) return known.powerW
       this.#evaluations++
       const smClockMhz = clocks[index]!
       const state = settle(smClockMhz, memClockMhz)
@@ -233,9 +237,15 @@ class OracleSearch {
     const top = clocks.findLastIndex((mhz) => mhz <= this.#spec.boostClockMhz)
     const topW = powerAt(top)
     if (tried.get(top)!.throughput <= atLeast) return null
-    const index = topW <= this.#limitW ? top : top > 0 ? highestStateWithin(top - 1, this.#limitW, powerAt) : -1
+    // Where the last one lay: most others give too little at the clock where they already take too much.
+    const near = Math.min(top, this.#lastIndex.get(memClockMhz) ?? top)
+    const isAbove = powerAt(near) > this.#limitW
+    if (isAbove && tried.get(near)!.throughput <= atLeast) return null
+    const index =
+      topW <= this.#limitW ? top : highestStateWithin(isAbove ? near : top, this.#limitW, powerAt, isAbove ? 0 : near)
     const locked = tried.get(index)
     if (locked === undefined) return null
+    this.#lastIndex.set(memClockMhz, index)
     const found = this.#betweenClocks && index < top ? this.#withStateAbove(locked, tried, index, powerAt) : locked
     return found.throughput > atLeast ? found : null
   }

@@ -102,21 +102,18 @@ describe('evaluate', () => {
     expect(step!.longestExcessMs).toBeCloseTo(2900, -2)
   })
 
-  it('measures the rise and the overshoot of a step up', () => {
+  it('measures the rise of a step up', () => {
     const capAt = (s: number) => (s < 60 ? 100 : 150)
     const powerAt = (s: number) => (s < 62 ? 98 : s < 65 ? 156 : 148)
     const [step] = evaluate(record({ seconds: 150, capAt, powerAt })).steps
     expect(step!.riseMs).toBeCloseTo(2800, -2)
-    expect(step!.overshootPercent).toBeCloseTo(4, 1)
-    expect(step!.overshootPercentOfStep).toBeCloseTo(12, 0)
   })
 
-  it('counts a step up as risen, and as inside the band, at 95 % of the cap', () => {
+  it('counts a step up as risen at 95 % of the cap', () => {
     const capAt = (s: number) => (s < 60 ? 100 : 160)
     const powerAt = (s: number) => (s < 62 ? 98 : 152)
     const [step] = evaluate(record({ seconds: 150, capAt, powerAt })).steps
     expect(step!.riseMs).toBeGreaterThan(2800)
-    expect(step!.undershootPercent).toBeCloseTo(5, 9)
   })
 
   it('tolerates a hundredth above the cap after a step, which is inside the band', () => {
@@ -124,7 +121,7 @@ describe('evaluate', () => {
       const capAt = (s: number) => (s < 60 ? 200 : 100)
       return evaluate(record({ seconds: 150, capAt, powerAt: (s) => (s < 60 ? 95 : powerW) })).steps[0]!
     }
-    expect(stepTo(101)).toMatchObject({ longestExcessMs: 0, overshootPercent: 1, excessEnergyJ: 30 })
+    expect(stepTo(101)).toMatchObject({ longestExcessMs: 0, excessEnergyJ: 30 })
     expect(stepTo(101.5).longestExcessMs).toBeGreaterThan(29_000)
   })
 
@@ -135,13 +132,9 @@ describe('evaluate', () => {
       { timeMs: 45_000, kind: 'sm-clock' },
       { timeMs: 50_000, kind: 'repartition' },
     ]
-    const { steady, whole, reconfigurations } = evaluate(
-      record({ seconds: 150, actuations, rateAt: (s) => (s >= 50 && s < 54 ? 10 : 50) }),
-    )
+    const { steady, whole } = evaluate(record({ seconds: 150, actuations }))
     expect(steady.actuationsPerMinute['sm-clock']).toBeCloseTo(0.5, 1)
     expect(whole.actuationsPerMinute['sm-clock']).toBeCloseTo(0.8, 1)
-    expect(reconfigurations).toHaveLength(1)
-    expect(reconfigurations[0]!.lostSamples).toBeCloseTo(160, -1)
   })
 
   it('leaves out what was not read, and finds the period of a limit cycle', () => {

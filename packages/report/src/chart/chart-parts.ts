@@ -53,6 +53,20 @@ export function panelTitle(text: string): PanelTitle {
   return { text, fontSize: 13, fontWeight: 'bold', color: INK, anchor: 'start', offset: 6 }
 }
 
+interface ChartTitle {
+  readonly text: string
+  readonly subtitle: string | string[]
+  readonly fontSize: number
+  readonly subtitleFontSize: number
+  readonly subtitlePadding: number
+  readonly offset: number
+}
+
+/** A chart's heading with the lines below it. */
+export function chartTitle(text: string, subtitle: string | string[], offset = 14): ChartTitle {
+  return { text, subtitle, fontSize: 17, subtitleFontSize: 13, subtitlePadding: 5, offset }
+}
+
 /** A run with what a chart shows of it. */
 export interface ChartedRun {
   readonly run: RunRecord

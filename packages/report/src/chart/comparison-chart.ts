@@ -2,11 +2,10 @@ import type { TopLevelSpec } from '@pctodl/charts'
 import { chartConfig } from '@pctodl/charts'
 import { InvalidInputError } from '@pctodl/platform'
 import type { RunRecord } from '../record/run-record.js'
-import { assertOneTask } from '../verdict/one-task.js'
-import { rankRuns } from '../verdict/ranking.js'
+import { assertOneTask, rankRuns } from '../verdict/ranking.js'
 import { summarizeRun } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'
-import { type ChartedRun, timeAxis } from './chart-parts.js'
+import { type ChartedRun, chartTitle, timeAxis } from './chart-parts.js'
 import { powerStrip } from './power-strip.js'
 import { throughputPanel } from './throughput-panel.js'
 
@@ -44,14 +43,10 @@ export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
     config: chartConfig,
     // For whoever leaves strips out of it later.
     usermeta: { strips: algorithms },
-    title: {
-      text: `Task ${first.taskId}: ${first.model} on ${first.dataset}, ${first.board}`,
-      subtitle: `Dashed: ${capWords(first)}. Red: power more than 1 % above it.`,
-      fontSize: 17,
-      subtitleFontSize: 13,
-      subtitlePadding: 5,
-      offset: 14,
-    },
+    title: chartTitle(
+      `Task ${first.taskId}: ${first.model} on ${first.dataset}, ${first.board}`,
+      `Dashed: ${capWords(first)}. Red: power more than 1 % above it.`,
+    ),
     spacing: 10,
     vconcat: [
       ...strips.map((strip, i) => powerStrip(strip, frame, i === 0 ? heading : null)),

@@ -1,10 +1,10 @@
 import type { TopLevelSpec } from '@pctodl/charts'
 import { ALARM_COLOR, chartConfig, FAINT_INK, INK } from '@pctodl/charts'
 import { InvalidInputError } from '@pctodl/platform'
-import { assertOneTask } from '../verdict/one-task.js'
-import { bestHoldingRun, rankRuns } from '../verdict/ranking.js'
+import { assertOneTask, bestHoldingRun, rankRuns } from '../verdict/ranking.js'
 import { merit, type RunSummary, taskKey } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'
+import { chartTitle } from './chart-parts.js'
 
 const PLOT_WIDTH = 760
 const ROW_LABEL_WIDTH = 150
@@ -89,14 +89,11 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
   const beside = { y, x: { value: PLOT_WIDTH + 14 }, text: { field: 'best', type: 'nominal' as const } }
   return {
     config: chartConfig,
-    title: {
-      text: `${served ? 'Requests per joule' : 'Throughput'} under the power cap, ${board}`,
-      subtitle: 'Hollow bars: the run broke its cap, with the share of time above it, or was late.',
-      fontSize: 17,
-      subtitleFontSize: 13,
-      subtitlePadding: 5,
-      offset: 10,
-    },
+    title: chartTitle(
+      `${served ? 'Requests per joule' : 'Throughput'} under the power cap, ${board}`,
+      'Hollow bars: the run broke its cap, with the share of time above it, or was late.',
+      10,
+    ),
     width: PLOT_WIDTH,
     height: { step: algorithms.length * BAR_HEIGHT + GAP_BETWEEN_TASKS, for: 'position' },
     layer: [

@@ -1,7 +1,17 @@
-import { ALARM_COLOR } from '@pctodl/charts'
+import { ALARM_COLOR, FAINT_INK, INK } from '@pctodl/charts'
 import { EXCESS_TOLERANCE, movingAverageW, powerSignal } from '../evaluate/index.js'
-import { type ChartedRun, type ChartPanel, panelTitle, type TimeAxis, thinCurve } from './chart-parts.js'
-import { stripCaption } from './strip-caption.js'
+import { latencyText } from '../table/latency-text.js'
+import { figure } from '../table/report-table.js'
+import type { RunSummary } from '../verdict/run-summary.js'
+import {
+  type ChartedRun,
+  type ChartLayer,
+  type ChartPanel,
+  panelTitle,
+  sideText,
+  type TimeAxis,
+  thinCurve,
+} from './chart-parts.js'
 
 export const STRIP_HEIGHT = 96
 const ONE_SECOND_MS = 1000
@@ -128,4 +138,45 @@ function capSteps(knotsMs: Float64Array, capW: Float64Array, steps: number): Cap
 /** Two decimals are more than a pixel can show; fewer digits make a smaller picture. */
 function tidy(value: number): number {
   return Math.round(value * 1000) / 1000
+}
+
+/** The name, verdict and figures of a run, to the right of its strip and with its colour: the chart's legend. */
+function stripCaption(summary: RunSummary, color: string, width: number, height: number): ChartLayer[] {
+  const violates = summary.verdict.status === 'violates'
+  const broken = { cap: 'VIOLATES the cap', latency: 'MISSES its latency', 'cap and latency': 'VIOLATES cap, latency' }
+  const words = {
+    holds: 'holds the cap',
+    violates: broken[summary.verdict.breaks ?? 'cap'],
+    unknown: 'power not known',
+  }
+  const latency = summary.latency?.length ? `, p99 ${latencyText(summary.latency)} ms` : ''
+  const above = summary.timeAboveCapPercent
+  const source = summary.powerSource === 'true' ? '' : ' (sensor)'
+  const lines = [
+    { text: summary.algorithm, size: 14, bold: true, ink: INK },
+    { text: words[summary.verdict.status], size: 12.5, bold: violates, ink: violates ? ALARM_COLOR : INK },
+    { text: above === null ? '' : `above it ${above.toFixed(1)} %${latency}`, size: 12, bold: false, ink: FAINT_INK },
+    {
+      text: `mean ${figure(summary.meanPowerW, 1)}, peak ${figure(summary.peakPowerW, 1)} W${source}`,
+      size: 12,
+      bold: false,
+      ink: FAINT_INK,
+    },
+  ]
+  return [
+    {
+      data: { values: [{}] },
+      mark: { type: 'rect' as const, color },
+      encoding: {
+        x: { value: width + 14 },
+        x2: { value: width + 20 },
+        y: { value: 0 },
+        y2: { value: height },
+      },
+    },
+    sideText(
+      lines.map((line, i) => ({ ...line, y: 14 + 23 * i })),
+      width + 30,
+    ),
+  ]
 }

@@ -1,5 +1,6 @@
 import { chartConfig, INK, palette, type TopLevelSpec } from '@pctodl/charts'
 import type { RunRecord } from '../record/run-record.js'
+import { chartTitle } from './chart-parts.js'
 
 const WIDTH = 900
 const HEIGHT = 170
@@ -51,14 +52,7 @@ export function requestsChart(records: readonly RunRecord[]): TopLevelSpec {
   const panel = { width: WIDTH, height: HEIGHT }
   return {
     config: chartConfig,
-    title: {
-      text: `Task ${first.taskId}: services ${first.model} on ${first.board}`,
-      subtitle: runs.map(lineOf),
-      fontSize: 17,
-      subtitleFontSize: 13,
-      subtitlePadding: 5,
-      offset: 14,
-    },
+    title: chartTitle(`Task ${first.taskId}: services ${first.model} on ${first.board}`, runs.map(lineOf)),
     spacing: 24,
     resolve: { scale: { color: 'independent' } },
     vconcat: [

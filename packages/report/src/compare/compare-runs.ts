@@ -1,5 +1,7 @@
-import { mean, welchTest } from '@pctodl/numerics'
+import { welchTest } from '@pctodl/numerics'
 import type { RunRecord } from '../record/run-record.js'
+import { groupBy } from '../verdict/group-by.js'
+import { meanOrNull } from '../verdict/spread.js'
 
 /** The windows of one run, by whatever name it is to be compared under. */
 export interface ComparedRun {
@@ -46,41 +48,36 @@ export function comparedRun(run: string, { windows }: Pick<RunRecord, 'windows'>
  * @param skip windows at the start of each run that do not count
  */
 export function compareRuns(a: readonly ComparedRun[], b: readonly ComparedRun[], skip: number): Comparison {
-  const [namesA, namesB] = [a, b].map((runs) => [...new Set(runs.map(({ run }) => run))]) as [string[], string[]]
+  const byName = (runs: readonly ComparedRun[]) => groupBy(runs, ({ run }) => run)
+  const [ofA, ofB] = [byName(a), byName(b)]
   return {
-    differences: namesA.filter((run) => namesB.includes(run)).map((run) => differenceOf(run, a, b, skip)),
-    onlyInA: namesA.filter((run) => !namesB.includes(run)),
-    onlyInB: namesB.filter((run) => !namesA.includes(run)),
+    differences: [...ofA].flatMap(([run, runs]) =>
+      ofB.has(run) ? [differenceOf(run, observations(runs, skip), observations(ofB.get(run)!, skip))] : [],
+    ),
+    onlyInA: [...ofA.keys()].filter((run) => !ofB.has(run)),
+    onlyInB: [...ofB.keys()].filter((run) => !ofA.has(run)),
   }
 }
 
-function differenceOf(run: string, a: readonly ComparedRun[], b: readonly ComparedRun[], skip: number): RunDifference {
-  const of = (runs: readonly ComparedRun[]) =>
-    observations(
-      runs.filter((other) => other.run === run),
-      skip,
-    )
-  const [ofA, ofB] = [of(a), of(b)]
-  const [throughputA, throughputB] = [meanOrNull(ofA.throughput) ?? 0, meanOrNull(ofB.throughput) ?? 0]
+function differenceOf(run: string, a: Observations, b: Observations): RunDifference {
+  const [throughputA, throughputB] = [meanOrNull(a.throughput) ?? 0, meanOrNull(b.throughput) ?? 0]
   return {
     run,
     throughputA,
     throughputB,
     throughputChangePercent: 100 * (throughputB / throughputA - 1),
-    pValue: welchTest(ofA.throughput, ofB.throughput),
-    powerAW: meanOrNull(ofA.powerW),
-    powerBW: meanOrNull(ofB.powerW),
+    pValue: welchTest(a.throughput, b.throughput),
+    powerAW: meanOrNull(a.powerW),
+    powerBW: meanOrNull(b.powerW),
   }
 }
 
+type Observations = Pick<ComparedRun, 'throughput' | 'powerW'>
+
 /** Windows of one run depend on each other, whole runs do not: where there are several runs, each is one observation. */
-function observations(runs: readonly ComparedRun[], skip: number) {
+function observations(runs: readonly ComparedRun[], skip: number): Observations {
   const after = (values: readonly number[]) => values.slice(Math.min(skip, values.length - 1))
   const pick = (figures: (run: ComparedRun) => readonly number[]) =>
     runs.length === 1 ? after(figures(runs[0]!)) : runs.flatMap((run) => meanOrNull(after(figures(run))) ?? [])
   return { throughput: pick((run) => run.throughput), powerW: pick((run) => run.powerW) }
-}
-
-function meanOrNull(values: readonly number[]): number | null {
-  return values.length === 0 ? null : mean(values)
 }

@@ -1,6 +1,5 @@
 import { type PowerMetrics, powerMetrics } from './power-metrics.js'
-import type { PowerSeries } from './power-series.js'
-import type { PowerSource } from './power-signal.js'
+import type { PowerSeries, PowerSource } from './power-signal.js'
 import { masked } from './steady-mask.js'
 
 /** Start-up: so long after the start and after each reconfiguration, ms. */

@@ -16,11 +16,6 @@ export interface CapStepResponse {
   readonly excessEnergyJ: number
   /** Longest stretch of that half minute with the average more than 1 % above the cap, ms. */
   readonly longestExcessMs: number
-  /** Highest average above the cap once inside the band, percent of the cap and of the step. */
-  readonly overshootPercent: number
-  readonly overshootPercentOfStep: number
-  /** Lowest average below the cap once inside the band, percent of the cap. */
-  readonly undershootPercent: number
 }
 
 const AFTERMATH_MS = 30_000
@@ -45,9 +40,6 @@ function aftermath(signal: PowerSignal, averagesW: Float64Array, atMs: number, f
   let excessWms = 0
   let longestExcessMs = 0
   let excessMs = 0
-  let inside = false
-  let highestW = toW
-  let lowestW = toW
   for (let i = 0; i < signal.steps; i++) {
     const startMs = signal.knotsMs[i]!
     const endMs = signal.knotsMs[i + 1]!
@@ -60,17 +52,6 @@ function aftermath(signal: PowerSignal, averagesW: Float64Array, atMs: number, f
     excessMs = averageW > toW * (1 + TOLERANCE) ? excessMs + spanMs : 0
     longestExcessMs = Math.max(longestExcessMs, excessMs)
     if (toW > fromW && riseMs === null && averageW >= 0.95 * toW) riseMs = endMs - atMs
-    inside ||= averageW >= 0.95 * toW && averageW <= (1 + TOLERANCE) * toW
-    if (!inside) continue
-    highestW = Math.max(highestW, averageW)
-    lowestW = Math.min(lowestW, averageW)
   }
-  return {
-    riseMs,
-    excessEnergyJ: excessWms / 1000,
-    longestExcessMs,
-    overshootPercent: (100 * (highestW - toW)) / toW,
-    overshootPercentOfStep: (100 * (highestW - toW)) / Math.abs(toW - fromW),
-    undershootPercent: (100 * (toW - lowestW)) / toW,
-  }
+  return { riseMs, excessEnergyJ: excessWms / 1000, longestExcessMs }
 }

@@ -1,9 +1,8 @@
-import { type Estimate, ratioEstimate } from '@pctodl/numerics'
+import { type Estimate, ratioEstimate, sum } from '@pctodl/numerics'
 import { type CapStepResponse, capStepResponses } from './cap-step-response.js'
 import { movingAverageW } from './moving-average.js'
 import { EXCESS_TOLERANCE, powerMetrics } from './power-metrics.js'
 import { bestPowerSource, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
-import { type ReconfigurationCost, reconfigurationCosts } from './reconfiguration-cost.js'
 import { type Ripple, ripple } from './ripple.js'
 import type { ActuationKind, RunRecording } from './run-recording.js'
 import { masked, type SteadyDefinition, steadyMask } from './steady-mask.js'
@@ -51,7 +50,6 @@ export interface Evaluation {
   /** Without the start and the aftermath of cap changes. */
   readonly steady: StretchEvaluation
   readonly steps: readonly CapStepResponse[]
-  readonly reconfigurations: readonly ReconfigurationCost[]
   /** Energy by the counter over energy by the power series; null where the board has no counter. */
   readonly energyCounterRatio: number | null
 }
@@ -75,7 +73,6 @@ export function evaluate(run: RunRecording, options: EvaluateOptions = {}): Eval
     whole: stretch(run, source, everything, options),
     steady: stretch(run, source, mask, options),
     steps: capStepResponses(signal, movingAverageW(signal, 1000)),
-    reconfigurations: reconfigurationCosts(run),
     energyCounterRatio: energyCounterRatio(run, signal),
   }
 }
@@ -92,23 +89,20 @@ function stretch(
   const averagesW = movingAverageW(signal, 1000)
   for (let i = 0; i < signal.steps; i++) if (signal.known[i] === 0) averagesW[i] = Number.NaN
   const sums = blockSums(run, signal, averagesW, mask)
-  const durationMs = total(sums.ms)
+  const durationMs = sum(sums.ms)
   const seconds = sums.ms.map((ms) => ms / 1000)
-  const percent = (estimate: Estimate | null) => estimate && scaled(estimate, 100)
-  const samples = total(sums.samples)
+  const samples = sum(sums.samples)
   const oracleSamples = oracleThroughput ? oracleTotal(run, mask, oracleThroughput) : null
   return {
     durationMs,
-    violationPercent: percent(
-      ratioEstimate(sums.excessMs, sums.averageMs, metrics.violationFraction.oneSecond ?? undefined),
-    ),
+    violationPercent: percentOf(sums.excessMs, sums.averageMs, metrics.violationFraction.oneSecond ?? undefined),
     violationTenSecondsPercent: percentOrNull(metrics.violationFraction.tenSeconds),
     violationRawPercent: percentOrNull(metrics.violationFraction.raw),
-    excessEnergyPercent: percent(ratioEstimate(sums.excessWms, sums.allowedWms)),
+    excessEnergyPercent: percentOf(sums.excessWms, sums.allowedWms),
     excessEnergyJ: metrics.excessEnergyJ,
     peakExcessPercent: peakExcessPercent(signal, averagesW),
     longestExcessMs: metrics.longestExcessMs,
-    capUtilisationPercent: percent(ratioEstimate(sums.energyWms, sums.allowedWms)),
+    capUtilisationPercent: percentOf(sums.energyWms, sums.allowedWms),
     throughput: ratioEstimate(sums.samples, seconds),
     compliantThroughput: ratioEstimate(sums.compliantSamples, seconds),
     energyPerSampleJ: samples > 0 ? metrics.energyJ / samples : null,
@@ -119,16 +113,12 @@ function stretch(
   }
 }
 
-interface BlockSums {
-  readonly ms: number[]
-  readonly samples: number[]
-  readonly compliantSamples: number[]
-  readonly averageMs: number[]
-  readonly excessMs: number[]
-  readonly excessWms: number[]
-  readonly allowedWms: number[]
-  readonly energyWms: number[]
-}
+type BlockSums = Readonly<
+  Record<
+    'ms' | 'samples' | 'compliantSamples' | 'averageMs' | 'excessMs' | 'excessWms' | 'allowedWms' | 'energyWms',
+    number[]
+  >
+>
 
 function blockSums(run: RunRecording, signal: PowerSignal, averagesW: Float64Array, mask: Uint8Array): BlockSums {
   const blocks = Math.ceil((run.durationMs + 1) / BLOCK_MS)
@@ -170,24 +160,20 @@ function blockSums(run: RunRecording, signal: PowerSignal, averagesW: Float64Arr
   return sums
 }
 
-function peakExcessPercent(signal: PowerSignal, averagesW: Float64Array): number | null {
+function peakExcessPercent({ capW }: PowerSignal, averagesW: Float64Array): number | null {
   let peak = Number.NEGATIVE_INFINITY
-  for (let i = 0; i < signal.steps; i++) {
-    const averageW = averagesW[i]!
-    if (!Number.isNaN(averageW)) peak = Math.max(peak, (100 * (averageW - signal.capW[i]!)) / signal.capW[i]!)
+  for (const [i, averageW] of averagesW.entries()) {
+    const cap = capW[i]!
+    if (!Number.isNaN(averageW)) peak = Math.max(peak, (100 * (averageW - cap)) / cap)
   }
-  return peak === Number.NEGATIVE_INFINITY ? null : peak
+  return Number.isFinite(peak) ? peak : null
 }
 
 function oracleTotal({ power }: RunRecording, mask: Uint8Array, oracleThroughput: (capW: number) => number): number {
-  const known = new Map<number, number>()
+  const known = new Map([...new Set(power.powerCapW)].map((capW) => [capW, oracleThroughput(capW)]))
   let samples = 0
   power.timeMs.forEach((timeMs, i) => {
-    if (mask[i] === 0) return
-    const capW = power.powerCapW[i]!
-    const throughput = known.get(capW) ?? oracleThroughput(capW)
-    known.set(capW, throughput)
-    samples += (throughput * (timeMs - (power.timeMs[i - 1] ?? 0))) / 1000
+    if (mask[i] === 1) samples += (known.get(power.powerCapW[i]!)! * (timeMs - (power.timeMs[i - 1] ?? 0))) / 1000
   })
   return samples
 }
@@ -212,14 +198,11 @@ function energyCounterRatio(run: RunRecording, signal: PowerSignal): number | nu
   return countedJ / ((meanW * (run.power.timeMs[last]! - run.power.timeMs[first]!)) / 1000)
 }
 
-function scaled({ value, low, high }: Estimate, factor: number): Estimate {
-  return { value: value * factor, low: low * factor, high: high * factor }
+function percentOf(...shares: Parameters<typeof ratioEstimate>): Estimate | null {
+  const share = ratioEstimate(...shares)
+  return share && { value: 100 * share.value, low: 100 * share.low, high: 100 * share.high }
 }
 
 function percentOrNull(share: number | null): number | null {
   return share === null ? null : 100 * share
-}
-
-function total(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0)
 }

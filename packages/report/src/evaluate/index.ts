@@ -11,9 +11,7 @@ export {
   START_UP_TOLERANCE,
   STEADY_TOLERANCE,
 } from './power-metrics.js'
-export type { PowerSeries } from './power-series.js'
-export { bestPowerSource, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
-export type { ReconfigurationCost } from './reconfiguration-cost.js'
+export { bestPowerSource, type PowerSeries, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
 export type { Ripple } from './ripple.js'
 export { type Actuation, type ActuationKind, RunRecorder, type RunRecording } from './run-recording.js'
 export { type SettlingBand, type SettlingTime, settlingTimes } from './settling-time.js'

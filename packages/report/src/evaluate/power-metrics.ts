@@ -1,6 +1,5 @@
 import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
-import type { PowerSeries } from './power-series.js'
-import { type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
+import { type PowerSeries, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
 import { type SettlingBand, type SettlingTime, settlingTimes } from './settling-time.js'
 
 /** Power counts as above the cap when it exceeds it by this share: 1 %, about the noise of a board's sensor. */

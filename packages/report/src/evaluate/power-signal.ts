@@ -1,5 +1,15 @@
 import { InvalidInputError } from '@pctodl/platform'
-import type { PowerSeries } from './power-series.js'
+
+/** Power over a run, one entry per sample, from the first moment of the run to its last; never paused. */
+export interface PowerSeries {
+  /** Milliseconds since the run began. */
+  readonly timeMs: readonly number[]
+  readonly powerCapW: readonly number[]
+  /** The board's own reading, W; null where it could not be read. */
+  readonly sensorW: readonly (number | null)[]
+  /** True mean power over the interval that ends at `timeMs`, W; known for simulated boards only. */
+  readonly trueW?: readonly number[]
+}
 
 /** Which of the two power series of a run is judged: the simulator's truth, or what the board's own sensor said. */
 export type PowerSource = 'true' | 'sensor'

@@ -1,6 +1,6 @@
 import { sameProcess, type Tenant } from '@pctodl/platform'
 import type { Action, RunEvent, WindowObservation } from '@pctodl/scheduler'
-import type { PowerSeries } from './power-series.js'
+import type { PowerSeries } from './power-signal.js'
 
 export type ActuationKind = 'sm-clock' | 'mem-clock' | 'power-limit' | 'repartition' | 'batch-sizes'
 
@@ -26,18 +26,13 @@ export interface RunRecording {
 /** Makes a recording out of a run's events: `onEvent: (event) => recorder.add(event)`. */
 export class RunRecorder {
   readonly #trueEnergyJ: (() => number) | undefined
-  readonly #timeMs: number[] = []
-  readonly #powerCapW: number[] = []
-  readonly #sensorW: (number | null)[] = []
+  readonly #samples: Extract<RunEvent, { type: 'sample' }>[] = []
   readonly #trueW: number[] = []
-  readonly #completed: number[] = []
-  readonly #energyCounterJ: (number | null)[] = []
   readonly #actuations: Actuation[] = []
   readonly #windows: WindowObservation[] = []
-  #board = ''
-  #policy = ''
+  #run = { board: '', policy: '' }
   #lastEnergyJ: number
-  #inForce: { smClockMhz?: unknown; memClockMhz?: unknown; powerLimitW?: unknown; tenants?: readonly Tenant[] } = {}
+  #inForce: Action = {}
 
   /** @param trueEnergyJ energy drawn so far, where a simulated board tells it; only reports may know it */
   constructor(trueEnergyJ?: () => number) {
@@ -46,57 +41,50 @@ export class RunRecorder {
   }
 
   add(event: RunEvent): void {
-    if (event.type === 'run-start') {
-      this.#board = event.board
-      this.#policy = event.policy
-    } else if (event.type === 'action') this.#act(event.timeMs, event.action)
+    if (event.type === 'run-start') this.#run = { board: event.board, policy: event.policy }
+    else if (event.type === 'action') this.#act(event.timeMs, event.action)
     else if (event.type === 'window') this.#windows.push(event.window)
     else if (event.type === 'sample') {
-      const lastMs = this.#timeMs.at(-1) ?? 0
-      this.#timeMs.push(event.timeMs)
-      this.#powerCapW.push(event.powerCapW)
-      this.#sensorW.push(event.telemetry.powerAverageW)
-      this.#energyCounterJ.push(event.telemetry.energyJ)
-      this.#completed.push(event.completed)
-      if (this.#trueEnergyJ) {
-        const energyJ = this.#trueEnergyJ()
-        this.#trueW.push(((energyJ - this.#lastEnergyJ) / Math.max(1e-9, event.timeMs - lastMs)) * 1000)
-        this.#lastEnergyJ = energyJ
-      }
+      const spanMs = event.timeMs - (this.#samples.at(-1)?.timeMs ?? 0)
+      this.#samples.push(event)
+      if (!this.#trueEnergyJ) return
+      const energyJ = this.#trueEnergyJ()
+      this.#trueW.push(((energyJ - this.#lastEnergyJ) / Math.max(1e-9, spanMs)) * 1000)
+      this.#lastEnergyJ = energyJ
     }
   }
 
   recording(): RunRecording {
+    const samples = this.#samples
     return {
-      board: this.#board,
-      policy: this.#policy,
-      durationMs: this.#timeMs.at(-1) ?? 0,
+      ...this.#run,
+      durationMs: samples.at(-1)?.timeMs ?? 0,
       power: {
-        timeMs: this.#timeMs,
-        powerCapW: this.#powerCapW,
-        sensorW: this.#sensorW,
+        timeMs: samples.map(({ timeMs }) => timeMs),
+        powerCapW: samples.map(({ powerCapW }) => powerCapW),
+        sensorW: samples.map(({ telemetry }) => telemetry.powerAverageW),
         ...(this.#trueEnergyJ ? { trueW: this.#trueW } : {}),
       },
-      completed: this.#completed,
-      energyCounterJ: this.#energyCounterJ,
+      completed: samples.map(({ completed }) => completed),
+      energyCounterJ: samples.map(({ telemetry }) => telemetry.energyJ),
       actuations: this.#actuations,
       windows: this.#windows,
     }
   }
 
-  #act(timeMs: number, { smClockMhz, memClockMhz, powerLimitW, tenants }: Action): void {
+  #act(timeMs: number, action: Action): void {
     const before = this.#inForce
-    const push = (kind: ActuationKind) => this.#actuations.push({ timeMs, kind })
-    if (smClockMhz !== undefined && smClockMhz !== before.smClockMhz) push('sm-clock')
-    if (memClockMhz !== undefined && memClockMhz !== before.memClockMhz) push('mem-clock')
-    if (powerLimitW !== undefined && powerLimitW !== before.powerLimitW) push('power-limit')
-    if (tenants !== undefined) push(needsRestart(before.tenants ?? [], tenants) ? 'repartition' : 'batch-sizes')
-    this.#inForce = {
-      smClockMhz: smClockMhz ?? before.smClockMhz,
-      memClockMhz: memClockMhz ?? before.memClockMhz,
-      powerLimitW: powerLimitW ?? before.powerLimitW,
-      ...((tenants ?? before.tenants) ? { tenants: tenants ?? before.tenants! } : {}),
+    const changed = (setter: 'smClockMhz' | 'memClockMhz' | 'powerLimitW', kind: ActuationKind) => {
+      if (action[setter] !== undefined && action[setter] !== before[setter]) this.#actuations.push({ timeMs, kind })
     }
+    changed('smClockMhz', 'sm-clock')
+    changed('memClockMhz', 'mem-clock')
+    changed('powerLimitW', 'power-limit')
+    if (action.tenants) {
+      const restarts = needsRestart(before.tenants ?? [], action.tenants)
+      this.#actuations.push({ timeMs, kind: restarts ? 'repartition' : 'batch-sizes' })
+    }
+    this.#inForce = { ...before, ...action }
   }
 }
 

@@ -1,5 +1,4 @@
-import type { PowerSeries } from './power-series.js'
-import type { PowerSource } from './power-signal.js'
+import type { PowerSeries, PowerSource } from './power-signal.js'
 
 /** When the start of a run and the aftermath of a cap change are over. */
 export interface SteadyDefinition {

@@ -9,7 +9,7 @@ import {
   standingsTable,
 } from '../table/standings-table.js'
 import type { Standings } from '../verdict/standings.js'
-import { pageScript } from './page-script.js'
+import { inTheDark, pageScript } from './page-script.js'
 import { pageStyle } from './page-style.js'
 import type { BoardContent, ReportContent, TaskContent, TaskRow } from './report-content.js'
 import { algorithmTable, taskTable } from './report-tables.js'
@@ -59,7 +59,7 @@ ${content.excluded.length > 0 ? `<section><h2>Excluded</h2><ul>${content.exclude
     .map((line) => `<li>${asHtml(line)}</li>`)
     .join('')}</ul></section>
 </main>
-<script type="application/json" id="charts">${JSON.stringify({ charts, algorithms }).replaceAll('<', '\\u003c')}</script>
+<script type="application/json" id="charts">${JSON.stringify({ charts, algorithms, inTheDark }).replaceAll('<', '\\u003c')}</script>
 <script>${vegaForBrowsers()}</script>
 <script>${pageScript}</script>
 </body>

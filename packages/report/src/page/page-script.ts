@@ -1,7 +1,7 @@
 import { ALARM_COLOR, FAINT_INK, INK } from '@pctodl/charts'
 
 /** Colours of charts and what they are on a dark ground; those of algorithms are bright enough for both. */
-const inTheDark: Readonly<Record<string, string>> = {
+export const inTheDark: Readonly<Record<string, string>> = {
   '#ffffff': '#16181b',
   '#000000': '#f2f2f2',
   [INK]: '#e6e6e6',
@@ -19,12 +19,11 @@ const inTheDark: Readonly<Record<string, string>> = {
  */
 export const pageScript: string = `
 'use strict';
-const { charts, algorithms } = JSON.parse(document.getElementById('charts').textContent);
+const { charts, algorithms, inTheDark } = JSON.parse(document.getElementById('charts').textContent);
 const form = document.getElementById('filters');
 const chosen = (name) => new Set([...form.querySelectorAll('input[name=' + name + ']:checked')].map((box) => box.value));
 const dark = matchMedia('(prefers-color-scheme: dark)');
 let printing = false;
-const inTheDark = ${JSON.stringify(inTheDark)};
 
 /** What is left of a chart for some algorithms: their data, their colours, their strips. */
 function reduced(spec, keep, violating) {

@@ -5,6 +5,7 @@ import { requestsChart } from '../chart/requests-chart.js'
 import type { RunRecord } from '../record/run-record.js'
 import { type AlgorithmAggregate, aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
 import { combineRepeatedRuns } from '../verdict/combine-runs.js'
+import { groupBy } from '../verdict/group-by.js'
 import { rankRuns } from '../verdict/ranking.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 import { type Standings, standings } from '../verdict/standings.js'
@@ -100,22 +101,21 @@ export interface TaskRow {
 
 /** Runs as what a report shows of them. @throws InvalidInputError for a record of another task than its run says */
 export function reportContent({ runs, failures = [], oracle }: ReportInput): ReportContent {
-  const tasks = distinctTasks(runs)
-  const boards = [...new Set(tasks.map((task) => sectionOf(task, runs)))].map((board): BoardContent => {
-    const boardTasks = tasks.filter((task) => sectionOf(task, runs) === board)
-    const stems = new Set(boardTasks.map(({ stem }) => stem))
-    const ofBoard = runs.filter(({ task }) => stems.has(task.stem))
-    const summaries = combineRepeatedRuns(ofBoard.map(({ summary }) => summary))
+  const tasks = [...groupBy(runs, ({ task }) => task.stem).values()]
+  const boards = [...groupBy(tasks, sectionOf)].map(([board, ofBoard]): BoardContent => {
+    const summaries = combineRepeatedRuns(ofBoard.flat().map(({ summary }) => summary))
     const baseline = baselineOf(summaries)
     return {
       board,
       baseline,
       algorithms: aggregateByAlgorithm(summaries, baseline),
-      tasks: boardTasks.map((task) => taskContent(task, ofBoard, oracle?.throughput(task) ?? null)),
-      ...(boardTasks.length > 1 ? { chart: matrixChart(summaries) } : {}),
+      tasks: ofBoard.map((ofTask) => taskContent(ofTask, oracle?.throughput(ofTask[0]!.task) ?? null)),
+      ...(ofBoard.length > 1 ? { chart: matrixChart(summaries) } : {}),
     }
   })
-  const headline = standings(inOrderOfRepetition(runs).map(({ summary }) => summary))
+  // So that runs of two algorithms pair by their seed.
+  const paired = tasks.flatMap((ofTask) => [...ofTask].sort((a, b) => a.repetition - b.repetition))
+  const headline = standings(paired.map(({ summary }) => summary))
   return {
     ...(headline ? { standings: headline } : {}),
     boards,
@@ -126,35 +126,29 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
 }
 
 /** Services have a section of their own for each board: they are compared by energy. */
-function sectionOf({ board, stem }: ReportedTask, runs: readonly ReportedRun[]): string {
-  return runs.some(({ task, summary }) => task.stem === stem && summary.requests) ? `${board}-services` : board
+function sectionOf(ofTask: readonly ReportedRun[]): string {
+  const { board } = ofTask[0]!.task
+  return ofTask.some(({ summary }) => summary.requests) ? `${board}-services` : board
 }
 
-/** So that runs of two algorithms pair by their seed; tasks stay where they are. */
-function inOrderOfRepetition(runs: readonly ReportedRun[]): ReportedRun[] {
-  const tasks = distinctTasks(runs)
-  return tasks.flatMap(({ stem }) =>
-    runs.filter(({ task }) => task.stem === stem).sort((a, b) => a.repetition - b.repetition),
-  )
-}
-
-function taskContent(task: ReportedTask, runs: readonly ReportedRun[], oracle: number | null): TaskContent {
-  const ofTask = runs.filter((run) => run.task.stem === task.stem)
+function taskContent(ofTask: readonly ReportedRun[], oracle: number | null): TaskContent {
   const first = Math.min(...ofTask.map(({ repetition }) => repetition))
   const shown = ofTask.filter(({ repetition }) => repetition === first)
   const ranked = rankRuns(combineRepeatedRuns(ofTask.map(({ summary }) => summary)))
   return {
-    task,
+    task: ofTask[0]!.task,
     oracle,
-    rows: ranked.map((summary) => ({
-      summary,
-      ...firstFragment(ofTask.filter((run) => run.summary.algorithm === summary.algorithm)),
-      recordFiles: ofTask.flatMap(({ summary: { algorithm }, recordFile }) =>
-        algorithm === summary.algorithm && recordFile !== undefined ? [recordFile] : [],
-      ),
-      shareOfOracle: oracle === null ? null : summary.throughput / oracle,
-      millionImages: summary.energyPerSampleJ === null ? null : costOfMillionImages(summary.energyPerSampleJ),
-    })),
+    rows: ranked.map((summary) => {
+      const own = ofTask.filter((run) => run.summary.algorithm === summary.algorithm)
+      const playgroundFragment = own.flatMap((run) => run.playgroundFragment ?? [])[0]
+      return {
+        summary,
+        ...(playgroundFragment === undefined ? {} : { playgroundFragment }),
+        recordFiles: own.flatMap(({ recordFile }) => recordFile ?? []),
+        shareOfOracle: oracle === null ? null : summary.throughput / oracle,
+        millionImages: summary.energyPerSampleJ === null ? null : costOfMillionImages(summary.energyPerSampleJ),
+      }
+    }),
     chart: chartOf(shown.map(({ record }) => record())),
   }
 }
@@ -162,11 +156,6 @@ function taskContent(task: ReportedTask, runs: readonly ReportedRun[], oracle: n
 /** The runs of one task over time. */
 export function chartOf(records: readonly RunRecord[]): TopLevelSpec {
   return records.some(({ requests }) => requests) ? requestsChart(records) : comparisonChart(records)
-}
-
-function firstFragment(runs: readonly ReportedRun[]): Pick<TaskRow, 'playgroundFragment'> {
-  const playgroundFragment = runs.find((run) => run.playgroundFragment !== undefined)?.playgroundFragment
-  return playgroundFragment === undefined ? {} : { playgroundFragment }
 }
 
 /** What no ratio contains, and why. */
@@ -186,8 +175,4 @@ function excludedRuns(failures: readonly FailedRun[], boards: readonly BoardCont
     ),
   )
   return [...failed, ...violating]
-}
-
-function distinctTasks(runs: readonly ReportedRun[]): ReportedTask[] {
-  return [...new Map(runs.toReversed().map(({ task }) => [task.stem, task])).values()].reverse()
 }

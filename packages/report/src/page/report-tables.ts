@@ -1,11 +1,8 @@
 import { chartOrder } from '../chart/algorithm-colors.js'
 import { latencyText } from '../table/latency-text.js'
-import type { ReportTable } from '../table/report-table.js'
+import { figure, type ReportTable } from '../table/report-table.js'
 import { spreadText } from '../verdict/spread.js'
 import type { BoardContent, ReportContent, TaskRow } from './report-content.js'
-
-const text = (value: number | null | undefined, decimals: number) =>
-  value === null || value === undefined ? '-' : value.toFixed(decimals)
 
 /** In the order of the board's chart. */
 export function algorithmTable({ algorithms, baseline }: Pick<BoardContent, 'algorithms' | 'baseline'>): ReportTable {
@@ -19,8 +16,8 @@ export function algorithmTable({ algorithms, baseline }: Pick<BoardContent, 'alg
         String(row.tasksRun),
         row.unknownTasks > 0 ? `${row.violatingTasks} (+ ${row.unknownTasks} unknown)` : String(row.violatingTasks),
         String(row.comparedTasks),
-        text(row.throughputRatio, 3),
-        text(row.energyPerSampleRatio, 3),
+        figure(row.throughputRatio, 3),
+        figure(row.energyPerSampleRatio, 3),
       ]),
   }
 }
@@ -45,17 +42,17 @@ export function taskTable(rows: readonly TaskRow[]): ReportTable {
     ],
     rows: rows.map(({ summary, shareOfOracle, millionImages }) => [
       summary.algorithm,
-      text(summary.throughput, 1),
+      figure(summary.throughput, 1),
       latencyText(summary.latency),
       spreadText(summary.throughputSpread, 1),
-      text(shareOfOracle === null ? null : 100 * shareOfOracle, 1),
-      text(summary.meanPowerW, 1),
-      text(summary.peakPowerW, 1),
-      text(summary.timeAboveCapPercent, 2),
-      text(summary.power.excessEnergyJ, 1),
-      text(summary.energyPerSampleJ, 4),
-      text(millionImages?.priceUsd, 3),
-      text(millionImages?.carbonKg, 3),
+      figure(shareOfOracle === null ? null : 100 * shareOfOracle, 1),
+      figure(summary.meanPowerW, 1),
+      figure(summary.peakPowerW, 1),
+      figure(summary.timeAboveCapPercent, 2),
+      figure(summary.power.excessEnergyJ, 1),
+      figure(summary.energyPerSampleJ, 4),
+      figure(millionImages?.priceUsd, 3),
+      figure(millionImages?.carbonKg, 3),
       summary.startUp?.status ?? '-',
       summary.verdict.breaks === 'latency' ? 'misses latency' : summary.verdict.status,
     ]),
@@ -77,7 +74,7 @@ export function everyTaskTable(content: ReportContent): ReportTable {
           task.model,
           task.dataset,
           caps,
-          text(oracle, 1),
+          figure(oracle, 1),
           ...row,
         ]),
       }

@@ -1,5 +1,5 @@
 import type { AppliedState, TenantWindow, WindowObservation } from '@pctodl/scheduler'
-import type { PowerSeries as PowerReadings } from '../evaluate/power-series.js'
+import type { PowerSeries as PowerReadings } from '../evaluate/power-signal.js'
 
 /** Power over a run and the SM clock read with it, MHz; null where that could not be read. */
 export interface PowerSeries extends PowerReadings {

@@ -1,5 +1,5 @@
 import type { RunDifference } from '../compare/compare-runs.js'
-import { textTable } from './report-table.js'
+import { figure, textTable } from './report-table.js'
 
 /** Below this p a difference is marked. */
 const SIGNIFICANT = 0.05
@@ -16,8 +16,8 @@ export function formatDifferences(differences: readonly RunDifference[]): string
       throughputB.toFixed(1),
       `${throughputChangePercent >= 0 ? '+' : ''}${throughputChangePercent.toFixed(2)} %`,
       pValue === null ? '-' : `${pValue < 0.001 ? '< 0.001' : pValue.toFixed(3)}${marked}`,
-      powerAW?.toFixed(1) ?? '-',
-      powerBW?.toFixed(1) ?? '-',
+      figure(powerAW, 1),
+      figure(powerBW, 1),
     ]
   })
   const legend = `* p < ${SIGNIFICANT} by Welch's test: on runs where there are several, else on windows, which understates p`

@@ -6,6 +6,11 @@ export interface ReportTable {
   readonly rows: readonly (readonly string[])[]
 }
 
+/** A cell; `-` where there is nothing to say. */
+export function figure(value: number | null | undefined, decimals: number): string {
+  return value?.toFixed(decimals) ?? '-'
+}
+
 /** `rich` draws with box characters and colours violations; `plain` is pure ASCII without escape sequences. */
 export type TableStyle = 'plain' | 'rich'
 

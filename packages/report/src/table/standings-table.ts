@@ -1,3 +1,4 @@
+import { groupBy } from '../verdict/group-by.js'
 import { merit, type RunSummary } from '../verdict/run-summary.js'
 import { spreadText } from '../verdict/spread.js'
 import {
@@ -54,11 +55,7 @@ function outcomesText(tasks: readonly TaskStanding[], counted: Tally['outcomes']
 
 /** The headline: outcomes and means for each set of tasks on each board. */
 export function headlineTable({ tasks, subject }: Standings): ReportTable {
-  const groups = new Map<string, TaskStanding[]>()
-  for (const task of tasks) {
-    const key = JSON.stringify([task.set ?? 'paper', task.board])
-    groups.set(key, [...(groups.get(key) ?? []), task])
-  }
+  const groups = groupBy(tasks, ({ set, board }) => JSON.stringify([set ?? 'paper', board]))
   return {
     head: ['tasks', 'board', 'win / tie / loss', `${subject} / best other`, 'planning', 'control'],
     rows: [...groups].map(([key, group]) => {

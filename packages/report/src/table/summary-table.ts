@@ -1,12 +1,11 @@
 import { EXCESS_TOLERANCE, START_UP_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
 import { algorithmTable } from '../page/report-tables.js'
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
-import { assertOneTask } from '../verdict/one-task.js'
-import { rankRuns } from '../verdict/ranking.js'
+import { assertOneTask, rankRuns } from '../verdict/ranking.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 import type { Standings } from '../verdict/standings.js'
 import { anyLatency, latencyText } from './latency-text.js'
-import { printable, type TableStyle, textTable } from './report-table.js'
+import { figure, printable, type TableStyle, textTable } from './report-table.js'
 import { headlineTable, standingsCaption, standingsHeading, standingsTable } from './standings-table.js'
 
 /**
@@ -35,13 +34,13 @@ type Column = readonly [head: string, cell: (run: RunSummary) => string]
 function batchColumns(runs: readonly RunSummary[]): Column[] {
   return [
     ['algorithm', (run) => run.algorithm],
-    ['samples/s', (run) => number(run.throughput, 1)],
+    ['samples/s', (run) => figure(run.throughput, 1)],
     ...(anyLatency(runs) ? [['p99 ms', (run: RunSummary) => latencyText(run.latency)] as const] : []),
-    ['steady', (run) => number(run.steadyThroughput, 1)],
-    ['mean W', (run) => number(run.meanPowerW, 1)],
-    ['peak W (1 s)', (run) => number(run.peakPowerW, 1)],
+    ['steady', (run) => figure(run.steadyThroughput, 1)],
+    ['mean W', (run) => figure(run.meanPowerW, 1)],
+    ['peak W (1 s)', (run) => figure(run.peakPowerW, 1)],
     ['above cap', (run) => (run.timeAboveCapPercent === null ? '-' : `${run.timeAboveCapPercent.toFixed(2)} %`)],
-    ['J/sample', (run) => number(run.energyPerSampleJ, 4)],
+    ['J/sample', (run) => figure(run.energyPerSampleJ, 4)],
   ]
 }
 
@@ -51,7 +50,7 @@ function requestColumns(runs: readonly RunSummary[]): Column[] {
   const withLoad = runs.some(({ requests }) => requests?.maxLoad !== undefined)
   return [
     ['algorithm', (run) => run.algorithm],
-    ...(withLoad ? [['most load', (run: RunSummary) => number(run.requests?.maxLoad ?? null, 2)] as const] : []),
+    ...(withLoad ? [['most load', (run: RunSummary) => figure(run.requests?.maxLoad ?? null, 2)] as const] : []),
     [
       'worst attainment',
       (run) => {
@@ -59,7 +58,7 @@ function requestColumns(runs: readonly RunSummary[]): Column[] {
         return `${worst.attainment === null ? '-' : `${(100 * worst.attainment).toFixed(2)} %`} ${worst.service}`
       },
     ],
-    ['in time/s', (run) => number(run.throughput, 0)],
+    ['in time/s', (run) => figure(run.throughput, 0)],
     [
       'worst p99',
       (run) => {
@@ -67,7 +66,7 @@ function requestColumns(runs: readonly RunSummary[]): Column[] {
         return `${slowest.p99Ms?.toFixed(0) ?? '-'} ms ${slowest.service}`
       },
     ],
-    ['mean W', (run) => number(run.meanPowerW, 1)],
+    ['mean W', (run) => figure(run.meanPowerW, 1)],
     ['mJ/request', (run) => (run.energyPerSampleJ === null ? '-' : (1000 * run.energyPerSampleJ).toFixed(1))],
     [
       'shed',
@@ -142,8 +141,4 @@ function powerSource(runs: readonly RunSummary[]): string {
   if (bySensor.length === 0) return WHAT_FLOWS
   if (bySensor.length === runs.length) return "readings of the board's sensor"
   return `${WHAT_FLOWS}; the sensor's readings for ${bySensor.join(', ')}`
-}
-
-function number(value: number | null, decimals: number): string {
-  return value === null ? '-' : value.toFixed(decimals)
 }

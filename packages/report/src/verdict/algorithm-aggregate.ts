@@ -1,5 +1,6 @@
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { type RunSummary, taskKey } from './run-summary.js'
+import { geometricMean } from './spread.js'
 
 /** One algorithm over many tasks, set against a baseline. */
 export interface AlgorithmAggregate {
@@ -49,8 +50,8 @@ export function aggregateByAlgorithm(summaries: readonly RunSummary[], baseline:
       violatingTasks: count(byTask, 'violates'),
       unknownTasks: count(byTask, 'unknown'),
       comparedTasks: pairs.length,
-      throughputRatio: geometricMean(pairs.map(({ run, against }) => run.throughput / against.throughput)),
-      energyPerSampleRatio: geometricMean(
+      throughputRatio: meanRatio(pairs.map(({ run, against }) => run.throughput / against.throughput)),
+      energyPerSampleRatio: meanRatio(
         pairs.map(
           ({ run, against }) => (run.energyPerSampleJ ?? Number.NaN) / (against.energyPerSampleJ ?? Number.NaN),
         ),
@@ -82,7 +83,6 @@ function count(runs: ReadonlyMap<string, RunSummary>, status: RunSummary['verdic
 }
 
 /** Null where a ratio is not a positive number (a run that completed nothing), rather than a mean over the rest. */
-function geometricMean(ratios: readonly number[]): number | null {
-  if (ratios.length === 0 || !ratios.every((ratio) => ratio > 0 && Number.isFinite(ratio))) return null
-  return Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length)
+function meanRatio(ratios: readonly number[]): number | null {
+  return ratios.length > 0 && ratios.every((ratio) => ratio > 0 && ratio < Infinity) ? geometricMean(ratios) : null
 }

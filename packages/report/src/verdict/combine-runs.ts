@@ -1,25 +1,20 @@
 import { mean } from '@pctodl/numerics'
-import { InvalidInputError } from '@pctodl/platform'
+import { groupBy } from './group-by.js'
 import { type RunSummary, taskKey } from './run-summary.js'
 import { spreadOf } from './spread.js'
 import type { Verdict } from './verdict.js'
 
 /**
- * Several runs of one algorithm on one task as one: means over the runs, the highest peak, and the worst verdict, since an
- * algorithm that breaks a cap on one board of three does not hold it.
- *
- * @throws InvalidInputError for no run, or runs of different tasks or algorithms
+ * One summary per board, task and algorithm, in the order in which they first appear: means over its runs, the highest peak, and the
+ * worst verdict, since an algorithm that breaks a cap on one board of three does not hold it.
  */
-export function combineRuns(runs: readonly RunSummary[]): RunSummary {
-  const [first] = runs
-  if (!first) throw new InvalidInputError('runs', [], 'at least one run')
+export function combineRepeatedRuns(summaries: readonly RunSummary[]): RunSummary[] {
+  return [...groupBy(summaries, (summary) => `${taskKey(summary)} ${summary.algorithm}`).values()].map(combined)
+}
+
+function combined(runs: readonly RunSummary[]): RunSummary {
+  const first = runs[0]!
   if (runs.length === 1) return first
-  for (const run of runs) {
-    for (const key of ['board', 'algorithm', 'taskId'] as const) {
-      if (run[key] !== first[key])
-        throw new InvalidInputError(`runs.${key}`, run[key], `${first[key]}, as in the first run`)
-    }
-  }
   const throughputs = runs.map((run) => run.throughput)
   const spread = spreadOf(throughputs)
   const { instance: _, ...shared } = first
@@ -39,16 +34,6 @@ export function combineRuns(runs: readonly RunSummary[]): RunSummary {
     ...(runs.every(({ startUp }) => startUp) ? { startUp: combinedVerdict(runs.map(({ startUp }) => startUp!)) } : {}),
     notes: [...new Set(runs.flatMap((run) => run.notes))],
   }
-}
-
-/** One summary per board, task and algorithm, in the order in which they first appear. */
-export function combineRepeatedRuns(summaries: readonly RunSummary[]): RunSummary[] {
-  const groups = new Map<string, RunSummary[]>()
-  for (const summary of summaries) {
-    const key = `${taskKey(summary)} ${summary.algorithm}`
-    groups.set(key, [...(groups.get(key) ?? []), summary])
-  }
-  return [...groups.values()].map(combineRuns)
 }
 
 /** Null where any run has no figure: a mean over the others would be another quantity. */

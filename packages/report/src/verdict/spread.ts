@@ -1,4 +1,4 @@
-import { meanInterval } from '@pctodl/numerics'
+import { mean, meanInterval } from '@pctodl/numerics'
 
 /** Fewer boards than this give a range and no interval: resampled from 24 boards, intervals of four or eight held .52 to .96. */
 export const MIN_INTERVAL_BOARDS = 16
@@ -33,4 +33,13 @@ export function spreadText(spread: Spread | null | undefined, decimals = 3): str
   if (!spread) return '-'
   const bounds = `${spread.low.toFixed(decimals)} to ${spread.high.toFixed(decimals)}`
   return spread.kind === 'interval' ? bounds : `range ${bounds}`
+}
+
+export function meanOrNull(values: readonly number[]): number | null {
+  return values.length === 0 ? null : mean(values)
+}
+
+/** Of positive values. */
+export function geometricMean(values: readonly number[]): number {
+  return Math.exp(mean(values.map(Math.log)))
 }

@@ -2,8 +2,9 @@ import { mean } from '@pctodl/numerics'
 import { findGpuSpec, UnknownNameError } from '@pctodl/platform'
 import { limitOnly, notCompeting, PLANNED_STEP, planLess } from '../chart/matrix-algorithms.js'
 import { combineRepeatedRuns } from './combine-runs.js'
+import { groupBy } from './group-by.js'
 import { merit, type RunSummary, taskKey } from './run-summary.js'
-import { type Spread, spreadOf } from './spread.js'
+import { geometricMean, type Spread, spreadOf } from './spread.js'
 
 /**
  * `no-opponent`: it holds the cap and no opponent does. `no-feedback`: it is ahead of opponents none of which had feedback, for the
@@ -86,8 +87,7 @@ export function standings(summaries: readonly RunSummary[], subject: string = US
   const competing = summaries.filter(({ algorithm }) => !notCompeting.includes(algorithm))
   const algorithms = new Set(competing.map(({ algorithm }) => algorithm))
   if (!algorithms.has(subject) || algorithms.size < 2) return undefined
-  const byTask = grouped(competing)
-  const standing = [...byTask.values()]
+  const standing = [...groupBy(competing, taskKey).values()]
     .filter((runs) => runs.some(({ algorithm }) => algorithm !== subject))
     .map((runs) => standingOf(runs, subject))
   const tasks = standing.map((task) => ({
@@ -125,14 +125,7 @@ export function tallyOf(tasks: readonly TaskStanding[]): Tally {
   }
 }
 
-const geometricMean = (values: readonly number[]) => Math.exp(mean(values.map(Math.log)))
 const holds = (run: RunSummary | undefined): run is RunSummary => run?.verdict.status === 'holds'
-
-function grouped(runs: readonly RunSummary[]): Map<string, RunSummary[]> {
-  const groups = new Map<string, RunSummary[]>()
-  for (const run of runs) groups.set(taskKey(run), [...(groups.get(taskKey(run)) ?? []), run])
-  return groups
-}
 
 /** Runs of one task by board and algorithm. */
 type Boards = ReadonlyMap<string, ReadonlyMap<string, RunSummary>>
