@@ -146,7 +146,10 @@ function windowsOf(config: Record<string, unknown>, family: string, layers: numb
   const all = (window: (layer: number) => number) => Array.from({ length: layers }, (_, layer) => window(layer))
   const types = config['layer_types']
   const known = ['full_attention', 'sliding_attention']
-  if (types != null && !(Array.isArray(types) && types.length === layers && types.every((type) => known.includes(type))))
+  if (
+    types != null &&
+    !(Array.isArray(types) && types.length === layers && types.every((type) => known.includes(type)))
+  )
     throw new InvalidInputError('layer_types', types, `one of '${known.join("' or '")}' for each of ${layers} layers`)
   const slides = Array.isArray(types) && types.includes('sliding_attention')
   if (config['sliding_window'] == null && !slides) return all(() => 0)

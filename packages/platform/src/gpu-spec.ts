@@ -84,15 +84,16 @@ const gddrKinds: readonly (readonly [string, number])[] = [
 ]
 
 /** Dense tensor throughput in formats narrower than half precision, by compute capability, operations per clock and SM: NVIDIA's whitepapers. */
-const narrowRates: Readonly<Record<string, { readonly int8: number; readonly fp4?: number; readonly hasFp8?: true }>> = {
-  '7.5': { int8: 2048 },
-  '8.0': { int8: 4096 },
-  '8.6': { int8: 2048 },
-  '8.9': { int8: 2048, hasFp8: true },
-  '9.0': { int8: 8192, hasFp8: true },
-  '10.0': { int8: 16384, fp4: 32768, hasFp8: true },
-  '12.0': { int8: 2048, fp4: 4096, hasFp8: true },
-}
+const narrowRates: Readonly<Record<string, { readonly int8: number; readonly fp4?: number; readonly hasFp8?: true }>> =
+  {
+    '7.5': { int8: 2048 },
+    '8.0': { int8: 4096 },
+    '8.6': { int8: 2048 },
+    '8.9': { int8: 2048, hasFp8: true },
+    '9.0': { int8: 8192, hasFp8: true },
+    '10.0': { int8: 16384, fp4: 32768, hasFp8: true },
+    '12.0': { int8: 2048, fp4: 4096, hasFp8: true },
+  }
 
 /** Dense tensor throughput in a narrow format, operations per clock and SM; 0 where the tensor units do not have it. */
 export function narrowOpPerClockPerSm(spec: GpuSpec, format: 'fp8' | 'int8' | 'fp4'): number {

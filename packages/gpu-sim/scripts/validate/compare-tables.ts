@@ -135,6 +135,7 @@ export function compareTables(tables: ReadonlyMap<string, readonly Row[]>): Tabl
   const comparisons: Comparison[] = []
   const accounts: RowsOfBoard[] = []
   for (const [table, rows] of tables) {
+    if (rows.length === 0) accounts.push({ table, board: '', rows: 0, values: 0, reason: 'refused: no rows' })
     for (const [board, own] of byBoard(table, rows)) {
       const { found, reason } = comparisonsOf(table, board, own)
       comparisons.push(...found)
@@ -158,7 +159,7 @@ function comparisonsOf(table: string, board: string, rows: readonly Row[]): { fo
     const spec = boardNamed(board, caps.length > 0 ? Math.max(...caps) : undefined)
     const all = check.compare(rows, spec, table)
     const found = all
-      .map((each) => ({ ...each, points: each.points.filter(isComparable) }))
+      .map((each) => ({ ...each, points: each.points.filter(isComparable(each)) }))
       .filter(({ points }) => points.length > 0)
     const lost = sumOf(all) - sumOf(found)
     const left = `left out: ${check.leaves}${lost > 0 ? `; ${lost} values that are no positive numbers` : ''}`
@@ -171,8 +172,13 @@ function comparisonsOf(table: string, board: string, rows: readonly Row[]): { fo
   }
 }
 
-const isComparable = ({ measured, simulated }: { measured: number; simulated: number }) =>
-  Number.isFinite(measured) && Number.isFinite(simulated)
+const isComparable =
+  ({ errors }: Comparison) =>
+  ({ label, measured, simulated }: Comparison['points'][number]) =>
+    Number.isFinite(measured) &&
+    Number.isFinite(simulated) &&
+    (errors === 'points' || measured > 0) &&
+    !label.includes('NaN')
 
 const sumOf = (all: readonly Comparison[]) => all.reduce((sum, { points }) => sum + points.length, 0)
 
