@@ -135,13 +135,15 @@ export function compareTables(tables: ReadonlyMap<string, readonly Row[]>): Tabl
   const comparisons: Comparison[] = []
   const accounts: RowsOfBoard[] = []
   for (const [table, rows] of tables) {
-    if (rows.length === 0) accounts.push({ table, board: '', rows: 0, values: 0, reason: 'refused: no rows' })
     for (const [board, own] of byBoard(table, rows)) {
       const { found, reason } = comparisonsOf(table, board, own)
       comparisons.push(...found)
       const values = found.reduce((sum, { points }) => sum + points.length, 0)
       accounts.push({ table, board, rows: own.length, values, reason })
     }
+  }
+  for (const [table, rows] of tables) {
+    if (rows.length === 0) accounts.push({ table, board: '', rows: 0, values: 0, reason: 'refused: no rows' })
   }
   return { comparisons, accounts }
 }
