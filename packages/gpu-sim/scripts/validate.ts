@@ -12,13 +12,17 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { addGpuSpec, parsePlatformFile } from '@pctodl/platform'
+import { addGpuSpec, InvalidInputError, PctodlError, parsePlatformFile } from '@pctodl/platform'
 import { boardTable, failsFirst } from './validate/by-board.js'
 import { compareTables } from './validate/compare-tables.js'
 import { summarise } from './validate/comparison.js'
 import { proofComparisons } from './validate/proof-comparisons.js'
 import { readTables } from './validate/table.js'
 
+process.on('uncaughtException', (error) => {
+  console.error(error instanceof PctodlError ? error.message : error)
+  process.exitCode = 1
+})
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -34,7 +38,7 @@ const { comparisons: inOrder, accounts } = proof
   ? { comparisons: proof, accounts: [] }
   : compareTables(readTables(folder))
 if (!proof && accounts.length === 0)
-  throw new Error(`${folder} holds no table: name a folder with measured tables as CSV files`)
+  throw new InvalidInputError('folder', folder, 'a folder with measured tables as CSV files')
 const comparisons = [...inOrder].sort(failsFirst)
 
 const one = (value: number | null, digits = 1) => (value === null ? '' : value.toFixed(digits))

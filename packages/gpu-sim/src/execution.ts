@@ -1,5 +1,5 @@
 import type { LayerGraph } from '@pctodl/model-zoo'
-import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
+import { type GpuSpec, InvalidInputError, narrowOpPerClockPerSm } from '@pctodl/platform'
 import type { BoardPhysics, MatrixEfficiency, WorkPhysics } from './board-physics.js'
 import { type HostName, type HostProfile, hostNames, hostOfBoard } from './host-profile.js'
 
@@ -60,22 +60,12 @@ export function elementBytes({ precision = 'fp16' }: Execution): number {
   return bytesPerElement[precision]
 }
 
-/**
- * Dense INT8 tensor operations per clock and SM, by compute capability (NVIDIA's architecture white papers of Turing, GA100, GA102,
- * Ada and Hopper). Before Turing four products share one lane of the vector units (DP4A, from 6.1 on).
- */
-const int8OpPerClockPerSm: Readonly<Record<string, number>> = {
-  '7.5': 2048,
-  '8.0': 4096,
-  '8.6': 2048,
-  '8.9': 2048,
-  '9.0': 8192,
-}
+/** Before Turing four products share one lane of the vector units (DP4A, from 6.1 on). */
 const INT8_PER_VECTOR_LANE = 4
 
 /** Whether matrix work of this precision runs on the tensor units. */
 export function onTensorUnits(spec: GpuSpec, { precision = 'fp16' }: Execution): boolean {
-  if (precision === 'int8') return spec.computeCapability in int8OpPerClockPerSm
+  if (precision === 'int8') return narrowOpPerClockPerSm(spec, 'int8') > 0
   return precision === 'fp16' || (precision === 'tf32' && spec.tf32FlopPerClockPerSm !== null)
 }
 
@@ -83,7 +73,7 @@ export function onTensorUnits(spec: GpuSpec, { precision = 'fp16' }: Execution):
 export function matrixFlopPerClockPerSm(spec: GpuSpec, { precision = 'fp16' }: Execution): number {
   if (precision === 'fp16') return spec.tensorFlopPerClockPerSm
   if (precision === 'int8') {
-    return int8OpPerClockPerSm[spec.computeCapability] ?? INT8_PER_VECTOR_LANE * spec.fp32FlopPerClockPerSm
+    return narrowOpPerClockPerSm(spec, 'int8') || INT8_PER_VECTOR_LANE * spec.fp32FlopPerClockPerSm
   }
   const tensor = precision === 'tf32' ? spec.tf32FlopPerClockPerSm : null
   return tensor ?? spec.fp32FlopPerClockPerSm

@@ -96,13 +96,13 @@ export function decoderFromConfig(json: unknown): Decoder {
     const remedy = 'text_config' in config ? '; of a multimodal model, pass the object in text_config' : ''
     throw new InvalidInputError('model_type', family, `one of ${families.join(', ')}${remedy}`)
   }
-  const size = (field: string, fallback?: number): number => {
+  const size: SizeOf = (field, fallback, most = LARGEST_SIZE) => {
     const value = config[field] ?? fallback
-    if (typeof value !== 'number' || !Number.isInteger(value) || value < 1)
-      throw new InvalidInputError(field, value, 'a whole number of at least 1; give it in config.json')
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < 1 || value > most)
+      throw new InvalidInputError(field, value, `a whole number from 1 to ${most}; give it in config.json`)
     return value
   }
-  const layers = size('num_hidden_layers')
+  const layers = size('num_hidden_layers', undefined, MOST_LAYERS)
   const hidden = size('hidden_size')
   const heads = size('num_attention_heads')
   const kvHeads = size('num_key_value_heads', heads)
@@ -123,22 +123,38 @@ export function decoderFromConfig(json: unknown): Decoder {
     headDim: size('head_dim', hidden / heads),
     inter: size('intermediate_size'),
     vocabulary: size('vocab_size'),
-    tied:
-      config['tie_word_embeddings'] === true || (config['tie_word_embeddings'] == null && family.startsWith('gemma')),
+    tied: flag(config, 'tie_word_embeddings', family.startsWith('gemma')),
     windows: windowsOf(config, family, layers, size),
-    experts: expertsOf(config, layers, size),
+    experts: expertsOf(config, family, layers, size),
     maxContext: size('max_position_embeddings', 131072),
   }
 }
 
-type SizeOf = (field: string, fallback?: number) => number
+/** No model is near these; sizes beyond them are slips, and would fill the memory. */
+const LARGEST_SIZE = 1e7
+const MOST_LAYERS = 10_000
+
+type SizeOf = (field: string, fallback?: number, most?: number) => number
+
+function flag(config: Record<string, unknown>, field: string, fallback: boolean): boolean {
+  const value = config[field] ?? fallback
+  if (typeof value !== 'boolean') throw new InvalidInputError(field, value, 'true or false')
+  return value
+}
 
 function windowsOf(config: Record<string, unknown>, family: string, layers: number, size: SizeOf): number[] {
   const all = (window: (layer: number) => number) => Array.from({ length: layers }, (_, layer) => window(layer))
-  if (config['sliding_window'] == null || config['use_sliding_window'] === false) return all(() => 0)
-  if (family.startsWith('qwen') && config['use_sliding_window'] !== true) return all(() => 0)
-  const window = size('sliding_window')
   const types = config['layer_types']
+  const known = ['full_attention', 'sliding_attention']
+  if (
+    types != null &&
+    !(Array.isArray(types) && types.length === layers && types.every((type) => known.includes(type)))
+  )
+    throw new InvalidInputError('layer_types', types, `one of '${known.join("' or '")}' for each of ${layers} layers`)
+  const slides = Array.isArray(types) && types.includes('sliding_attention')
+  if (config['sliding_window'] == null && !slides) return all(() => 0)
+  if (!flag(config, 'use_sliding_window', !family.startsWith('qwen'))) return all(() => 0)
+  const window = size('sliding_window')
   if (Array.isArray(types)) return all((layer) => (types[layer] === 'sliding_attention' ? window : 0))
   if (family === 'gemma2') return all((layer) => (layer % 2 === 0 ? window : 0))
   if (family === 'gemma3_text') {
@@ -149,12 +165,20 @@ function windowsOf(config: Record<string, unknown>, family: string, layers: numb
   return all(() => window)
 }
 
-function expertsOf(config: Record<string, unknown>, layers: number, size: SizeOf): DecoderExperts | null {
-  const field = config['num_local_experts'] != null ? 'num_local_experts' : 'num_experts'
-  if (config[field] == null) return null
+function expertsOf(
+  config: Record<string, unknown>,
+  family: string,
+  layers: number,
+  size: SizeOf,
+): DecoderExperts | null {
+  const field = family === 'mixtral' || config['num_local_experts'] != null ? 'num_local_experts' : 'num_experts'
+  if (config[field] == null && family !== 'mixtral' && !family.endsWith('_moe')) return null
   const [count, topk, step] = [size(field), size('num_experts_per_tok'), size('decoder_sparse_step', 1)]
   if (topk > count) throw new InvalidInputError('num_experts_per_tok', topk, `at most ${field}, ${count}`)
-  const dense = Array.isArray(config['mlp_only_layers']) ? config['mlp_only_layers'] : []
+  const dense: unknown = config['mlp_only_layers'] ?? []
+  const isLayer = (i: unknown) => Number.isInteger(i) && (i as number) >= 0 && (i as number) < layers
+  if (!Array.isArray(dense) || !dense.every(isLayer))
+    throw new InvalidInputError('mlp_only_layers', dense, `a list of layers from 0 to ${layers - 1}`)
   const sparse = Array.from({ length: layers }, (_, i) => i).filter((i) => !dense.includes(i) && (i + 1) % step === 0)
   return {
     count,

@@ -86,6 +86,22 @@ describe('decoders from config.json', () => {
     ['a missing size', { ...llama8b, hidden_size: undefined }, /hidden_size/],
     ['a size that is text', { ...llama8b, vocab_size: '32000' }, /vocab_size.*32000/],
     ['heads that do not divide', { ...llama8b, num_key_value_heads: 7 }, /num_key_value_heads.*7.*32/],
+    ['a size beyond all models', { ...llama8b, num_hidden_layers: 1e9 }, /num_hidden_layers.*1000000000.*1 to 10000/],
+    ['a size without end', { ...llama8b, hidden_size: 1e300 }, /hidden_size.*1e\+300/],
+    ['a flag that is text', { ...llama8b, tie_word_embeddings: 'yes' }, /tie_word_embeddings.*yes.*true or false/],
+    ['kinds of too few layers', { ...gemma2, layer_types: ['full_attention'] }, /layer_types.*each of 42 layers/],
+    [
+      'a kind of layer that is unknown',
+      { ...llama8b, layer_types: Array(32).fill('linear_attention') },
+      /layer_types.*full_attention/,
+    ],
+    [
+      'layers that slide over nothing',
+      { ...llama8b, layer_types: Array(32).fill('sliding_attention') },
+      /sliding_window.*1 to/,
+    ],
+    ['a dense layer that is not there', { ...qwen3Moe, mlp_only_layers: [48] }, /mlp_only_layers.*0 to 47/],
+    ['experts without a number', { ...mixtral, num_local_experts: undefined }, /num_local_experts/],
     ['more active experts than there are', { ...mixtral, num_experts_per_tok: 9 }, /num_experts_per_tok.*9/],
   ])('refuses %s, naming the field', (_, config, message) => {
     expect(() => decoderFromConfig(config)).toThrow(message)

@@ -39,7 +39,7 @@ function show(title: string, ratios: readonly number[]): void {
   )
 }
 
-const a100 = findOperatorBoard('A100')
+const a100 = findOperatorBoard('A100-80GB')
 const reduces = read(join(operators, 'collectives.csv')).filter(
   (row) => row.board === 'A100' && row.backend === 'nccl' && row.collective === 'all_reduce',
 )

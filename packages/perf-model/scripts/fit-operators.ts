@@ -80,7 +80,8 @@ function readTable(kind: keyof typeof files): Row[] {
   return lines.flatMap((cells) => {
     const cell = (name: string) => cells[column.get(name)!]!
     if (cell('host_bound') === '1') return []
-    const board = findOperatorBoard(cell('board'))
+    // Their A100 is the one of 80 GB and 400 W.
+    const board = findOperatorBoard(cell('board') === 'A100' ? 'A100-80GB' : cell('board'))
     const operator = operatorOf(kind, cell)
     const seconds = Number(cell('latency_ms')) / 1000
     const measured = cell('power_w') !== '' && seconds >= 2e-4

@@ -9,7 +9,7 @@ export interface RidgeRow {
 }
 
 /** Between least squares and least absolute errors: errors beyond this size count linearly. */
-const small = 0.07
+const small = 0.15
 const penalty = 1e-4
 const boundWeight = 0.1
 

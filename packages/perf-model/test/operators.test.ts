@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { median, quantile } from '@pctodl/numerics'
+import { addGpuSpec, gpuSpecs } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { costOperator, findOperatorBoard, type Operator, operatorBoards } from '../src/llm.js'
 
@@ -85,6 +86,17 @@ describe('costOperator', () => {
       expect(seconds).toBeGreaterThan(1e-6)
       expect(watts).toBeGreaterThanOrEqual(board.idleW)
     }
+  })
+
+  it('knows what any specification says of a board, and refuses a generation of which nothing was measured', () => {
+    const mine = { ...gpuSpecs['H200']!, key: 'MyBoard', name: 'Mine', aliases: [] }
+    addGpuSpec(mine)
+    const { peakTflops, measuredAs } = findOperatorBoard('MyBoard')
+    expect([measuredAs, ...peakTflops.map(Math.round)]).toEqual(['H100', 1071, 2141, 2141, 0])
+    expect(findOperatorBoard('RTX 5090').peakTflops.map(Math.round)).toEqual([209, 418, 836, 1671])
+    expect(() => findOperatorBoard('V100')).toThrow(/GPU.*V100.*8\.0.*not 7\.0/)
+    addGpuSpec({ ...mine, key: 'NoBoard', computeCapability: 'constructor' })
+    expect(() => findOperatorBoard('NoBoard')).toThrow(/not constructor/)
   })
 
   it('refuses a format that the board was not measured in, naming those it was', () => {

@@ -83,6 +83,26 @@ const gddrKinds: readonly (readonly [string, number])[] = [
   ['GDDR7', Number.POSITIVE_INFINITY],
 ]
 
+/** Dense tensor throughput in formats narrower than half precision, by compute capability, operations per clock and SM: NVIDIA's whitepapers. */
+const narrowRates: Readonly<Record<string, { readonly int8: number; readonly fp4?: number; readonly hasFp8?: true }>> =
+  {
+    '7.5': { int8: 2048 },
+    '8.0': { int8: 4096 },
+    '8.6': { int8: 2048 },
+    '8.9': { int8: 2048, hasFp8: true },
+    '9.0': { int8: 8192, hasFp8: true },
+    '10.0': { int8: 16384, fp4: 32768, hasFp8: true },
+    '12.0': { int8: 2048, fp4: 4096, hasFp8: true },
+  }
+
+/** Dense tensor throughput in a narrow format, operations per clock and SM; 0 where the tensor units do not have it. */
+export function narrowOpPerClockPerSm(spec: GpuSpec, format: 'fp8' | 'int8' | 'fp4'): number {
+  const rates = narrowRates[spec.computeCapability]
+  // GeForce boards sum FP8 at half rate, as they do half precision.
+  if (format === 'fp8') return rates?.hasFp8 ? 2 * spec.tensorFlopPerClockPerSm : 0
+  return rates?.[format] ?? 0
+}
+
 /**
  * SMs that a client with an active thread percentage can use: the share of the board in whole TPCs, at least one.
  * MPS rounds down, so small shares differ between boards (5 % of 108 SMs is 4 SMs, 10 % is 10).

@@ -1,4 +1,12 @@
-export { type ClockStates, type GpuSpec, memoryBandwidth, memoryTypeOf, smClocksAt, smsOfShare } from './gpu-spec.js'
+export {
+  type ClockStates,
+  type GpuSpec,
+  memoryBandwidth,
+  memoryTypeOf,
+  narrowOpPerClockPerSm,
+  smClocksAt,
+  smsOfShare,
+} from './gpu-spec.js'
 export { addGpuSpec, findGpuSpec, gpuSpecs } from './boards.js'
 export {
   findMigGeometry,

@@ -142,6 +142,9 @@ export function compareTables(tables: ReadonlyMap<string, readonly Row[]>): Tabl
       accounts.push({ table, board, rows: own.length, values, reason })
     }
   }
+  for (const [table, rows] of tables) {
+    if (rows.length === 0) accounts.push({ table, board: '', rows: 0, values: 0, reason: 'refused: no rows' })
+  }
   return { comparisons, accounts }
 }
 
@@ -156,11 +159,12 @@ function comparisonsOf(table: string, board: string, rows: readonly Row[]): { fo
   try {
     const caps = rows.map((row) => number(row, 'cap_w')).filter(Number.isFinite)
     const spec = boardNamed(board, caps.length > 0 ? Math.max(...caps) : undefined)
-    const all = check.compare(rows, spec, table)
+    const capped = rows.filter((row) => !row['cap_w'] || number(row, 'cap_w') > 0)
+    const all = check.compare(capped, spec, table)
     const found = all
-      .map((each) => ({ ...each, points: each.points.filter(isComparable) }))
+      .map((each) => ({ ...each, points: each.points.filter(isComparable(each)) }))
       .filter(({ points }) => points.length > 0)
-    const lost = sumOf(all) - sumOf(found)
+    const lost = sumOf(all) - sumOf(found) + rows.length - capped.length
     const left = `left out: ${check.leaves}${lost > 0 ? `; ${lost} values that are no positive numbers` : ''}`
     return found.length > 0 ? { found, reason: left } : refused(`no row to compare; ${left}`)
   } catch (error) {
@@ -171,8 +175,10 @@ function comparisonsOf(table: string, board: string, rows: readonly Row[]): { fo
   }
 }
 
-const isComparable = ({ measured, simulated }: { measured: number; simulated: number }) =>
-  Number.isFinite(measured) && Number.isFinite(simulated)
+const isComparable =
+  ({ errors }: Comparison) =>
+  ({ measured, simulated }: Comparison['points'][number]) =>
+    Number.isFinite(measured) && Number.isFinite(simulated) && (errors === 'points' || measured > 0)
 
 const sumOf = (all: readonly Comparison[]) => all.reduce((sum, { points }) => sum + points.length, 0)
 

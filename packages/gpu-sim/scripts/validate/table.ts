@@ -1,19 +1,21 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { InvalidInputError } from '@pctodl/platform'
 
 export type Row = Readonly<Record<string, string>>
 
 /** The tables of a folder, `<name>.csv`, packed as `.br` or `.gz` or not, by name. */
 export function readTables(folder: string): Map<string, Row[]> {
+  if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) {
+    throw new InvalidInputError('folder', folder, 'a folder with measured tables as CSV files')
+  }
   const files = readdirSync(folder).filter((file) => /\.csv(\.br|\.gz)?$/.test(file))
   return new Map(files.sort().map((file) => [file.replace(/\.csv.*$/, ''), rowsOf(path.join(folder, file))]))
 }
 
 function rowsOf(file: string): Row[] {
-  const bytes = readFileSync(file)
-  const unpacked = file.endsWith('.br') ? brotliDecompressSync(bytes) : file.endsWith('.gz') ? gunzipSync(bytes) : bytes
-  const [header, ...lines] = unpacked
+  const [header, ...lines] = unpacked(file)
     .toString('utf8')
     .trim()
     .split(/\r?\n/)
@@ -23,6 +25,17 @@ function rowsOf(file: string): Row[] {
     const values = cells(line)
     return Object.fromEntries(columns.map((column, i) => [column, values[i] ?? '']))
   })
+}
+
+function unpacked(file: string): Buffer {
+  const bytes = readFileSync(file)
+  try {
+    return file.endsWith('.br') ? brotliDecompressSync(bytes) : file.endsWith('.gz') ? gunzipSync(bytes) : bytes
+  } catch (cause) {
+    throw new InvalidInputError('table', file, 'a table packed as its name says; pack it again, or remove it', {
+      cause,
+    })
+  }
 }
 
 export const number = (row: Row, column: string): number => Number(row[column])

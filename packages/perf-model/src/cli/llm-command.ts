@@ -120,7 +120,7 @@ function unsupported(board: OperatorBoard, wattsFrom: readonly string[], maxCont
     'The dependence on clock and cap is a model with assumed voltage and memory energy: no public measurement of language-model operators against the clock exists for datacentre Hopper and Blackwell.',
     'Norms, rotations and activations, and the gaps that a serving engine leaves between steps, are not measured: real steps take longer.',
   ]
-  if (plain(board.measuredAs) !== plain(board.name))
+  if (board.measuredAs !== board.name)
     notes.push(`Times are those of ${board.measuredAs}, scaled by peaks and bandwidth.`)
   const others = [...new Set(wattsFrom)]
   if (others.length > 0)
@@ -128,8 +128,6 @@ function unsupported(board: OperatorBoard, wattsFrom: readonly string[], maxCont
   if (maxContext !== null) notes.push(`The context is longer than the model's, ${maxContext} tokens.`)
   return notes
 }
-
-const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
 
 type Found = ReturnType<typeof estimate>
 
@@ -141,7 +139,7 @@ function format(found: Found): string {
   const add = (name: string, phase: Found['decode']) =>
     table.push(
       phase === null
-        ? [name, 'none', '', '', '', '']
+        ? [name, 'no clock keeps it', '', '', '', '']
         : [
             name,
             `${phase.ms.toFixed(2)} ms`,

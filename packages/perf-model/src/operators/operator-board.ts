@@ -1,6 +1,15 @@
-import { UnknownNameError } from '@pctodl/platform'
+import {
+  findGpuSpec,
+  type GpuSpec,
+  gpuSpecs,
+  InvalidInputError,
+  memoryBandwidth,
+  memoryTypeOf,
+  narrowOpPerClockPerSm,
+  smClocksAt,
+} from '@pctodl/platform'
 
-/** What the operator model knows of a board: peaks and limits of its data sheet. */
+/** What the operator model knows of a board: peaks and limits of its specification. */
 export interface OperatorBoard {
   readonly name: string
   /** Board whose fitted operators stand for this one; itself where it was measured. */
@@ -17,58 +26,67 @@ export interface OperatorBoard {
   readonly idleW: number
 }
 
-type Facts = [string, string, OperatorBoard['peakTflops'], number, number, number, number, number, number, number]
+/** Boards whose operators were measured. */
+const measuredBoards: readonly string[] = ['A100-80GB', 'L40S', 'H100', 'H200', 'GB200', 'RTXPRO6000']
 
-const facts: readonly Facts[] = [
-  ['H200', 'H200', [989, 1978, 1978, 0], 4.8, 141, 132, 1980, 345, 700, 120],
-  ['H100', 'H100', [989, 1978, 1978, 0], 3.35, 80, 132, 1980, 345, 700, 110],
-  ['A100', 'A100', [312, 0, 624, 0], 2.039, 80, 108, 1410, 210, 400, 80],
-  ['L40S', 'L40S', [362, 733, 733, 0], 0.864, 45, 142, 2520, 210, 350, 60],
-  ['GB200', 'GB200', [2500, 5000, 5000, 10000], 8, 185, 152, 2062, 345, 1200, 200],
-  ['B200', 'GB200', [2250, 4500, 4500, 9000], 8, 180, 148, 1965, 345, 1000, 180],
-  ['RTX PRO 6000', 'RTX_PRO_6000', [468, 936, 936, 1871], 1.792, 96, 188, 2430, 180, 600, 60],
-  ['RTX 5090', 'RTX_PRO_6000', [209, 419, 838, 1676], 1.792, 32, 170, 2407, 180, 575, 50],
-  ['RTX 4090', 'L40S', [165, 330, 661, 0], 1.008, 24, 128, 2520, 210, 450, 45],
-  ['RTX 3090', 'A100', [71, 0, 284, 0], 0.936, 24, 82, 1695, 210, 350, 100],
-]
+/** The measured board that stands for others of its compute capability. */
+const nearest: Readonly<Record<string, string>> = {
+  '8.0': 'A100-80GB',
+  '8.6': 'A100-80GB',
+  '8.9': 'L40S',
+  '9.0': 'H100',
+  '10.0': 'GB200',
+  '12.0': 'RTXPRO6000',
+}
 
-/** The boards of the operator model, by name. */
-export const operatorBoards: readonly OperatorBoard[] = facts.map(
-  ([
-    name,
-    measuredAs,
-    peakTflops,
-    bandwidthTBs,
-    memoryGiB,
-    smCount,
-    boostClockMhz,
-    lowestClockMhz,
-    powerLimitW,
-    idleW,
-  ]) => ({
-    name,
-    measuredAs,
-    peakTflops,
-    bandwidthTBs,
-    memoryGiB,
-    smCount,
-    boostClockMhz,
-    lowestClockMhz,
-    powerLimitW,
-    idleW,
-  }),
-)
+/** Part of its limit that a board draws while it waits, assumed: of modules and server boards, and of GDDR boards since Ada. */
+const WAITING = 0.17
+const WAITING_GDDR = 0.1
+/** What the sweeps of an RTX 3090 agree with best. */
+const WAITING_SAMSUNG = 0.285
 
-const plain = (name: string) => name.toLowerCase().replace(/[^a-z0-9]/g, '')
+function idleOf(spec: GpuSpec): number {
+  const isGddr = memoryTypeOf(spec).startsWith('GDDR')
+  const part = spec.process.startsWith('Samsung') ? WAITING_SAMSUNG : isGddr ? WAITING_GDDR : WAITING
+  return part * spec.powerLimitW.default
+}
 
-/** @throws UnknownNameError listing the boards that exist */
-export function findOperatorBoard(name: string): OperatorBoard {
-  const found = operatorBoards.find((board) => plain(board.name) === plain(name))
-  if (found === undefined)
-    throw new UnknownNameError(
+/** @throws InvalidInputError for a generation of which no operator was measured */
+function operatorBoard(spec: GpuSpec): OperatorBoard {
+  if (!Object.hasOwn(nearest, spec.computeCapability)) {
+    const known = Object.keys(nearest).join(', ')
+    throw new InvalidInputError(
       'GPU',
-      name,
-      operatorBoards.map((board) => board.name),
+      spec.key,
+      `a board of a measured compute capability (${known}), not ${spec.computeCapability}`,
     )
-  return found
+  }
+  const memClockMhz = spec.performanceMemClocksMhz[0]!
+  const ops = [
+    spec.tensorFlopPerClockPerSm,
+    ...(['fp8', 'int8', 'fp4'] as const).map((format) => narrowOpPerClockPerSm(spec, format)),
+  ]
+  const [half, fp8, int8, fp4] = ops.map((op) => (op * spec.smCount * spec.boostClockMhz) / 1e6)
+  return {
+    name: spec.key,
+    measuredAs: measuredBoards.includes(spec.key) ? spec.key : nearest[spec.computeCapability]!,
+    peakTflops: [half!, fp8!, int8!, fp4!],
+    bandwidthTBs: memoryBandwidth(spec, memClockMhz) / 1e12,
+    memoryGiB: spec.memoryBytes / 2 ** 30,
+    smCount: spec.smCount,
+    boostClockMhz: spec.boostClockMhz,
+    lowestClockMhz: smClocksAt(spec, memClockMhz)![0]!,
+    powerLimitW: spec.powerLimitW.default,
+    idleW: idleOf(spec),
+  }
+}
+
+/** The boards of this release that the operator model answers for. */
+export const operatorBoards: readonly OperatorBoard[] = Object.values(gpuSpecs)
+  .filter(({ computeCapability }) => computeCapability in nearest)
+  .map(operatorBoard)
+
+/** @throws UnknownNameError listing the boards that exist; InvalidInputError for one that no measurement stands for */
+export function findOperatorBoard(name: string): OperatorBoard {
+  return operatorBoard(findGpuSpec(name))
 }

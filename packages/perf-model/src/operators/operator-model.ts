@@ -50,7 +50,7 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
   const seconds = lawTime(time, work)
   const traits = powerTraits(work, dtype, board, seconds)
   const own = find((law) => law.power !== undefined)?.power
-  const from = board.measuredAs in usage ? board.measuredAs : board.measuredAs === 'RTX_PRO_6000' ? 'GB200' : 'H200'
+  const from = board.measuredAs in usage ? board.measuredAs : board.measuredAs === 'RTXPRO6000' ? 'GB200' : 'H200'
   const watts = own ? lawPower(own, traits, board) : lawPower(usage[from]!, traits.slice(0, usageTraits), board)
   const atDefault = { seconds, watts: Math.max(watts, board.idleW) }
   return {
