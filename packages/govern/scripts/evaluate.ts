@@ -1,7 +1,7 @@
 /**
  * The law against fixed clocks in virtual time.
  *
- *   pnpm evaluate-govern [--traces 20] [--seed 1] [--seconds 300] [--workers 2]
+ *   pnpm evaluate-govern [--traces 20] [--seed 1] [--seconds 300] [--kind flash-crowds]
  *
  * Traces of each kind: joules against the best fixed clock in hindsight, the one that holds the peak, and the board left alone.
  */
@@ -14,12 +14,13 @@ const { values } = parseArgs({
     traces: { type: 'string', default: '20' },
     seed: { type: 'string', default: '1' },
     seconds: { type: 'string', default: '300' },
+    kind: { type: 'string' },
   },
 })
 const percent = (share: number) => (100 * share).toFixed(2)
 const all: Judged[] = []
 const rows: Record<string, string | number>[] = []
-for (const kind of kinds) {
+for (const kind of kinds.filter((each) => each === (values.kind ?? each))) {
   const judged: Judged[] = []
   for (let i = 0; i < Number(values.traces); i++) {
     const result = await judgeTrial(drawTrial(kind, Number(values.seed) + i, Number(values.seconds)))

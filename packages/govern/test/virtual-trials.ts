@@ -32,7 +32,7 @@ export interface Outcome {
   readonly worst: number
 }
 
-export const kinds = ['steady', 'day', 'bursts', 'steps', 'over-dispersed'] as const
+export const kinds = ['steady', 'day', 'bursts', 'steps', 'over-dispersed', 'high-day', 'flash-crowds'] as const
 
 export function drawTrial(kind: (typeof kinds)[number], seed: number, seconds: number): Trial {
   const random = new SeededRandom(seedFrom('govern', kind, seed))
@@ -63,6 +63,14 @@ export function drawTrial(kind: (typeof kinds)[number], seed: number, seconds: n
           periodMs: 1000 * seconds,
           peakMs: 1000 * seconds * phase,
         })
+      // The last two have peaks of several times the mean: shares of the time, and of what the models answer together.
+      if (kind === 'high-day') return hills(seconds, throughput, [[phase, 0.35, within(0.82, 0.92)]])
+      if (kind === 'flash-crowds') {
+        return hills(seconds, throughput, [
+          [from / 2, 0.04, within(0.85, 0.95)],
+          [0.4 + from / 2, 0.06, within(0.75, 0.9)],
+        ])
+      }
       if (kind === 'steps') {
         const peak = during(poissonArrivals({ ratePerS: within(1, 2) * meanPerS }), {
           fromMs: from * 1000 * seconds,
@@ -84,6 +92,21 @@ export function drawTrial(kind: (typeof kinds)[number], seed: number, seconds: n
     }
   })
   return { board, kind, seed, loads, seconds }
+}
+
+/** A calm from which the rate rises, in six equal steps up and six down, around given moments: [moment, width, height]. */
+function hills(seconds: number, throughputPerS: number, all: readonly (readonly [number, number, number])[]) {
+  const steps = all.flatMap(([moment, width, height]) =>
+    Array.from({ length: 6 }, (_, i) => {
+      const half = (width * (6 - i)) / 12
+      const middle = Math.min(1 - half, Math.max(half, moment))
+      return during(poissonArrivals({ ratePerS: ((height - 0.08) * throughputPerS) / 6 }), {
+        fromMs: WARM_MS + 1000 * seconds * (middle - half),
+        toMs: WARM_MS + 1000 * seconds * (middle + half),
+      })
+    }),
+  )
+  return superposed([poissonArrivals({ ratePerS: 0.08 * throughputPerS }), ...steps])
 }
 
 /** @param smClockMhz null: left alone */
