@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { PctodlError } from '@pctodl/platform'
 import { parse, YAMLError } from 'yaml'
 import { z } from 'zod'
-import type { MetricNames } from './metrics/mapped.js'
-import type { LatencyKind } from './metrics/vllm.js'
+import type { LatencyKind, MetricNames } from './metrics/histograms.js'
 
 export interface LatencyObjective {
   readonly ms: number
@@ -68,9 +67,8 @@ const prometheus = z.strictObject({
   ...common,
   prometheus: url,
   series: z.strictObject({
-    completed: z.string('the counter of answered requests'),
-    p99Ms: z.string('the gauge of the 99th percentile, ms'),
-    queued: z.string().optional(),
+    histogram: z.string('the name of the histogram of latencies, without _bucket'),
+    inFlight: z.string().optional(),
     labels: z.record(z.string(), z.string()).optional(),
   }),
 })

@@ -210,16 +210,28 @@ export interface Judged {
   readonly run: GovernedRun
 }
 
-export async function judgeTrial(trial: Trial): Promise<Judged> {
-  const alone = await runFixed(trial, null)
-  const spec = findGpuSpec(trial.board)
+export function judgeTrial(trial: Trial): Promise<Judged> {
+  return judge(
+    trial.board,
+    (smClockMhz) => runFixed(trial, smClockMhz),
+    () => runGoverned(trial),
+  )
+}
+
+export async function judge(
+  board: string,
+  runFixed: (smClockMhz: number | null) => Promise<Outcome>,
+  runGoverned: () => Promise<GovernedRun>,
+): Promise<Judged> {
+  const alone = await runFixed(null)
+  const spec = findGpuSpec(board)
   const clocks = smClocksAt(spec, spec.performanceMemClocksMhz[0]!)!.filter((clock) => clock <= spec.boostClockMhz)
   const runs = new Map<number, Outcome>()
   /** The lowest clock that keeps 99 %, or as much as the top one does: attainment rises with the clock. */
   const lowest = async (attained: (outcome: Outcome) => number) => {
     const run = async (index: number) => {
       const clock = clocks[index]!
-      const outcome = runs.get(clock) ?? (await runFixed(trial, clock))
+      const outcome = runs.get(clock) ?? (await runFixed(clock))
       runs.set(clock, outcome)
       return outcome
     }
@@ -234,7 +246,7 @@ export async function judgeTrial(trial: Trial): Promise<Judged> {
   }
   const best = await lowest(({ attainment }) => attainment)
   const peak = await lowest(({ worst }) => worst)
-  const run = await runGoverned(trial)
+  const run = await runGoverned()
   const meanMhz = run.clocksMhz.reduce((sum, clock) => sum + clock, 0) / run.clocksMhz.length
   return {
     attainment: run.attainment,

@@ -33,7 +33,6 @@ export class BatchTimes {
     return this.#terms.some((term) => term > 0)
   }
 
-  /** @param size where a server counts no batches: how many requests run together */
   timeMs(size: number, smClockMhz: number): number {
     const [a, b, c, d] = this.#terms as [number, number, number, number]
     return a + b * size + (c + d * size) * (this.#topMhz / smClockMhz)
@@ -60,8 +59,8 @@ export class BatchTimes {
     } else this.#cells.set(key, { smClockMhz, size, count, ms })
   }
 
-  /** Least squares of relative errors. */
-  fit(): void {
+  /** Least squares of relative errors. @param double before it was measured, how much longer a batch of twice the size takes */
+  fit(double = PRIOR_DOUBLE): void {
     const cells = [...this.#cells.values()]
     if (cells.length === 0) return
     const normal = new Float64Array(TERMS * TERMS)
@@ -81,7 +80,7 @@ export class BatchTimes {
     const topMs = ms / count / (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * ratio)
     for (const [factor, times] of [
       [1, 1],
-      [2, PRIOR_DOUBLE],
+      [2, double],
     ] as const) {
       for (const x of [1, 2])
         add(PRIOR_BATCHES, factor * size, x, topMs * times * (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * x))

@@ -47,12 +47,13 @@ export function readTriton(model: string, metrics: string, stats: unknown): Serv
     completed,
     failed: of('request_failure') ?? 0,
     queued: of('pending_request_count') ?? 0,
-    running: 0,
+    running: null,
     latencyMs: (of('request_duration_us') ?? 0) / 1000,
     waitMs: (of('queue_duration_us') ?? 0) / 1000,
     late: null,
     p99Ms: worstP99Ms(series.get('nv_inference_request_summary_us'), model),
     batches: [...byKey].map(([size, { count, ms }]) => ({ size, count, ms })),
+    judged: null,
   }
 }
 
