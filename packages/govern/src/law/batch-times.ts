@@ -1,11 +1,8 @@
 /** Before anything was measured: the share of a time that the clock bounds, and how a batch of twice the size compares. */
 const PRIOR_CLOCK_SHARE = 0.85
 const PRIOR_DOUBLE = 1.7
-/** Batches that this belief weighs, and the most that one size at one clock does. */
-const PRIOR_BATCHES = 0.5
+/** The most that one size at one clock weighs, in batches. */
 const MAX_WEIGHT = 300
-/** What is kept of old batches with each fit. */
-const KEPT = 0.99
 const TERMS = 4
 const SWEEPS = 200
 
@@ -22,11 +19,16 @@ interface Cell {
  */
 export class BatchTimes {
   readonly #topMhz: number
+  readonly #prior: number
+  readonly #kept: number
   readonly #cells = new Map<string, Cell>()
   #terms: readonly number[] = [0, 0, 0, 0]
 
-  constructor(topMhz: number) {
+  /** @param prior batches that the belief before any weighs. @param kept of old batches with each fit */
+  constructor(topMhz: number, prior = 0.5, kept = 0.99) {
     this.#topMhz = topMhz
+    this.#prior = prior
+    this.#kept = kept
   }
 
   get known(): boolean {
@@ -83,12 +85,12 @@ export class BatchTimes {
       [2, double],
     ] as const) {
       for (const x of [1, 2])
-        add(PRIOR_BATCHES, factor * size, x, topMs * times * (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * x))
+        add(this.#prior, factor * size, x, topMs * times * (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * x))
     }
     this.#terms = nonNegative(normal, target, this.#terms)
     for (const [key, cell] of this.#cells) {
-      cell.count *= KEPT
-      cell.ms *= KEPT
+      cell.count *= this.#kept
+      cell.ms *= this.#kept
       if (cell.count < 0.2) this.#cells.delete(key)
     }
   }

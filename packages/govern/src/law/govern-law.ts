@@ -37,6 +37,8 @@ const HOLD_MS = 2000
 /** It falls only by more states than this, and by no more than this share at once: what lies below is not known yet. */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
+/** The same where only whole requests show what it costs. */
+const UNSEEN_FALL = 0.06
 /** Power is fitted to means of so many seconds. */
 const GATHERED_S = 0.99
 /** What is late after so long at the top clock is not for want of clock, ms. */
@@ -94,8 +96,7 @@ export class GovernLaw {
     this.#ranMhz = clockMhz
     const atTop = this.#smClockMhz === null || this.#smClockMhz === this.#clocks.at(-1)
     if (!atTop) this.#belowTopMs = timeMs
-    const shownAfterMs = Math.max(...this.services.map((service) => service.shownAfterMs))
-    const excused = timeMs - this.#belowTopMs > EXCUSED_MS + shownAfterMs
+    const excused = timeMs - this.#belowTopMs > EXCUSED_MS + this.#shownAfterMs
     this.services.forEach((service, i) => {
       const sample = samples[i]
       const interval = { timeMs, seconds, smClockMhz: steady, clockMhz, busyShare: input.busyShare, excused }
@@ -105,6 +106,10 @@ export class GovernLaw {
     this.#readPower(telemetry, seconds, clockMhz)
     if (!this.services.every(({ known }) => known)) return { smClockMhz: null, reason: 'learning' }
     return this.#choose(timeMs, memClockMhz)
+  }
+
+  get #shownAfterMs(): number {
+    return Math.max(...this.services.map(({ shownAfterMs }) => shownAfterMs))
   }
 
   /** Up to the boost clock: no firmware goes further by itself. */
@@ -163,10 +168,10 @@ export class GovernLaw {
     const present = this.#smClockMhz ?? Math.min(clocks.at(-1)!, this.#ranMhz ?? clocks.at(-1)!)
     let chosenMhz = most.smClockMhz
     if (chosenMhz < present) {
-      const lowest = clocks.find((clock) => clock >= present * (1 - LARGEST_FALL))!
+      const lowest = clocks.find((clock) => clock >= present * (1 - (this.#shownAfterMs > 0 ? UNSEEN_FALL : LARGEST_FALL)))!
       const isNear = clocks.indexOf(present) - clocks.indexOf(chosenMhz) <= BAND_STATES
       const isSettled =
-        timeMs - this.#changedMs >= SETTLE_MS + Math.max(...this.services.map(({ shownAfterMs }) => shownAfterMs))
+        timeMs - this.#changedMs >= SETTLE_MS + this.#shownAfterMs
       chosenMhz = isNear || !isSettled ? present : Math.max(lowest, chosenMhz)
     }
     let { reason } = most

@@ -5,7 +5,7 @@ import { BatchTimes } from './batch-times.js'
 const PER_OCTAVE = 16
 const OCTAVES = 6
 /** Requests whose latencies are remembered; how many must be known; what the belief before any weighs. */
-const REMEMBERED = 1500
+const REMEMBERED = 1000
 const ENOUGH = 20
 const PRIOR = 1
 /** Share of the capacity from which on a server counts as overloaded. */
@@ -15,6 +15,10 @@ const SIZES_PER_OCTAVE = 4
 const CLOCK_STEP_MHZ = 15
 /** Before anything was measured, the busy share tells how much of a latency is waiting for others: at most so much of it. */
 const MOST_SHARED = 0.5
+
+/** Requests differ more than batches do: the belief before any weighs so many, and they are kept for longer. */
+const PRIOR_REQUESTS = 20
+const KEPT = 0.998
 
 /** What was counted between two samples. */
 export interface LatencyInterval {
@@ -56,8 +60,8 @@ export class HistogramForecast {
 
   constructor(topMhz: number) {
     this.#topMhz = topMhz
-    this.#whole = new BatchTimes(topMhz)
-    this.#judged = new BatchTimes(topMhz)
+    this.#whole = new BatchTimes(topMhz, PRIOR_REQUESTS, KEPT)
+    this.#judged = new BatchTimes(topMhz, PRIOR_REQUESTS, KEPT)
     const sum = this.#shares.reduce((total, share) => total + share, 0)
     for (let i = 0; i < this.#shares.length; i++) this.#shares[i]! *= PRIOR / sum
   }

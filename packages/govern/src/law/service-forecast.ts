@@ -54,6 +54,8 @@ const PRIOR_S = 60
 /** Parts of the late requests that the objective allows: below the one there is no caution, above the other all of it. */
 const CALM = 0.1
 const FULL = 0.3
+/** Where few requests are counted, a lull is one from so many tens of samples on. */
+const LULL_S = 12
 /** A peak fades over so many seconds. */
 const PEAK_S = 600
 /** Full caution is ready for so much of the highest rate of the last minutes. */
@@ -105,6 +107,8 @@ export class ServiceForecast {
   /** Requests/s to be ready for, and now. */
   get rates(): readonly [number, number] {
     const { perS } = this.#rate
+    // Few requests tell of a lull by chance.
+    if (this.#queue === null) return [Math.max(perS, this.#rate.meanPerS(LULL_S)), Math.max(perS, this.#rate.meanPerS(LULL_S))]
     return [perS + this.#caution * Math.max(0, PEAK_FACTOR * this.#peakPerS - perS), perS]
   }
 
@@ -148,7 +152,7 @@ export class ServiceForecast {
     const judged = before.judged && sample.judged && since(before.judged, sample.judged)
     if (judged === null || clockMhz === null) return
     this.#histogram.observe({
-      ...{ seconds, smClockMhz: clockMhz, busyShare, ratePerS: this.#rate.perS, completed: this.answered, judged },
+      ...{ seconds, smClockMhz: clockMhz, busyShare, ratePerS: this.rates[1], completed: this.answered, judged },
       inServer: sample.running === null ? null : this.#queued,
       wholeMs: sample.latencyMs - before.latencyMs,
     })
