@@ -38,7 +38,7 @@ const HOLD_MS = 2000
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
 /** The same where only whole requests show what it costs. */
-const UNSEEN_FALL = 0.06
+const UNSEEN_FALL = 0.03
 /** Power is fitted to means of so many seconds. */
 const GATHERED_S = 0.99
 /** What is late after so long at the top clock is not for want of clock, ms. */
@@ -168,10 +168,11 @@ export class GovernLaw {
     const present = this.#smClockMhz ?? Math.min(clocks.at(-1)!, this.#ranMhz ?? clocks.at(-1)!)
     let chosenMhz = most.smClockMhz
     if (chosenMhz < present) {
-      const lowest = clocks.find((clock) => clock >= present * (1 - (this.#shownAfterMs > 0 ? UNSEEN_FALL : LARGEST_FALL)))!
+      const lowest = clocks.find(
+        (clock) => clock >= present * (1 - (this.#shownAfterMs > 0 ? UNSEEN_FALL : LARGEST_FALL)),
+      )!
       const isNear = clocks.indexOf(present) - clocks.indexOf(chosenMhz) <= BAND_STATES
-      const isSettled =
-        timeMs - this.#changedMs >= SETTLE_MS + this.#shownAfterMs
+      const isSettled = timeMs - this.#changedMs >= SETTLE_MS + this.#shownAfterMs
       chosenMhz = isNear || !isSettled ? present : Math.max(lowest, chosenMhz)
     }
     let { reason } = most

@@ -1,15 +1,15 @@
 import type { Latencies } from '../metrics/service-sample.js'
 import { BatchTimes } from './batch-times.js'
 
-/** Latencies relative to their predicted mean are counted on a grid of so many cells an octave, so many octaves up and down. */
-const PER_OCTAVE = 16
-const OCTAVES = 6
-/** Requests whose latencies are remembered; how many must be known; what the belief before any weighs. */
-const REMEMBERED = 1000
-const ENOUGH = 20
-const PRIOR = 1
+/** Requests whose latencies are remembered, and how many must be known. */
+const REMEMBERED = 600
+const ENOUGH = 100
+/** Of so many, a mean shows what the fit does not know yet. */
+const FEW = 60
 /** Share of the capacity from which on a server counts as overloaded. */
 const MOST_LOAD = 0.98
+/** Latencies are relative to those at the mean rate of so long. */
+const RATE_S = 100
 /** Concurrency and clock ratio are told apart by these factors. */
 const SIZES_PER_OCTAVE = 4
 const CLOCK_STEP_MHZ = 15
@@ -39,31 +39,33 @@ export interface LatencyInterval {
 /**
  * Latencies of a server of which nothing but histograms is known. The mean is linear in the requests that share the server and in
  * top / f, as times of batches are, and by Little's law as many share it as its rate times its latency: this is the mean at any clock
- * and rate. What single requests take relative to it is learnt from the buckets.
+ * and rate. How many take so much longer is
+ * read from the buckets.
  */
 export class HistogramForecast {
   readonly #topMhz: number
   /** By requests in the server, in place of the size of a batch. */
   readonly #whole: BatchTimes
   readonly #judged: BatchTimes
-  readonly #shares: Float64Array = Float64Array.from({ length: 2 * OCTAVES * PER_OCTAVE }, (_, i) => {
-    return 2 ** (-2 * Math.abs(i / PER_OCTAVE - OCTAVES))
-  })
-  /** Sums of the shares up to each cell; the last is that of all. */
-  readonly #sums = new Float64Array(2 * OCTAVES * PER_OCTAVE + 1)
+  /** Requests in each bucket, which fade, and their mean latency. */
+  #boundsMs: readonly number[] = []
+  #counts: number[] = []
   #counted = 0
+  #judgedMs = 0
+  /** Of the last few, as measured and as predicted. */
+  #measuredNowMs = 0
+  #predictedNowMs = 0
   #meanMs = 0
   /** Means over about the time that a request takes. */
   #inServer = 0
   #ratio = 1
   #intervals = 0
+  #ratePerS = 0
 
   constructor(topMhz: number) {
     this.#topMhz = topMhz
     this.#whole = new BatchTimes(topMhz, PRIOR_REQUESTS, KEPT)
     this.#judged = new BatchTimes(topMhz, PRIOR_REQUESTS, KEPT)
-    const sum = this.#shares.reduce((total, share) => total + share, 0)
-    for (let i = 0; i < this.#shares.length; i++) this.#shares[i]! *= PRIOR / sum
   }
 
   get known(): boolean {
@@ -97,7 +99,9 @@ export class HistogramForecast {
       this.#whole.fit(double)
       this.#judged.fit(double)
     }
-    const meanMs = count > 0 ? this.#meanAt(this.#topMhz / this.#ratio, ratePerS) : 0
+    // Not at the rate of now: by chance it is high or low, and latencies are not.
+    this.#ratePerS += Math.min(1, this.#ratePerS === 0 ? 1 : seconds / RATE_S) * (ratePerS - this.#ratePerS)
+    const meanMs = count > 0 ? this.#meanAt(this.#topMhz / this.#ratio, this.#ratePerS) : 0
     if (meanMs > 0 && Number.isFinite(meanMs)) this.#count(judged, meanMs)
   }
 
@@ -105,7 +109,9 @@ export class HistogramForecast {
   attainmentAt(smClockMhz: number, ratePerS: number, objectiveMs: number): number {
     const load = this.#loadAt(smClockMhz, ratePerS)
     if (load >= MOST_LOAD) return MOST_LOAD / load - 1.001
-    return this.#below(objectiveMs / this.#meanAt(smClockMhz, ratePerS))
+    const meanMs = this.#meanAt(smClockMhz, ratePerS)
+    const off = this.#measuredNowMs / this.#predictedNowMs
+    return 1 - this.#beyond((objectiveMs * this.#judgedMs) / (meanMs * off))
   }
 
   /** Whether those who are in the server now would be answered early enough, where they are more than usual. */
@@ -136,35 +142,24 @@ export class HistogramForecast {
     return this.#judged.timeMs(this.#inServerAt(smClockMhz, ratePerS), smClockMhz)
   }
 
-  /** A bucket says only between which bounds its requests lie: there they are spread as those before them were. */
-  #count({ boundsMs, counts }: Latencies, meanMs: number): void {
-    const shares = this.#shares
-    const kept = Math.max(0, 1 - counts.at(-1)! / REMEMBERED)
-    const added = new Float64Array(shares.length)
-    boundsMs.forEach((boundMs, i) => {
-      const count = counts[i]! - (counts[i - 1] ?? 0)
-      if (!(count > 0)) return
-      const low = Math.floor(this.#place((boundsMs[i - 1] ?? 0) / meanMs))
-      const high = Math.max(low + 1, Math.ceil(this.#place(boundMs / meanMs)))
-      let sum = 0
-      for (let at = low; at < high; at++) sum += shares[at]! + 1e-9
-      for (let at = low; at < high; at++) added[at]! += (count * (shares[at]! + 1e-9)) / sum
-    })
-    for (let at = 0; at < shares.length; at++) {
-      shares[at] = kept * shares[at]! + added[at]!
-      this.#sums[at + 1] = this.#sums[at]! + shares[at]!
-    }
-    this.#counted = kept * this.#counted + counts.at(-1)!
+  #count({ boundsMs, counts, sumMs }: Latencies, meanMs: number): void {
+    const added = counts.at(-1)!
+    const kept = this.#boundsMs.length === boundsMs.length ? Math.max(0, 1 - added / REMEMBERED) : 0
+    this.#boundsMs = boundsMs
+    this.#counts = counts.map((count, i) => kept * (this.#counts[i] ?? 0) + count)
+    this.#counted = kept * this.#counted + added
+    this.#judgedMs += (added / this.#counted) * (sumMs / added - this.#judgedMs)
+    const weight = Math.max(1 - Math.exp(-added / FEW), added / this.#counted)
+    this.#measuredNowMs += weight * (sumMs / added - this.#measuredNowMs)
+    this.#predictedNowMs += weight * (meanMs - this.#predictedNowMs)
   }
 
-  #below(relative: number): number {
-    const place = this.#place(relative)
-    const whole = Math.floor(place)
-    return (this.#sums[whole]! + (place - whole) * this.#shares[whole]!) / this.#sums.at(-1)!
-  }
-
-  /** On the grid. */
-  #place(relative: number): number {
-    return Math.min(this.#shares.length - 1, Math.max(0, PER_OCTAVE * (Math.log2(relative) + OCTAVES)))
+  /** Share of the requests that take longer. Between two bounds it falls exponentially. */
+  #beyond(ms: number): number {
+    const bucket = this.#boundsMs.findIndex((bound) => bound >= ms)
+    const at = (i: number) => (i < 0 ? 1 : (this.#counted - this.#counts[i]! + 0.5) / (this.#counted + 1))
+    const [lowMs, highMs] = [this.#boundsMs[bucket - 1] ?? 0, this.#boundsMs[bucket]!]
+    if (!Number.isFinite(highMs)) return at(bucket - 1)
+    return at(bucket - 1) * (at(bucket) / at(bucket - 1)) ** ((ms - lowMs) / (highMs - lowMs))
   }
 }

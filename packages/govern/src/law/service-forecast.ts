@@ -44,8 +44,11 @@ const MEAN_POINTS = [0.1, 0.3, 0.5, 0.7, 0.9]
 /** Intervals whose dispersion is remembered; the median of a squared normal deviate. */
 const DISPERSIONS = 120
 const CHI_SQUARED_MEDIAN = 0.455
-const BIAS_WEIGHT = 0.03
-const MAX_BIAS = 2
+/** Of the dispersion over an interval, what shows within the time of a batch. */
+const AT_ONCE = 0.5
+const EXTRA_WEIGHT = 0.03
+/** Of the objective. */
+const MOST_EXTRA = 0.5
 /** A wait within one interval spreads evenly up to so many times its mean. */
 const WAIT_SPREAD = 2.2
 /** Attainment is that of so many seconds, which fade; before, of so many good ones. */
@@ -88,8 +91,8 @@ export class ServiceForecast {
   /** Of the last intervals. */
   readonly #arrived: number[] = []
   readonly #dispersions: number[] = []
-  /** Measured mean latency over the predicted. */
-  #bias = 1
+  /** Measured mean latency beyond the predicted, ms. */
+  #extraMs = 0
   /** Requests that were answered in the last interval. */
   answered = 0
   lateShare = 0
@@ -108,7 +111,8 @@ export class ServiceForecast {
   get rates(): readonly [number, number] {
     const { perS } = this.#rate
     // Few requests tell of a lull by chance.
-    if (this.#queue === null) return [Math.max(perS, this.#rate.meanPerS(LULL_S)), Math.max(perS, this.#rate.meanPerS(LULL_S))]
+    if (this.#queue === null)
+      return [Math.max(perS, this.#rate.meanPerS(LULL_S)), Math.max(perS, this.#rate.meanPerS(LULL_S))]
     return [perS + this.#caution * Math.max(0, PEAK_FACTOR * this.#peakPerS - perS), perS]
   }
 
@@ -224,8 +228,9 @@ export class ServiceForecast {
     if (queue.overloaded || answered < MIN_COMPARED) return
     const predictedMs = MEAN_POINTS.reduce((sum, share) => sum + queue.quantileMs(share), 0) / MEAN_POINTS.length
     const measuredMs = (after.latencyMs - before.latencyMs) / answered
-    const ratio = Math.min(MAX_BIAS, Math.max(1 / MAX_BIAS, measuredMs / predictedMs))
-    this.#bias += BIAS_WEIGHT * (ratio - this.#bias)
+    const most = MOST_EXTRA * this.service.objectiveMs
+    const extraMs = Math.min(most, Math.max(-most, measuredMs - predictedMs))
+    this.#extraMs += EXTRA_WEIGHT * (extraMs - this.#extraMs)
   }
 
   #workOf(requestsPerS: number, busy: number): Work {
@@ -243,7 +248,7 @@ export class ServiceForecast {
     if (queue === null) return this.#histogram.attainmentAt(smClockMhz, ratePerS, objectiveMs)
     this.#solve(smClockMhz, ratePerS)
     if (queue.overloaded) return this.#capacityPerS(smClockMhz) / ratePerS - 1
-    return queue.within(objectiveMs / this.#bias)
+    return queue.within(objectiveMs - this.#extraMs)
   }
 
   /**
@@ -273,7 +278,7 @@ export class ServiceForecast {
     queue.sizes.forEach((size, i) => {
       this.#batchMs[i] = this.times.timeMs(size, smClockMhz)
     })
-    const burstiness = this.#burstiness
+    const burstiness = 1 + AT_ONCE * (this.#burstiness - 1)
     const ratePerMs = Math.max(0.01, ratePerS) / 1000
     queue.solve({ ratePerMs, batchMs: this.#batchMs, servers: instances, delayMs: maxQueueDelayMs, burstiness })
   }
