@@ -44,6 +44,8 @@ export interface GovernConfig {
 }
 
 const url = z.url({ protocol: /^https?$/, error: 'an http(s) URL, such as http://127.0.0.1:8000' })
+/** Of a server; what its clients append is not wanted. */
+const server = url.transform((address) => address.replace(/(\/v[12])?\/*$/, ''))
 const common = {
   name: z.string().regex(/^[\w.:/+-]{1,64}$/, 'at most 64 letters, digits and ._:/+-'),
   objective: z.strictObject({
@@ -53,13 +55,13 @@ const common = {
 }
 const triton = z.strictObject({
   ...common,
-  triton: url,
+  triton: server,
   metrics: url.optional(),
   model: z.string('the name of the model in the server'),
 })
 const vllm = z.strictObject({
   ...common,
-  vllm: url,
+  vllm: server,
   model: z.string('the name of the model in the server'),
   objective: common.objective.extend({ of: z.enum(['e2e', 'ttft', 'tpot']).default('e2e') }),
 })

@@ -86,7 +86,10 @@ export class Endpoint {
   async #isReady(): Promise<boolean> {
     if (!('triton' in this.config)) return true
     if (performance.now() < this.#probeMs) return this.#ready
-    const { ok } = await fetch(`${this.config.triton}/v2/health/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const { ok, body } = await fetch(`${this.config.triton}/v2/health/ready`, {
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    await body?.cancel()
     this.#ready = ok
     this.#probeMs = performance.now() + PROBE_MS
     return ok
@@ -94,7 +97,11 @@ export class Endpoint {
 
   async #get(address: string): Promise<string> {
     const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
-    if (!response.ok) throw new Error(`${address} answers ${response.status}`)
+    if (!response.ok) {
+      // What is not read would hold its connection.
+      await response.body?.cancel()
+      throw new Error(`${address} answers ${response.status}`)
+    }
     const chunks: Uint8Array[] = []
     let bytes = 0
     for await (const chunk of response.body ?? []) {

@@ -238,7 +238,7 @@ export class GovernLaw {
     const [readyPerS, nowPerS] = service.rates
     const target = 1 - AIM * (1 - service.service.attainment)
     const atTop = service.attainmentAt(topMhz, nowPerS)
-    const now = { ratePerS: nowPerS, wanted: Math.min(target, atTop - GIVEN_UP) }
+    const now = { ratePerS: nowPerS, wanted: Math.min(target, atTop - GIVEN_UP * Math.min(1, 1 + atTop)) }
     let [low, high] = [nowPerS, readyPerS]
     if (atTop < target) return [now, now]
     if (service.attainmentAt(topMhz, readyPerS) >= target) low = readyPerS

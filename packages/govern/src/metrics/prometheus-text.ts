@@ -9,7 +9,8 @@ const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
 
 /**
- * Series of the given names in the Prometheus text format. Values that are not finite are left out, as are lines that are none.
+ * Series of the given names in the Prometheus text format. Values that no counter or gauge of requests has are left out, as are
+ * lines that are none.
  *
  * @param names of series as written, e.g. `x_bucket`
  */
@@ -20,7 +21,7 @@ export function parsePrometheus(text: string, names: ReadonlySet<string>): Map<s
     if (end <= 0 || !names.has(line.slice(0, end))) continue
     const [, name, labelText, valueText] = LINE.exec(line) ?? []
     const value = Number(valueText)
-    if (name === undefined || !Number.isFinite(value)) continue
+    if (name === undefined || !(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) continue
     const labels: Record<string, string> = {}
     for (const [, key, raw] of (labelText ?? '').matchAll(LABEL)) {
       labels[key!] = raw!.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))

@@ -40,12 +40,13 @@ export interface BatchLimits {
   readonly instances: number
 }
 
-/** What came between two samples of one server; null where their buckets differ. */
+/** What came between two samples of one server; null where their buckets differ, or a count fell. */
 export function since(before: Latencies, after: Latencies): Latencies | null {
   const alike = before.boundsMs.length === after.boundsMs.length
   if (!alike || before.boundsMs.some((bound, i) => bound !== after.boundsMs[i])) return null
   const counts = after.counts.map((count, i) => count - before.counts[i]!)
-  return { boundsMs: after.boundsMs, counts, sumMs: after.sumMs - before.sumMs }
+  const sumMs = after.sumMs - before.sumMs
+  return sumMs < 0 || counts.some((count) => count < 0) ? null : { boundsMs: after.boundsMs, counts, sumMs }
 }
 
 /** How a server is found, as far as metrics tell. */
