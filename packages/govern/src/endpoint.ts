@@ -7,6 +7,8 @@ import { readTriton, readTritonLimits } from './metrics/triton.js'
 
 /** A server that has not answered within this time, ms, or answers with more, bytes, has not answered. */
 const TIMEOUT_MS = 1000
+/** The first answer may take longer: without it there is nothing to govern. */
+const FIRST_TIMEOUT_MS = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 /** Readiness is asked for this often, ms. */
 const PROBE_MS = 1000
@@ -45,8 +47,9 @@ export class Endpoint {
   async limits(): Promise<BatchLimits | null> {
     const { config } = this
     try {
-      if ('triton' in config) return readTritonLimits(JSON.parse(await this.#get(tritonModel(config, 'config'))))
-      this.objectiveMs = (await this.#histogram(config))?.objectiveMs ?? this.objectiveMs
+      if ('triton' in config)
+        return readTritonLimits(JSON.parse(await this.#get(tritonModel(config, 'config'), FIRST_TIMEOUT_MS)))
+      this.objectiveMs = (await this.#histogram(config, FIRST_TIMEOUT_MS))?.objectiveMs ?? this.objectiveMs
       return null
     } catch (error) {
       throw new PctodlError('ENDPOINT', `${config.name}: ${messageOf(error)}; is the server up, and the model loaded?`)
@@ -76,10 +79,10 @@ export class Endpoint {
     return this.#histogram(config)
   }
 
-  async #histogram(config: VllmService | MappedService): Promise<HistogramSample | null> {
+  async #histogram(config: VllmService | MappedService, timeoutMs = TIMEOUT_MS): Promise<HistogramSample | null> {
     const { ms } = config.objective
-    if ('prometheus' in config) return readMapped(await this.#get(config.prometheus), config.series, ms)
-    return readVllm(config.model, await this.#get(`${config.vllm}/metrics`), ms, config.objective.of)
+    if ('prometheus' in config) return readMapped(await this.#get(config.prometheus, timeoutMs), config.series, ms)
+    return readVllm(config.model, await this.#get(`${config.vllm}/metrics`, timeoutMs), ms, config.objective.of)
   }
 
   /** Triton answers metrics while it drains, and is not ready then. */
@@ -95,8 +98,8 @@ export class Endpoint {
     return ok
   }
 
-  async #get(address: string): Promise<string> {
-    const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+  async #get(address: string, timeoutMs = TIMEOUT_MS): Promise<string> {
+    const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) })
     if (!response.ok) {
       // What is not read would hold its connection.
       await response.body?.cancel()
