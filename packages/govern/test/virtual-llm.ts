@@ -33,6 +33,12 @@ export interface LlmTrial {
   readonly mapped?: Pick<MetricNames, 'inFlight'>
 }
 
+/** What the engine waits for, and what time it is for it. */
+interface Step {
+  done: ((reply: object) => void) | null
+  nowMs: number
+}
+
 /** The stand-in for vLLM of the simulated host, on a board in virtual time. */
 class VirtualLlm {
   readonly clock: ManualClock = new ManualClock()
@@ -41,12 +47,12 @@ class VirtualLlm {
   readonly engine: LlmEngine
   busyMs = 0
   readonly #process: SimulatedProcess
-  readonly #board: { done: ((reply: object) => void) | null; nowMs: number }
+  readonly #board: Step
 
   private constructor(
     parts: Pick<VirtualLlm, 'clock' | 'gpu' | 'lease' | 'engine'>,
     process: SimulatedProcess,
-    board: VirtualLlm['#board'],
+    board: Step,
   ) {
     this.clock = parts.clock
     this.gpu = parts.gpu
@@ -59,7 +65,7 @@ class VirtualLlm {
   static async start({ board: key, parameters, seed }: LlmTrial): Promise<VirtualLlm> {
     const clock = new ManualClock()
     const gpu = new SimulatedGpu(key, { clock, seed })
-    const board: VirtualLlm['#board'] = { done: null, nowMs: 0 }
+    const board: Step = { done: null, nowMs: 0 }
     let process!: SimulatedProcess
     const engine = await LlmEngine.start(
       parameters,
