@@ -58,7 +58,7 @@ export class LlmEngine {
   static async start(
     parameters: number,
     attach: (given: { readonly work: GivenWork }) => Promise<{ readonly client: Board }>,
-    now = () => performance.now(),
+    now: () => number = () => performance.now(),
   ): Promise<LlmEngine> {
     // Of each token every weight is used once; a block has twelve squares of its width.
     const weights = Math.round(parameters / KERNELS)

@@ -62,7 +62,7 @@ export class BatchTimes {
   }
 
   /** Least squares of relative errors. @param double before it was measured, how much longer a batch of twice the size takes */
-  fit(double = PRIOR_DOUBLE): void {
+  fit(double: number = PRIOR_DOUBLE): void {
     const cells = [...this.#cells.values()]
     if (cells.length === 0) return
     const normal = new Float64Array(TERMS * TERMS)
