@@ -35,11 +35,6 @@ for (const board of boards) {
           ...parameters.profile,
           networks: parameters.profile.networks.filter((network) => network.name !== name),
         },
-        // What is particular to its errors is not known of a new network.
-        calibration: parameters.calibration.map((entry) => ({
-          ...entry,
-          networks: (entry.networks ?? []).filter((network) => network.name !== name),
-        })),
       },
       spec,
     )

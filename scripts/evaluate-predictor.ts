@@ -119,7 +119,6 @@ function plansOf(truth: SimulatedBoard, board: string, model: PerfModel) {
     return {
       plain: judged[0]!,
       careful: judged[1]!,
-      alternatives: careful.alternatives!,
       cost: 1 - careful.weightedThroughput / plain.weightedThroughput,
     }
   })
@@ -138,7 +137,6 @@ function plansOf(truth: SimulatedBoard, board: string, model: PerfModel) {
       'cost, true %': (
         100 * mean(found.map(({ plain, careful }) => 1 - careful.throughput / plain.throughput))
       ).toFixed(2),
-      alternatives: mean(found.map((entry) => entry.alternatives)).toFixed(1),
     },
   ]
 }

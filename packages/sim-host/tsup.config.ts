@@ -7,7 +7,11 @@ const build: PackageBuild = [
   }),
   // What answers as nvidia-smi is started often and must start fast: one file each, nothing to resolve.
   {
-    entry: ['src/programs/nvidia-smi.ts', 'src/programs/nvidia-cuda-mps-control.ts'],
+    entry: [
+      'src/programs/nvidia-smi.ts',
+      'src/programs/nvidia-cuda-mps-control.ts',
+      'src/programs/pctodl-host-worker.ts',
+    ],
     outDir: 'dist/programs',
     format: ['cjs'],
     target: 'node20',

@@ -1,6 +1,6 @@
 import { layerGraph, networkWork } from '@pctodl/model-zoo'
 import { mean } from '@pctodl/numerics'
-import { addNetwork, fitPerfModel, loadPerfModel, PerfModel, recalibrate, refit } from '@pctodl/perf-model'
+import { addNetwork, fitPerfModel, loadPerfModel, PerfModel, refit } from '@pctodl/perf-model'
 import { ServingModel } from '@pctodl/perf-model/serving'
 import { findGpuSpec, type NetworkName, type Service, type TraceRow } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
@@ -69,18 +69,13 @@ describe('a predictor that is fitted', () => {
     expect(after.powerW).toBeLessThan(0.6 * before.powerW)
     expect(errorsOf(shipped, unseen)).toEqual(before)
     expect(moved.parameters.provenance.refits).toBe(1)
-    const little = errorsOf(refit(shipped, other, { freedom: 0.005 }), unseen)
-    expect(little.throughput).toBeGreaterThan(after.throughput)
     const again = refit(moved, other)
     expect(errorsOf(again, unseen).throughput).toBeLessThan(1.1 * after.throughput)
-    expect(() => refit(shipped, other, { freedom: 0 })).toThrow(/freedom: got 0/)
     expect(() => refit(shipped, [])).toThrow()
     expect(() => refit(shipped, [{ ...other[0]!, memClockMhz: 5 }])).toThrow(/rows\[0\]\.memClockMhz/)
-    const measured = rowsOf(truth, randomConfigurations(truth, 120, 6, networks), { faster: 0.93, hungrier: 1.06 })
-    const [unsure, sure] = [shipped, recalibrate(moved, measured)].map((each) => each.predict(unseen[0]!))
+    const [unsure, sure] = [shipped, moved].map((each) => each.predict(unseen[0]!))
     expect(sure!.powerSdW).toBeGreaterThan(0)
-    expect(sure!.powerSdW).not.toBe(unsure!.powerSdW)
-    expect(() => recalibrate(moved, unseen)).toThrow(/at least 100 rows/)
+    expect(sure!.powerSdW! / sure!.powerW).toBeLessThan(unsure!.powerSdW! / unsure!.powerW)
   })
 
   it('knows a network more from its graph, better from ten rows, and is less sure of it', () => {

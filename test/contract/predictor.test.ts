@@ -1,4 +1,4 @@
-import { simulateSteadyState } from '@pctodl/gpu-sim'
+import { boardVariants, simulateSteadyState } from '@pctodl/gpu-sim'
 import { mean, SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel, ParameterVersionError, PerfModel, shippedParameters } from '@pctodl/perf-model'
 import { smClocksAt, type Tenant } from '@pctodl/platform'
@@ -20,7 +20,6 @@ describe.each(['A100', '3080Ti'])('the predictor of the %s', (board) => {
       memUtilPercent: [] as number[],
     }
     const each: number[] = []
-    const sds: number[] = []
     for (const configuration of randomConfigurations(model, 150, 77)) {
       const truth = simulate(configuration)
       const said = model.predict(configuration)
@@ -31,7 +30,6 @@ describe.each(['A100', '3080Ti'])('the predictor of the %s', (board) => {
       for (const [i, { throughput }] of said.tenants.entries()) {
         each.push(Math.log(throughput / truth.tenants[i]!.throughput))
       }
-      sds.push(logs.throughput.at(-1)! / (said.throughputSd! / said.throughput))
     }
     const rms = (values: readonly number[]) => Math.sqrt(mean(values.map((value) => value ** 2)))
     expect(rms(logs.throughput), 'throughput').toBeLessThan(0.035)
@@ -39,9 +37,26 @@ describe.each(['A100', '3080Ti'])('the predictor of the %s', (board) => {
     expect(rms(logs.powerW), 'power').toBeLessThan(0.016)
     expect(rms(logs.smUtilPercent), 'SM utilisation').toBeLessThan(0.06)
     expect(rms(logs.memUtilPercent), 'memory utilisation').toBeLessThan(0.046)
-    // Its own standard deviations are of the size of its errors.
-    expect(rms(sds)).toBeGreaterThan(0.4)
-    expect(rms(sds)).toBeLessThan(1.6)
+  })
+
+  it('says how far other boards of the kind are from that', () => {
+    const errors = { throughput: [] as number[], powerW: [] as number[] }
+    for (const variant of boardVariants(board, { count: 5, seed: 71 })) {
+      const simulate = simulateSteadyState(variant, { powerLimitW: 1e9 })
+      for (const configuration of randomConfigurations(model, 40, 77)) {
+        const truth = simulate(configuration)
+        const said = model.quantiles(configuration, [0.1587, 0.5])
+        for (const what of ['throughput', 'powerW'] as const) {
+          const [low, middle] = said[what]
+          errors[what].push(Math.log(truth[what] / middle!) / Math.log(middle! / low!))
+        }
+      }
+    }
+    for (const [what, sds] of Object.entries(errors)) {
+      const size = Math.sqrt(mean(sds.map((value) => value ** 2)))
+      expect(size, what).toBeGreaterThan(0.4)
+      expect(size, what).toBeLessThan(1.4)
+    }
   })
 
   it('adds up: tenants to the board, batches to time, in the order that was given', () => {
@@ -139,15 +154,11 @@ describe.each(['A100', '3080Ti'])('the predictor of the %s', (board) => {
       ] as number[][]) {
         expect(low).toBeLessThan(middle!)
         expect(middle).toBeLessThan(high!)
-        expect(Math.abs(middle! / said! - 1)).toBeLessThan(0.03)
+        expect(Math.abs(middle! / said! - 1)).toBeLessThan(0.15)
       }
-      expect(watts[2]! - powerW).toBeCloseTo(
-        powerW * (Math.exp((model.powerTailSds(0.01) * powerSdW!) / powerW) - 1),
-        3,
-      )
+      expect(model.upperPowerW(configuration, 0.01)).toBeCloseTo(watts[2]!, 6)
+      expect(Math.log(watts[2]! / watts[0]!) / (powerSdW! / powerW)).toBeCloseTo(2 * 2.3263, 2)
     }
-    expect(model.powerTailSds(0.001)).toBeGreaterThan(model.powerTailSds(0.1))
-    expect(model.powerTailSds(0.02)).toBeGreaterThan(1)
     const usual = model.predict({ ...asked[0]!, tenants: [{ model: 'resnet50', mpsPercent: 50, batchSize: 32 }] })
     const odd = { ...asked[0]!, tenants: [{ model: 'vgg19', mpsPercent: 1, batchSize: 256 }] }
     expect(model.predict(odd).distance).toBeGreaterThan(usual.distance!)

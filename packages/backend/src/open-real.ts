@@ -29,6 +29,13 @@ export interface RealBackendOptions {
   readonly worker?: string
   /** Folder of images. Default: synthetic ones. */
   readonly dataset?: string
+  /** PyTorch computes on batches that stay on the board, instead of copying each. Default false. */
+  readonly residentInputs?: boolean
+  /**
+   * Refuse an MPS client that the driver does not list on the board. Without it `occupancy` tells, also where the driver hides the
+   * processes of a container. Default true.
+   */
+  readonly verifyBoard?: boolean
   /** Of the images. Default 1. */
   readonly seed?: number
   /** Lets requests come to services: `desk` is then there. Default: tenants run batch after batch. */
@@ -53,7 +60,7 @@ export async function openReal(options: RealBackendOptions): Promise<Backend> {
   const { worker: workerName = 'torch', dataset, seed = 1, trafficOf, mps = true, onMessage = () => {} } = options
   const gpu = await openGpu(boardId(options.gpu))
   const { index, uuid } = await gpu.info()
-  const worker = workerKind(workerName)
+  const worker = workerKind(workerName, options.residentInputs ?? false)
   const folder =
     options.cacheFolder ??
     path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'pctodl-tenants', 'images')
@@ -78,8 +85,9 @@ export async function openReal(options: RealBackendOptions): Promise<Backend> {
       },
     })
   }
+  const device = options.verifyBoard === false ? {} : { device: gpu.device }
   const tenants = new MpsTenants({
-    openMps: mps ? () => openMps(gpu, new MpsDaemon({ board: uuid, device: gpu.device }), onMessage) : null,
+    openMps: mps ? () => openMps(gpu, new MpsDaemon({ board: uuid, ...device }), onMessage) : null,
     makePool,
   })
   return {
@@ -103,8 +111,8 @@ function way({ kind, reason }: NvmlGpu['access']): string {
   return kind === 'service' ? 'changed through the node service' : `changed by this program (${reason})`
 }
 
-function workerKind(name: string): WorkerKind {
-  if (name === 'torch') return torchWorker()
+function workerKind(name: string, residentInputs: boolean): WorkerKind {
+  if (name === 'torch') return torchWorker({ residentInputs })
   if (name === 'onnx') return onnxWorker()
   return commandWorker(workerWords(name))
 }

@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -18,6 +18,7 @@ describe.skipIf(missingCompiler)(
     let programs: Awaited<ReturnType<typeof buildPrograms>>
     let host: Awaited<ReturnType<typeof startHost>>
     let environment: NodeJS.ProcessEnv
+    let worker: string
     const planFile = path.join(scratch, 'plan.json')
     const profile = (args: readonly string[], env = environment) =>
       run(process.execPath, [path.join(carried, 'programs', 'measure-piece.js'), ...args], env)
@@ -34,7 +35,7 @@ describe.skipIf(missingCompiler)(
     beforeAll(async () => {
       programs = await buildPrograms()
       await bundleHostWorker(scratch)
-      const pack = path.join(root, 'evidence/real-gpu/pack.mjs')
+      const pack = path.join(root, 'evidence/pack.mjs')
       await run(process.execPath, [pack, carried, '--without-node'], process.env)
       host = await startHost(programs.programs, { ...quickStart('A100'), gpus: 2 })
       environment = {
@@ -43,8 +44,8 @@ describe.skipIf(missingCompiler)(
         PCTODL_LEASE_DIR: path.join(scratch, 'leases'),
         XDG_CACHE_HOME: path.join(scratch, 'cache'),
         PCTODL_NODE: process.execPath,
-        PCTODL_WORKER: `${process.execPath} ${path.join(scratch, 'host-worker.cjs')}`,
       }
+      worker = `${process.execPath} ${path.join(scratch, 'host-worker.cjs')}`
     })
     afterAll(() => {
       host?.host.close()
@@ -52,33 +53,82 @@ describe.skipIf(missingCompiler)(
       rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
     })
 
-    it('is profiled by the script for real boards, clocks left alone, after a run that was killed', async () => {
-      const matrix = path.join(scratch, 'matrix.json')
-      writeFileSync(matrix, JSON.stringify({ stressMatrix: [{ mpsPct: 10, taskCounts: [2], batches: [8] }] }))
-      const folder = path.join(scratch, 'traces')
-      const script = path.join(carried, 'profile.sh')
-      const env = { ...environment, PCTODL_MATRIX: matrix }
+    it('is proved by the script for real boards, clocks left alone, after a run that was killed', async () => {
+      const folder = path.join(scratch, 'proof')
+      const words = [folder, '--worker', worker, '--minutes', '0.8']
       // The daemon runs by then, and has no clients yet.
-      await killOnce(script, [folder, 'resnet50'], env, /^tenants: /m)
+      await killOnce(path.join(carried, 'prove.sh'), words, environment, /^tenants: /m)
       const [board, ...otherBoards] = readdirSync(path.join(scratch, 'mps')).filter((name) => name.startsWith('GPU-'))
       expect(otherBoards).toEqual([])
       const daemon = path.join(scratch, 'mps', board!, 'pipe', 'nvidia-cuda-mps-control.pid')
       expect(existsSync(daemon)).toBe(true)
-      const { stderr } = await run(script, [folder, 'resnet50'], env)
+      const { stderr } = await run(path.join(carried, 'prove.sh'), words, environment)
+      // On a slow machine one call does not reach the networks: its time is the board's.
+      for (let calls = 0; calls < 5 && !proofIn(folder).rows.some(({ sweep }) => sweep === 'single'); calls++) {
+        await run(path.join(carried, 'prove.sh'), words, environment)
+      }
       expect(stderr).toMatch(/NVIDIA A100-PCIE-40GB \(board 0, GPU-.*\), MPS, .*host-worker\.cjs, real time/)
-      const [row, ...others] = parseTraceCsv(readFileSync(path.join(folder, 'resnet50.csv'), 'utf8'))
-      expect(others).toEqual([])
-      expect(row).toMatchObject({ failed: false, targetSmClockMhz: null, memClockMhz: 1215 })
-      // The shares are bound by MPS: two tenants of 10 % draw what they draw, not what a whole board would.
-      expect(row!.tenantThroughput).toHaveLength(2)
-      expect(row!.powerAverageW).toBeGreaterThan(45)
-      expect(row!.powerAverageW).toBeLessThan(130)
-      const manifest = JSON.parse(readFileSync(path.join(folder, 'resnet50.manifest.json'), 'utf8'))
-      expect(manifest).toMatchObject({ backend: 'nvml', board: { key: 'A100' } })
+      const proof = proofIn(folder)
+      expect(proof).toMatchObject({
+        backend: 'nvml',
+        board: { key: 'A100' },
+        preflight: {
+          tenants: { works: true },
+          mps: { works: true },
+          pids: { works: true },
+          energyCounter: { works: true },
+          powerSensor: { works: true },
+          settings: { works: false },
+        },
+        skipped: [],
+      })
+      const [idle, ...loaded] = proof.rows
+      expect(idle).toMatchObject({ sweep: 'static', failed: false })
+      // The simulated host's processes know the zoo only.
+      const networks = loaded.filter(({ sweep }) => sweep === 'single')
+      expect(networks.length).toBeGreaterThan(0)
+      expect(networks[0]).toMatchObject({ failed: false, targetSmClockMhz: null, memClockMhz: 1215 })
+      expect(networks[0]!.energyJ).toBeGreaterThan(0)
       // No daemon, server or client is left.
       expect(existsSync(daemon)).toBe(false)
       const { stdout } = await run('nvidia-smi', ['--query-compute-apps=pid', '--format=csv,noheader'], environment)
       expect(stdout.trim()).toBe('')
+    })
+
+    it('is proved as far as it can be without PyTorch, and without the MPS daemon', async () => {
+      const python = path.join(scratch, 'python')
+      const program = [
+        "import sys, runpy, os; sys.modules['torch'] = None",
+        'file = sys.argv[2]; sys.path.insert(0, os.path.dirname(file))',
+        "runpy.run_path(file, run_name='__main__')",
+      ].join('; ')
+      writeFileSync(python, `#!/bin/sh\nexec python3 -c "${program}" "$@"\n`, { mode: 0o755 })
+      const folder = path.join(scratch, 'no-torch')
+      await run(path.join(carried, 'prove.sh'), [folder], { ...environment, PCTODL_PYTHON: python })
+      const { rows, skipped } = proofIn(folder)
+      expect(rows.map(({ sweep }) => sweep)).toEqual(['static'])
+      expect(skipped).toEqual([{ rows: expect.any(Number), because: expect.stringMatching(/needs PyTorch/) }])
+
+      const withoutMps = (environment['PATH'] ?? '')
+        .split(path.delimiter)
+        .filter((each) => !existsSync(path.join(each, 'nvidia-cuda-mps-control')))
+        .join(path.delimiter)
+      const env = { ...environment, PATH: withoutMps }
+      const alone = path.join(scratch, 'no-mps')
+      await run(path.join(carried, 'prove.sh'), [alone, '--worker', worker, '--minutes', '0.5'], env)
+      expect(proofIn(alone)).toMatchObject({
+        preflight: { tenants: { works: true }, mps: { works: false, because: expect.stringMatching(/mps-control/) } },
+        skipped: [{ because: expect.stringMatching(/^no MPS: /) }],
+      })
+    })
+
+    it('fits into sixty megabytes with its Node.js', async () => {
+      const packed = path.join(scratch, 'with-node')
+      await run(process.execPath, [path.join(root, 'evidence/pack.mjs'), packed], process.env)
+      const files = readdirSync(packed, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())
+      const bytes = files.reduce((sum, each) => sum + statSync(path.join(each.parentPath, each.name)).size, 0)
+      expect(bytes).toBeLessThan(60e6)
+      expect(files.map(({ name }) => name)).toContain('pctodl_resident_networks.py')
     })
 
     it('is profiled under a lease at a locked clock, and put back', async () => {
@@ -94,7 +144,6 @@ describe.skipIf(missingCompiler)(
         windowMostMs: 1000,
       })
       writeFileSync(planFile, JSON.stringify(plan))
-      const worker = environment['PCTODL_WORKER']!
       const real = ['--backend', 'auto', '--worker', worker, '--plan', planFile, '--json']
       const { stdout } = await profile([...real, '--out', out])
       expect(JSON.parse(stdout)).toMatchObject({ rows: 1, byStatus: { ok: 1 } })
@@ -152,13 +201,20 @@ describe.skipIf(missingCompiler)(
   },
 )
 
+function proofIn(folder: string) {
+  return JSON.parse(readFileSync(path.join(folder, 'proof.json'), 'utf8')) as {
+    rows: { sweep: string; failed: boolean; energyJ: number }[]
+    skipped: object[]
+  }
+}
+
 function run(
   file: string,
   args: readonly string[],
   env: NodeJS.ProcessEnv,
 ): Promise<{ stdout: string; stderr: string }> {
   return new Promise((resolve, reject) => {
-    execFile(file, [...args], { env, timeout: 110_000 }, (error, stdout, stderr) => {
+    execFile(file, [...args], { env, timeout: 290_000 }, (error, stdout, stderr) => {
       if (error) reject(new Error(`${error.message}\n${stdout}${stderr}`))
       else resolve({ stdout, stderr })
     })

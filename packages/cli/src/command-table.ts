@@ -49,6 +49,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('@pctodl/profiler/commands')).pctodlSweep,
   },
   {
+    name: 'prove',
+    summary: 'measure a board, predict what was not measured, print the errors',
+    load: async () => (await import('@pctodl/profiler/commands')).pctodlProve,
+  },
+  {
     name: 'run',
     summary: 'hold a power cap with one policy, on a real or simulated board',
     load: async () => (await import('@pctodl/run/commands')).pctodlRun,

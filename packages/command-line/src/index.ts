@@ -17,6 +17,7 @@ export { Progress } from './progress.js'
 export {
   createOwnFile,
   type FolderMode,
+  isReadOnly,
   makePrivateFolder,
   type OpenToWriteOptions,
   openToWrite,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import {
+  accessSync,
   chmodSync,
   closeSync,
   constants,
@@ -239,10 +240,20 @@ function assertTrusted(place: string, writers: number): 'folder' | 'link' {
   if (stat.uid !== 0 && stat.uid !== ownUid()) throw refused(`${place} belongs to user ${stat.uid}`)
   if (stat.isSymbolicLink()) return 'link'
   if (!stat.isDirectory()) throw refused(`${place} is no folder`)
-  if ((stat.mode & writers) !== 0 && (stat.mode & STICKY) === 0) {
+  if ((stat.mode & writers) !== 0 && (stat.mode & STICKY) === 0 && !isReadOnly(place)) {
     throw refused(`${place} can be written by others (mode ${octal(stat.mode)})`)
   }
   return 'folder'
+}
+
+/** Whether it is on a file system that is mounted read-only, as a container's ConfigMap is: nobody writes there, whatever the mode says. */
+export function isReadOnly(place: string): boolean {
+  try {
+    accessSync(place, constants.W_OK)
+    return false
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EROFS'
+  }
 }
 
 /** Also true for dangling symlinks. */

@@ -6,7 +6,8 @@
  *   pnpm --filter @pctodl/gpu-sim validate [folder with the measured tables] [--worst 3] [--page validation.html] [--board my-board.json]
  *
  * `--page` writes one page that needs nothing else, with a plot and the worst rows of each comparison, the worst comparison first. `--board` makes a
- * board known that no release has. Without a folder it reads the tables that `@pctodl/reference-data` holds.
+ * board known that no release has. The folder may also be one that `pctodl prove` wrote. Without a folder it reads the tables that
+ * `@pctodl/reference-data` holds.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -15,6 +16,7 @@ import { addGpuSpec, parsePlatformFile } from '@pctodl/platform'
 import { boardTable, failsFirst } from './validate/by-board.js'
 import { compareTables } from './validate/compare-tables.js'
 import { summarise } from './validate/comparison.js'
+import { proofComparisons } from './validate/proof-comparisons.js'
 import { readTables } from './validate/table.js'
 
 const { values, positionals } = parseArgs({
@@ -27,8 +29,12 @@ const { values, positionals } = parseArgs({
 })
 for (const file of values.board) addGpuSpec(parsePlatformFile(readFileSync(file, 'utf8'), file))
 const folder = positionals[0] ?? path.resolve(import.meta.dirname, '../../reference-data/files/measured')
-const { comparisons: inOrder, accounts } = compareTables(readTables(folder))
-if (accounts.length === 0) throw new Error(`${folder} holds no table: name a folder with measured tables as CSV files`)
+const proof = proofComparisons(folder)
+const { comparisons: inOrder, accounts } = proof
+  ? { comparisons: proof, accounts: [] }
+  : compareTables(readTables(folder))
+if (!proof && accounts.length === 0)
+  throw new Error(`${folder} holds no table: name a folder with measured tables as CSV files`)
 const comparisons = [...inOrder].sort(failsFirst)
 
 const one = (value: number | null, digits = 1) => (value === null ? '' : value.toFixed(digits))

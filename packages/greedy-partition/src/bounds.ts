@@ -1,24 +1,24 @@
-import type { Prediction } from '@pctodl/perf-model'
-import { InvalidInputError } from '@pctodl/platform'
+import type { Prediction, Predictor } from '@pctodl/perf-model'
+import { type Configuration, InvalidInputError } from '@pctodl/platform'
 import type { Composition } from './composition.js'
+import { riskOfEach, upperPowerW } from './plan-risk.js'
 import type { SearchProblem } from './search-problem.js'
 
 /**
- * What a prediction has to stay below, W: its mean power, or with a chance constraint the quantile of its power, taken as
- * normal around the mean.
+ * What has to stay below the cap, W: predicted power, or with a chance constraint the power that is exceeded with the probability that is
+ * left to one configuration, if that is more.
  *
  * @throws InvalidInputError for a chance constraint where the predictor does not know its error
  */
-export function powerToCap(problem: SearchProblem, { powerW, powerSdW }: Prediction): number {
-  if (problem.powerSdCount === 0) return powerW
-  if (powerSdW === undefined) {
-    throw new InvalidInputError(
-      'capExceedanceProbability',
-      problem.capExceedanceProbability,
-      'a predictor that knows the standard deviation of its power (powerSdW), or powerMarginW in its place',
-    )
-  }
-  return powerW + problem.powerSdCount * powerSdW
+export function powerToCap(
+  predictor: Predictor,
+  { capExceedanceProbability }: SearchProblem,
+  configuration: Configuration,
+  prediction: Prediction,
+): number {
+  if (capExceedanceProbability === undefined) return prediction.powerW
+  const each = riskOfEach(capExceedanceProbability)
+  return Math.max(prediction.powerW, upperPowerW(predictor, configuration, prediction, each))
 }
 
 /** What of a tenant is bounded besides power. */

@@ -30,13 +30,10 @@ export class CompositionEvaluator {
   #timed = false
   readonly #plainSum: boolean
 
-  /** @param before whose budgets it goes on with: as many evaluations and as much time are spent as there */
-  constructor(predictor: Predictor, problem: SearchProblem, before?: CompositionEvaluator) {
+  constructor(predictor: Predictor, problem: SearchProblem) {
     this.predictor = predictor
     this.problem = problem
-    this.#startMs = before === undefined ? problem.now() : before.#startMs
-    this.#timed = before === undefined ? false : before.#timed
-    this.#evaluations = before?.evaluations ?? 0
+    this.#startMs = problem.now()
     this.#plainSum = problem.weights.every((weight) => weight === 1)
   }
 
@@ -55,11 +52,6 @@ export class CompositionEvaluator {
     if (this.#evaluations >= this.problem.budgetEvaluations) return 'evaluation-budget'
     if (this.#timed && this.problem.now() - this.#startMs >= this.problem.timeBudgetMs) return 'time-budget'
     return undefined
-  }
-
-  /** Everything that was found to keep all bounds. */
-  evaluated(): Evaluation[] {
-    return [...this.#known.values()].filter((evaluation) => evaluation !== undefined)
   }
 
   /** From here on the time budget holds, counted from the beginning. */

@@ -1,5 +1,5 @@
 import type { CompositionEvaluator, Evaluation } from './composition-evaluator.js'
-import { exceedanceOf } from './power-tail.js'
+import { exceedanceOf } from './plan-risk.js'
 import type { FeasiblePartition, PartitionStep, StoppedBecause } from './result.js'
 
 /** The best that a search found, as the caller sees it. */
@@ -8,12 +8,11 @@ export function feasible(
   best: Evaluation,
   stoppedBecause: StoppedBecause,
   steps: readonly PartitionStep[],
-  alternatives?: number,
 ): FeasiblePartition {
   const { powerCapW, boardLimitW } = evaluator.problem
   const configuration = evaluator.configuration(best)
   const domain = evaluator.predictor.domain?.(configuration)
-  const capExceedanceProbability = exceedanceOf(evaluator.predictor, best.prediction, powerCapW)
+  const capExceedanceProbability = exceedanceOf(evaluator.predictor, configuration, best.prediction, powerCapW)
   return {
     feasible: true,
     configuration,
@@ -23,7 +22,6 @@ export function feasible(
     weightedThroughput: best.score,
     marginW: powerCapW - best.prediction.powerW,
     ...(capExceedanceProbability === undefined ? {} : { capExceedanceProbability }),
-    ...(evaluator.problem.capExceedanceProbability === undefined || alternatives === undefined ? {} : { alternatives }),
     evaluations: evaluator.evaluations,
     stoppedBecause,
     steps,

@@ -22,31 +22,32 @@ export function highestClock(
   const { powerLimitW } = problem
   const highestMhz = predictor.solveSmClock(tenants, memClockMhz, powerLimitW)
   if (highestMhz === undefined) return undefined
-  const at = (smClockMhz: number): SolvedClock => ({
-    smClockMhz,
-    prediction: predictor.predict({ tenants, smClockMhz, memClockMhz }),
-  })
+  const at = (smClockMhz: number) => {
+    const configuration = { tenants, smClockMhz, memClockMhz }
+    const prediction = predictor.predict(configuration)
+    return { smClockMhz, prediction, powerW: powerToCap(predictor, problem, configuration, prediction) }
+  }
   const top = at(highestMhz)
-  if (powerToCap(problem, top.prediction) <= powerLimitW) return top
+  if (top.powerW <= powerLimitW) return top
 
   const clocks = smClocksAt(predictor.spec, memClockMhz)!
   const topIndex = clocks.indexOf(highestMhz)
   // A standard deviation changes little with the clock: where the mean leaves room for the present one is next to the answer.
-  const deviationW = powerToCap(problem, top.prediction) - top.prediction.powerW
+  const deviationW = top.powerW - top.prediction.powerW
   const guessMhz = deviationW > 0 ? predictor.solveSmClock(tenants, memClockMhz, powerLimitW - deviationW) : highestMhz
   let index = guessMhz === undefined ? 0 : clocks.indexOf(guessMhz)
   let found = at(clocks[index]!)
-  if (powerToCap(problem, found.prediction) <= powerLimitW) {
+  if (found.powerW <= powerLimitW) {
     while (index + 1 < topIndex) {
       const higher = at(clocks[++index]!)
-      if (powerToCap(problem, higher.prediction) > powerLimitW) break
+      if (higher.powerW > powerLimitW) break
       found = higher
     }
     return found
   }
   while (--index >= 0) {
     found = at(clocks[index]!)
-    if (powerToCap(problem, found.prediction) <= powerLimitW) return found
+    if (found.powerW <= powerLimitW) return found
   }
   return undefined
 }

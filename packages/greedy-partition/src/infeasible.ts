@@ -24,7 +24,9 @@ export function infeasible(evaluator: CompositionEvaluator, least: ReturnType<ty
   }
   const conditions = [
     ...(problem.powerMarginW > 0 ? [`the margin of ${problem.powerMarginW} W`] : []),
-    ...(problem.powerSdCount > 0 ? [`a risk of ${problem.capExceedanceProbability} of exceeding it`] : []),
+    ...(problem.capExceedanceProbability !== undefined
+      ? [`a risk of ${problem.capExceedanceProbability} of exceeding it`]
+      : []),
   ]
   const margin = conditions.length > 0 ? ` (with ${conditions.join(' and ')})` : ''
   return {

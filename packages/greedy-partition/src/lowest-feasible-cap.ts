@@ -126,11 +126,12 @@ function costOf(
   const memClockMhz = problem.memClocksMhz[memIndex]!
   const clocks = smClocksAt(predictor.spec, memClockMhz)!
   const at = (index: number): Cost => {
-    const prediction = predictor.predict({ tenants, memClockMhz, smClockMhz: clocks[index]! })
+    const configuration = { tenants, memClockMhz, smClockMhz: clocks[index]! }
+    const prediction = predictor.predict(configuration)
     const bound = tightestBound(problem, composition, prediction)
     return {
       broken: bound !== undefined && bound.ratio > 1 ? bound : undefined,
-      powerW: powerToCap(problem, prediction),
+      powerW: powerToCap(predictor, problem, configuration, prediction),
     }
   }
   const slowest = at(0)

@@ -9,7 +9,6 @@ import { bestFirst, improveAll } from './improve.js'
 import { infeasible } from './infeasible.js'
 import { leastPower } from './lowest-feasible-cap.js'
 import type { PartitionOptions } from './options.js'
-import { withPlanRisk } from './plan-risk.js'
 import type { PartitionResult } from './result.js'
 import { searchProblem } from './search-problem.js'
 
@@ -40,8 +39,7 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
     ? improveAll(evaluator, starts, new SeededRandom(problem.seed))
     : starts.sort(bestFirst)[0]!
   const stoppedBecause = problem.improve ? (evaluator.spent() ?? 'no-improving-move') : 'greedy-only'
-  const { best, evaluator: judge, alternatives } = withPlanRisk(evaluator, found)
-  return feasible(judge, best.evaluation, stoppedBecause, stepsOf(judge, best.trail), alternatives)
+  return feasible(evaluator, found.evaluation, stoppedBecause, stepsOf(evaluator, found.trail))
 }
 
 /** The configuration of least power, where the budget or the greedy choices missed every other one. */

@@ -9,7 +9,7 @@ export interface PartitionStep {
   /** What was done, e.g. `add 20 % x 64` or `9501 MHz memory`. */
   readonly move: string
   /** A `shake` is a random move that need not help by itself. */
-  readonly stage: 'greedy' | 'equal-shares' | 'improve' | 'shake' | 'risk'
+  readonly stage: 'greedy' | 'equal-shares' | 'improve' | 'shake'
   readonly configuration: Configuration
   /** Samples/s. */
   readonly throughput: number
@@ -30,11 +30,6 @@ export interface FeasiblePartition {
   readonly marginW: number
   /** P[true power > cap] of this configuration by itself, from the predictor's posterior; absent where it gives none. */
   readonly capExceedanceProbability?: number
-  /**
-   * With a chance constraint: how many kinds of plan an error of the predictor could have put in this one's place. Each is held
-   * to the risk 1 - (1 - p)^(1/alternatives), so that the plan is held to p although it was chosen.
-   */
-  readonly alternatives?: number
   /** Distinct configurations that were evaluated. */
   readonly evaluations: number
   readonly stoppedBecause: StoppedBecause

@@ -2,7 +2,6 @@ import type { Predictor } from '@pctodl/perf-model'
 import { assertKnownOptions, InvalidInputError, MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { integer, memClocks, memoryForTenants, number } from './option-checks.js'
 import { knownOptions, type NetworkDemand, type PartitionOptions } from './options.js'
-import { sdsOfTail } from './power-tail.js'
 import { defaultBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
 
 /** Kinds are numbered in 16 bits. */
@@ -24,8 +23,6 @@ export interface SearchProblem {
   readonly boardLimitW: number | undefined
   /** Cap less margin: what predicted power may be at most, W. */
   readonly powerLimitW: number
-  /** How many standard deviations of predicted power have to fit below the limit as well; 0 without a chance constraint. */
-  readonly powerSdCount: number
   readonly capExceedanceProbability: number | undefined
   /** The whole board in units of the share step. */
   readonly totalUnits: number
@@ -119,7 +116,6 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     boardLimitW: askedCapW > mostW ? mostW : undefined,
     powerMarginW,
     powerLimitW: powerCapW - powerMarginW,
-    powerSdCount: probability === undefined ? 0 : sdsOfTail(predictor, probability),
     capExceedanceProbability: probability,
     totalUnits,
     memClocksMhz: memClocks(predictor, options.memClocksMhz),

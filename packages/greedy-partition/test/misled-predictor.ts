@@ -58,7 +58,8 @@ export class Uncounted implements Predictor {
   memoryBytes(tenant: Tenant): number {
     return this.of.memoryBytes(tenant)
   }
-  powerTailSds(): number {
-    return normalQuantileOfTail(0.1)
+  upperPowerW(configuration: Configuration): number {
+    const { powerW, powerSdW } = this.predict(configuration)
+    return powerW + normalQuantileOfTail(0.1) * powerSdW!
   }
 }

@@ -99,7 +99,6 @@ describe('options', () => {
       powerCapW: 200,
       powerMarginW: 0,
       powerLimitW: 200,
-      powerSdCount: 0,
       totalUnits: 20,
       maxTenants: 48,
       latencySloMs: [Infinity],

@@ -30,10 +30,10 @@ describe('what is printed of a plan', () => {
     ).toMatchInlineSnapshot(`
       "resnet50 on NVIDIA GeForce RTX 3080 Ti, power cap 200 W
        tenants   share %   batch   samples/s each        latency ms 
-             5        20      32            402.4   79.5 (p99 87.2) 
+             5        20      32            402.4   79.5 (p99 89.8) 
       clocks      SM 1425 MHz, memory 5001 MHz
       throughput  2012.0 samples/s
-      power       199.8 W, 0.2 W below the cap; exceeds it with probability 0.46
+      power       199.8 W, 0.2 W below the cap; exceeds it with probability 0.78
       utilisation SM 100 %, memory 65 %
       search      150 evaluations in so many ms; stopped because the evaluation budget is spent
 
@@ -49,12 +49,12 @@ describe('what is printed of a plan', () => {
       "resnet50, vgg19 on NVIDIA A100-PCIE-40GB, power cap 400 W
       the board takes at most 250 W, which is held in the place of the cap
        tenants   network    share %   batch   samples/s each        latency ms 
-             1   resnet50        20      32           1105.7   28.9 (p99 30.1) 
-             4   vgg19           20      32            526.4   60.8 (p99 63.1) 
-      clocks      SM 1245 MHz, memory 1215 MHz
-      throughput  3211.4 samples/s, weighted 9528.5
-      power       241.6 W, 8.4 W below the cap; exceeds it with probability 1.0e-9
-      utilisation SM 100 %, memory 42 %
+             1   resnet50        20      32           1070.0   29.9 (p99 33.0) 
+             4   vgg19           20      32            504.4   63.4 (p99 70.0) 
+      clocks      SM 1185 MHz, memory 1215 MHz
+      throughput  3087.4 samples/s, weighted 9139.7
+      power       208.4 W, 41.6 W below the cap; exceeds it with probability 0.0065
+      utilisation SM 100 %, memory 41 %
       search      150 evaluations in so many ms; stopped because the evaluation budget is spent
 
       pctodl profile measures one network at a time: this mix cannot be verified by one call.
@@ -73,10 +73,10 @@ describe('what is printed of a plan', () => {
 
       mobilenet_v2 on NVIDIA A100-PCIE-40GB, power cap 120 W
        tenants   share %   batch   samples/s each        latency ms 
-             4        25      32           2225.2   14.4 (p99 15.2) 
+             4        25      32           2225.2   14.4 (p99 16.6) 
       clocks      SM 1140 MHz, memory 1215 MHz
       throughput  8900.7 samples/s
-      power       119.0 W, 1.0 W below the cap; exceeds it with probability 0.23
+      power       119.0 W, 1.0 W below the cap; exceeds it with probability 0.51
       utilisation SM 97 %, memory 48 %
       search      60 evaluations in so many ms; stopped because the evaluation budget is spent
 

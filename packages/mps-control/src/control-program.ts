@@ -1,3 +1,4 @@
+import { cleanEnvironment } from '@pctodl/nvml-control'
 import { type FoundProgram, findProgram } from './find-program.js'
 import { MpsError } from './mps-errors.js'
 import type { MpsPlace } from './mps-place.js'
@@ -118,7 +119,8 @@ export class ControlProgram {
       forceKillAfterDelay: 100,
       cwd: '/',
       // What it starts in its turn, the server, is looked for where it was.
-      env: { ...environment, ...this.#place.environment, PATH: searchPath, LC_ALL: 'C' },
+      env: { ...cleanEnvironment(), ...ofCuda(), ...environment, ...this.#place.environment, PATH: searchPath },
+      extendEnv: false,
     })
     const result = await (signal ? unlessAborted(running, signal) : running)
     // EACCES: also where PATH has a folder that this user may not enter, as root's own after a change of user.
@@ -139,6 +141,12 @@ export class ControlProgram {
     }
     return { exitCode: result.exitCode, output: (result.all ?? '').trim() }
   }
+}
+
+/** What somebody has said to CUDA, such as which boards there are. */
+function ofCuda(): Record<string, string> {
+  const said = Object.entries(process.env).filter(([name, value]) => name.startsWith('CUDA_') && value !== undefined)
+  return Object.fromEntries(said) as Record<string, string>
 }
 
 /** @throws the signal's reason, at once: a daemon that was begun may hold the pipes of the program that began it */

@@ -18,9 +18,11 @@ import { MpsSettings } from './mps-settings.js'
 import { assertTransition, type MpsState } from './mps-state.js'
 import { type MpsServer, pidsIn, readServers, statusOf } from './servers.js'
 
+type ProcessesOnBoard = readonly { readonly pid: number }[]
+
 export interface MpsDaemonOptions extends MpsPlaceOptions, ControlProgramOptions {
   /** The board that clients must be on: `verifyClient` asks the driver. Default: any. */
-  readonly device?: Pick<NvmlDevice, 'computeProcesses' | 'subject'>
+  readonly device?: Pick<NvmlDevice, 'subject'> & { computeProcesses(): ProcessesOnBoard | Promise<ProcessesOnBoard> }
   /** Default: real time. */
   readonly clock?: Clock
 }
@@ -200,7 +202,7 @@ export class MpsDaemon {
     for (;;) {
       signal?.throwIfAborted()
       const isClient = (await this.clients(undefined, signal)).includes(pid)
-      const isHere = !this.#device || this.#device.computeProcesses().some((process) => process.pid === pid)
+      const isHere = !this.#device || (await this.#device.computeProcesses()).some((process) => process.pid === pid)
       if (isClient && isHere) return
       const gone = identity === null || processIdentity(pid)?.startTime !== identity.startTime
       if (gone || this.#clock.now() >= deadlineMs) {

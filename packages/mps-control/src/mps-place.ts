@@ -55,6 +55,9 @@ const PID_FILE = 'nvidia-cuda-mps-control.pid'
 const PIPE = 'control'
 const leftBehind = [PID_FILE, PIPE, 'control_lock', 'control_privileged', 'log']
 
+/** Bytes of a socket's path that the kernel takes (unix(7)), without its end. */
+const MOST_SOCKET_PATH = 107
+
 /** Of the file that holds a process id, and of our record. */
 const MOST_FILE_BYTES = 16 * 1024
 
@@ -107,6 +110,10 @@ export class MpsPlace {
    * @throws MpsError `MPS_FOLDER` where one is somebody else's, or cannot be made
    */
   make(uid: number): void {
+    const pipe = path.join(this.pipeDirectory, PIPE)
+    const over = Buffer.byteLength(pipe) - MOST_SOCKET_PATH
+    if (over > 0)
+      throw unusable(this.directory, new Error(`the path of its socket, ${pipe}, is ${over} bytes too long`))
     const above = this.#above === undefined ? [] : [this.#above]
     for (const folder of [...above, this.directory, this.pipeDirectory, this.logDirectory]) {
       try {
@@ -165,6 +172,16 @@ export class MpsPlace {
     if (stat === undefined) return false
     if (stat.uid === process.geteuid?.() && !stat.isSymbolicLink()) return true
     throw unusable(this.pipeDirectory, new Error(`its pipe belongs to user ${stat.uid}, or is a link`))
+  }
+
+  /** The end of the daemon's log, for a message; empty where there is none. */
+  lastWords(): string {
+    try {
+      const text = readOwnFile(path.join(this.logDirectory, 'control.log'), 1024 * 1024) ?? ''
+      return text.trim().split('\n').slice(-3).join('; ').slice(-500)
+    } catch {
+      return ''
+    }
   }
 
   /** Remove what a daemon that is gone has left: its known files, nothing else. @returns the files removed */

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { isRunning, loadNvml, openGpu, processIdentity, withLease } from '@pctodl/nvml-control'
+import { isRunning, loadNvml, openGpu, processIdentity, startVariableOf, withLease } from '@pctodl/nvml-control'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { MpsDaemon, type MpsDaemonOptions } from '../src/index.js'
 import { type MpsHost, missingCompiler, startMpsHost, type Worker } from './mps-host.js'
@@ -19,10 +19,10 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
 
   beforeAll(async () => {
     host = await startMpsHost()
-    process.env['MPS_BEHIND'] = path.join(host.environment['PATH']!.split(':')[0]!, 'nvidia-cuda-mps-control')
+    process.env['CUDA_MPS_BEHIND'] = path.join(host.environment['PATH']!.split(':')[0]!, 'nvidia-cuda-mps-control')
   })
   afterAll(async () => {
-    delete process.env['MPS_BEHIND']
+    delete process.env['CUDA_MPS_BEHIND']
     await host?.stop()
   })
   beforeEach(() => {
@@ -42,6 +42,28 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
     workers.push(worker)
     return worker
   }
+
+  it('has nothing in its environment that would lead it to other code', async () => {
+    process.env['LD_PRELOAD'] = ''
+    process.env['PCTODL_TEST_SECRET'] = 'x'
+    try {
+      await mps.start()
+      const { pid } = mps.place.daemon()!
+      expect(['LD_PRELOAD', 'PCTODL_TEST_SECRET', 'NODE_OPTIONS'].map((name) => startVariableOf(pid, name))).toEqual([
+        null,
+        null,
+        null,
+      ])
+    } finally {
+      delete process.env['LD_PRELOAD']
+      delete process.env['PCTODL_TEST_SECRET']
+    }
+  })
+
+  it('is refused a place whose socket would have too long a path', async () => {
+    const long = daemon({ directory: path.join(host.folder, 'x'.repeat(90)) })
+    await expect(long.start()).rejects.toMatchObject({ code: 'MPS_FOLDER', message: /bytes too long/ })
+  })
 
   it('lives from stopped to active and back, verified at both ends', async () => {
     expect(mps.state).toBe('stopped')
@@ -182,12 +204,12 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
   it("leaves somebody else's daemon alone", async () => {
     mkdirSync(path.join(directory, 'pipe'), { recursive: true, mode: 0o700 })
     const env = { ...process.env, ...mps.place.environment }
-    await promisify(execFile)(process.env['MPS_BEHIND']!, ['-d'], { env })
+    await promisify(execFile)(process.env['CUDA_MPS_BEHIND']!, ['-d'], { env })
     expect(await mps.status()).toMatchObject({ state: 'active', isOurs: false, daemon: { pid: expect.any(Number) } })
     await expect(mps.start()).rejects.toMatchObject({ code: 'MPS_FOREIGN_DAEMON' })
     await expect(mps.stop()).rejects.toMatchObject({ code: 'MPS_FOREIGN_DAEMON', message: /another --directory/ })
     expect((await mps.status()).state).toBe('active')
-    const quit = execFile(process.env['MPS_BEHIND']!, [], { env })
+    const quit = execFile(process.env['CUDA_MPS_BEHIND']!, [], { env })
     quit.stdin!.end('quit\n')
     await new Promise((resolve) => quit.once('exit', resolve))
   })
@@ -197,11 +219,11 @@ describe.skipIf(missingCompiler)(`an MPS daemon${missingCompiler ? ` (${missingC
 
     beforeEach(() => {
       notes = path.join(host.folder, 'arguments')
-      process.env['MPS_NOTES'] = notes
+      process.env['CUDA_MPS_NOTES'] = notes
       mps = daemon({ program: withMore })
     })
     afterEach(() => {
-      delete process.env['MPS_NOTES']
+      delete process.env['CUDA_MPS_NOTES']
     })
 
     it('cuts static partitions', async () => {

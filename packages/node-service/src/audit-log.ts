@@ -13,6 +13,7 @@ export interface AuditEntry {
     | 'refused'
     | 'lease-acquired'
     | 'changed'
+    | 'changed-by-others'
     | 'lease-ended'
     | 'restored'
     | 'not-restored'
@@ -128,7 +129,7 @@ export class AuditLog {
   }
 
   #write({ peer, ...entry }: AuditEntry): void {
-    const who = peer ? { uid: peer.uid, pid: peer.pid } : {}
+    const who = peer ? { uid: peer.uid, pid: peer.pid, workload: peer.workload } : {}
     const { detail } = entry
     const short = detail === undefined ? {} : { detail: detail.slice(0, MOST_DETAIL) }
     const line = `${harmless(JSON.stringify({ at: new Date().toISOString(), ...entry, ...short, ...who }))}\n`

@@ -3,23 +3,24 @@ import {
   describeChange,
   type FoundState,
   type LeaseReport,
-  meansGone,
-  NvmlError,
-  NvmlEvents,
-  type NvmlGpu,
-  type NvmlLease,
+  type MigInstanceInfo,
   type ServiceStatus,
 } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { AuditEntry, AuditLog } from './audit-log.js'
+import { BoardGoneError, type BoardProcess } from './board-process.js'
 import { HeldLease, type HeldLeaseOptions, type Holder, isSameProgram } from './held-lease.js'
-import { Instances } from './instances.js'
+import type { BoardLook, BoardReadings, Ceiling } from './kept-board.js'
+import type { Policy } from './policy.js'
 import type { ServiceMetrics } from './service-metrics.js'
 
 type Condition = ServiceStatus['boards'][number]['condition']
 
 export interface BoardKeeperOptions {
-  readonly gpu: NvmlGpu
+  readonly process: BoardProcess
+  readonly identity: { readonly uuid: string; readonly index: number; readonly name: string }
+  /** What the operator says of the board. */
+  readonly ceiling: () => Ceiling
   /** Folder for the places of MPS daemons: root's. */
   readonly mpsFolder: string
   /** The MPS control program: a path, or a name on PATH. */
@@ -39,29 +40,30 @@ export class BoardKeeper {
   readonly uuid: string
   readonly index: number
   readonly name: string
-  readonly gpu: NvmlGpu
-  readonly instances: Instances
+  /** Its MIG instances, as they were last seen: the operator may divide it at any time. */
+  instances: readonly MigInstanceInfo[] = []
+  /** What metrics tell; null where it cannot be read. */
+  readings: BoardReadings | null = null
   readonly #options: BoardKeeperOptions
   /** By what they are of: the board's UUID, or an instance's. */
   readonly #held = new Map<string, HeldLease>()
-  /** The right to change the board; ours while anything of it is held. */
-  #lease: NvmlLease | null = null
+  /** What the board's own lease found; ours while anything of the board is held. */
+  #found: FoundState | null = null
+  #isDivided = false
+  #looking: Promise<void> | null = null
+  #lookingSinceMs = 0
   /** One after the other takes or gives back the board. */
   #turns: Promise<unknown> = Promise.resolve()
   #condition: Condition = 'ok'
   #reason: string | null = null
-  /** Null where the board has none, or while it is lost; undefined before the first time. */
-  #events: NvmlEvents | null | undefined
 
   constructor(options: BoardKeeperOptions) {
-    const { device } = options.gpu
     this.#options = options
-    this.gpu = options.gpu
-    this.uuid = device.uuid
-    this.index = device.index
-    this.name = device.name
-    this.instances = new Instances(device)
-    this.#takeEvents()
+    const { uuid, index, name } = options.identity
+    this.uuid = uuid
+    this.index = index
+    this.name = name
+    options.process.onLost = (reason) => this.#lose(reason)
   }
 
   get condition(): Condition {
@@ -75,7 +77,7 @@ export class BoardKeeper {
 
   /** The board, and what of it can be leased by itself, each with its lease. */
   get targets(): readonly { readonly uuid: string; readonly lease: HeldLease | null }[] {
-    const uuids = new Set([this.uuid, ...this.instances.all.map(({ uuid }) => uuid), ...this.#held.keys()])
+    const uuids = new Set([this.uuid, ...this.instances.map(({ uuid }) => uuid), ...this.#held.keys()])
     return [...uuids].map((uuid) => ({ uuid, lease: this.#held.get(uuid) ?? null }))
   }
 
@@ -87,7 +89,7 @@ export class BoardKeeper {
       condition: this.#condition,
       reason: this.#reason,
       lease: stateOf(this.#held.get(this.uuid)),
-      instances: this.instances.all.map(({ uuid, name }) => ({ uuid, name, lease: stateOf(this.#held.get(uuid)) })),
+      instances: this.instances.map(({ uuid, name }) => ({ uuid, name, lease: stateOf(this.#held.get(uuid)) })),
     }
   }
 
@@ -99,7 +101,7 @@ export class BoardKeeper {
 
   /** Whether a UUID is this board's, or that of one of its instances, or of one that was and is still leased. */
   has(target: string): boolean {
-    return target === this.uuid || this.#held.has(target) || this.instances.find(target) !== undefined
+    return target === this.uuid || this.#held.has(target) || this.#instance(target) !== undefined
   }
 
   /** @throws PctodlError `LEASE_HELD`, `NO_SUCH_BOARD`, `GPU_LOST`, `RESTORE_FAILED`, ... */
@@ -110,7 +112,7 @@ export class BoardKeeper {
       const [other] = this.#inTheWay(target, holder)
       if (other) throw heldBy(target, other)
       const device = this.#deviceOf(target)
-      const lease = await this.#take(target)
+      const found = await this.#take(target)
       // Whatever had been left on it is put right by taking the lease.
       if (this.#condition === 'unrestored') this.#become('ok', null)
       try {
@@ -122,7 +124,7 @@ export class BoardKeeper {
       const { mpsFolder, mpsProgram } = this.#options
       const onMps = (event: 'mps-started' | 'mps-stopped', detail?: string) => this.#log(event, holder, detail, target)
       this.#held.set(target, new HeldLease({ target, holder, device, mpsFolder, mpsProgram, onMps }))
-      return lease.found
+      return found
     })
   }
 
@@ -142,22 +144,44 @@ export class BoardKeeper {
    */
   async change(target: string, holder: Holder, change: BoardChange): Promise<void> {
     this.assertWhole(target, change)
-    const lease = this.#leaseOf(target, holder)
+    const held = this.#heldBy(target, holder)
+    this.found(target, holder)
+    const { process, audit } = this.#options
     // Before: what cannot be written down is not done. One that the driver refuses is followed by a word of that.
-    this.#options.audit.add(this.#entry('changed', holder, JSON.stringify(change)))
-    await apply(lease, change)
+    if (!(await process.ask('isInForce', change))) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
+    await process.ask('change', change)
+    held.changes.set(change.kind, change)
+  }
+
+  /** The policy has changed: what a lease has set, and may set no more, is brought within it at once. */
+  async tighten(policy: Policy): Promise<void> {
+    // One that looks already does so by the policy before.
+    await this.#looking
+    await this.look()
+    const held = this.#held.get(this.uuid)
+    if (!held || held.ending || !this.#found) return
+    for (const change of held.changes.values()) {
+      const wanted = policy.nearest(held.holder.peer, this.uuid, change, this.#found)
+      if (!wanted || wanted === change) continue
+      this.#log('changed', held.holder, `${JSON.stringify(wanted)}, by a new policy`)
+      await this.#options.process.ask('change', wanted)
+      held.changes.set(wanted.kind, wanted)
+    }
   }
 
   /** What the lease found. @throws PctodlError `LEASE_RELEASED` */
   found(target: string, holder: Holder): FoundState {
-    return this.#leaseOf(target, holder).found
+    this.#heldBy(target, holder)
+    // While it is given back and taken anew, for instances.
+    if (!this.#found) throw new PctodlError('LEASE_RELEASED', `${this.uuid} is being put back; ask again`)
+    return this.#found
   }
 
   /** @throws PctodlError `LEASE_RELEASED`, SetterNotAppliedError */
-  verify(target: string, holder: Holder): void {
-    const lease = this.#leaseOf(target, holder)
+  async verify(target: string, holder: Holder): Promise<void> {
+    this.found(target, holder)
     // Whoever holds an instance has set nothing.
-    if (target === this.uuid) lease.verify()
+    if (target === this.uuid) await this.#options.process.ask('verify')
   }
 
   /** @throws PctodlError `LEASE_RELEASED` */
@@ -172,8 +196,8 @@ export class BoardKeeper {
     defaultPercent: number | undefined,
   ): ReturnType<HeldLease['startMps']> {
     const held = this.#heldBy(target, holder)
-    if (target === this.uuid && this.instances.isDivided) {
-      const instances = this.instances.all.map(({ uuid }) => uuid).join(', ') || 'none so far'
+    if (target === this.uuid && this.#isDivided) {
+      const instances = this.instances.map(({ uuid }) => uuid).join(', ') || 'none so far'
       throw new PctodlError(
         'MPS_DIVIDED',
         `${target} is divided (MIG), and a daemon serves one instance: acquire that too (${instances}), and start its daemon`,
@@ -205,47 +229,94 @@ export class BoardKeeper {
     return held.ending
   }
 
-  /** Look after the board: is it there, and is all as it was? Told every two seconds. */
-  async tend(reinitialize: () => boolean): Promise<void> {
-    this.#takeEvents()
-    if (this.#isReadable()) {
-      if (this.#condition === 'lost') {
-        this.#events = undefined
-        this.#become('ok', null)
-        this.#log('board-found')
-      }
-      await this.#endGone()
+  /** Look after the board: is it there, and is all as it was? Told every two seconds; one look at a time. */
+  look(): Promise<void> {
+    if (this.#looking) return this.#looking
+    this.#lookingSinceMs = performance.now()
+    this.#looking = this.#look().finally(() => {
+      this.#looking = null
+    })
+    return this.#looking
+  }
+
+  /** How long it has not answered, ms. */
+  get silentMs(): number {
+    return this.#looking ? performance.now() - this.#lookingSinceMs : 0
+  }
+
+  /** For metrics, as far as the board answers within a time, ms. */
+  async read(timeoutMs: number): Promise<void> {
+    this.readings = null
+    const { process } = this.#options
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<null>((resolve) => {
+      timer = setTimeout(() => resolve(null), timeoutMs)
+    })
+    this.readings = await Promise.race([process.ask('readings').catch(() => null), late])
+    clearTimeout(timer)
+  }
+
+  /** Resolves when its process is gone. */
+  close(): Promise<void> {
+    return this.#options.process.close()
+  }
+
+  async #look(): Promise<void> {
+    const { process, ceiling, metrics } = this.#options
+    let seen: BoardLook
+    try {
+      seen = await process.ask('look', ceiling())
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      if (error instanceof BoardGoneError) this.#lose(reason)
+      else this.#cannotRestore(reason)
       return
     }
-    if (this.#condition !== 'lost') {
-      this.#become('lost', this.#reason ?? 'it cannot be read')
-      this.#log('board-lost')
-      if (this.#held.size > 0) {
-        await this.#endAll('the board is lost')
-        this.#become('lost', 'it cannot be read')
-      }
+    if (this.#condition === 'lost') {
+      this.#become('ok', null)
+      this.#log('board-found')
     }
-    if (!reinitialize()) return
-    try {
-      this.gpu.device.renew(this.uuid)
-    } catch {
-      // Not back yet.
+    this.instances = seen.instances
+    this.#isDivided = seen.isDivided
+    if (this.#found && seen.found) this.#found = seen.found
+    this.#tell(seen)
+    const { left } = seen
+    if (typeof left === 'object') this.#cannotRestore(left.failed)
+    else if (left === 'restored' || left === 'rebooted') {
+      metrics.restored('ok', 0)
+      this.#log('restored', undefined, left)
+      this.#become('ok', null)
+    } else if (left === 'nothing' && this.#condition === 'unrestored') {
+      this.#log('restored', undefined, 'by the watchdog of its lease, or by another program')
+      this.#become('ok', null)
     }
+    await this.#endGone()
   }
 
-  /** What the driver gave us goes before we begin anew with it; it is asked for again when the board is looked after. */
-  letGo(): void {
-    this.#events?.close()
-    this.#events = undefined
+  /** What the driver and other programs have done meanwhile. Errors are written down, the rest is counted. */
+  #tell({ events, others }: Pick<BoardLook, 'events' | 'others'>): void {
+    const errors = new Map<string, number>()
+    for (const event of events) {
+      this.#options.metrics.happened(this, event)
+      if (event.kind === 'clock' || event.kind === 'pstate') continue
+      const what = event.xid === null ? event.kind : `XID ${event.xid}`
+      errors.set(what, (errors.get(what) ?? 0) + 1)
+    }
+    const text = [...errors].map(([what, times]) => (times > 1 ? `${what}, ${times} times` : what)).join('; ')
+    const holder = this.#held.get(this.uuid)?.holder
+    if (text !== '') this.#log('board-event', holder, text)
+    if (others.length > 0) this.#log('changed-by-others', holder, `${others.join('; ')}: kept`)
   }
 
-  /** What was left on the board could not be put back; whoever knows says so. */
-  markUnrestored(reason: string): void {
-    if (this.#condition !== 'lost') this.#become('unrestored', reason)
+  #cannotRestore(reason: string): void {
+    if (this.#condition !== 'unrestored') this.#log('not-restored', undefined, reason)
+    this.#become('unrestored', reason)
   }
 
-  markRestored(): void {
-    if (this.#condition === 'unrestored') this.#become('ok', null)
+  #lose(reason: string): void {
+    if (this.#condition !== 'lost') this.#log('board-lost', undefined, reason)
+    this.#become('lost', reason)
+    void this.#endAll('the board is lost').then(() => this.#become('lost', reason))
   }
 
   async #end(held: HeldLease, why: string | null): Promise<void> {
@@ -263,7 +334,7 @@ export class BoardKeeper {
         } finally {
           this.#held.delete(target)
         }
-        if (this.#held.size > 0 && !this.#lease) await this.#take(target)
+        if (this.#held.size > 0 && !this.#found) await this.#take(target)
       })
       this.#log('lease-ended', holder, why ?? 'released', target)
     } catch (error) {
@@ -283,7 +354,7 @@ export class BoardKeeper {
 
   /** An instance that the operator has taken apart is nothing that could be held. */
   async #endGone(): Promise<void> {
-    const gone = this.leases.filter(({ target }) => target !== this.uuid && !this.instances.find(target))
+    const gone = this.leases.filter(({ target }) => target !== this.uuid && !this.#instance(target))
     await Promise.allSettled(gone.map(({ target, holder }) => this.end(target, holder, 'the instance is gone')))
   }
 
@@ -292,12 +363,13 @@ export class BoardKeeper {
    *
    * @throws LeaseHeldError, RestoreError, ...: then those who hold a part of the board hold it no longer
    */
-  async #take(target: string): Promise<NvmlLease> {
+  async #take(target: string): Promise<FoundState> {
+    const { process, ceiling } = this.#options
     try {
       // What a lease of the board finds is what is so by now, and not when the first of the instances was leased.
       if (target === this.uuid) await this.#giveBack()
-      this.#lease ??= await this.gpu.acquireDirectly()
-      return this.#lease
+      this.#found ??= await process.ask('acquire', ceiling())
+      return this.#found
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       void this.#endAll(`the board was taken from the service: ${reason}`)
@@ -307,10 +379,10 @@ export class BoardKeeper {
 
   /** The board is put back. @returns false where it was not held. @throws RestoreError */
   async #giveBack(): Promise<boolean> {
-    const lease = this.#lease
-    this.#lease = null
-    await lease?.release()
-    return lease !== null
+    const wasHeld = this.#found !== null
+    this.#found = null
+    if (wasHeld) this.#tell({ events: [], others: await this.#options.process.ask('release') })
+    return wasHeld
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -330,61 +402,27 @@ export class BoardKeeper {
 
   /** Where the processes of a lease are. @throws PctodlError `NO_SUCH_BOARD` for an instance that is not there (any more) */
   #deviceOf(target: string): NonNullable<HeldLeaseOptions['device']> {
-    const { device } = this.gpu
-    if (target === this.uuid) return device
-    const instance = this.instances.find(target)
+    const processes = () => this.#options.process.ask('processes')
+    if (target === this.uuid) return { subject: `GPU ${this.index}`, computeProcesses: processes }
+    const instance = this.#instance(target)
     if (!instance) throw new PctodlError('NO_SUCH_BOARD', `${this.uuid} has no MIG instance ${target}`)
     const { gpuInstanceId, computeInstanceId } = instance
     return {
-      subject: `MIG instance ${target} of ${device.subject}`,
-      computeProcesses: () =>
-        device
-          .computeProcesses()
-          .filter((each) => each.gpuInstanceId === gpuInstanceId && each.computeInstanceId === computeInstanceId),
+      subject: `MIG instance ${target} of GPU ${this.index}`,
+      computeProcesses: async () =>
+        (await processes()).filter(
+          (each) => each.gpuInstanceId === gpuInstanceId && each.computeInstanceId === computeInstanceId,
+        ),
     }
+  }
+
+  #instance(uuid: string): MigInstanceInfo | undefined {
+    return this.instances.find((each) => each.uuid === uuid)
   }
 
   #heldBy(target: string, holder: Holder): HeldLease {
     if (this.holds(target, holder)) return this.#held.get(target)!
     throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${target}; acquire one`)
-  }
-
-  #leaseOf(target: string, holder: Holder): NvmlLease {
-    this.#heldBy(target, holder)
-    // While it is given back and taken anew, for instances.
-    if (!this.#lease) throw new PctodlError('LEASE_RELEASED', `${this.uuid} is being put back; ask again`)
-    return this.#lease
-  }
-
-  /** What the driver has noticed since the last time. Errors are written down, the rest is counted. */
-  #takeEvents(): void {
-    const { metrics } = this.#options
-    try {
-      if (this.#events === undefined) this.#events = NvmlEvents.open(this.gpu.device)
-      const errors = new Map<string, number>()
-      for (const event of this.#events?.take() ?? []) {
-        metrics.happened(this, event)
-        if (event.kind === 'clock' || event.kind === 'pstate') continue
-        const what = event.xid === null ? event.kind : `XID ${event.xid}`
-        errors.set(what, (errors.get(what) ?? 0) + 1)
-      }
-      const text = [...errors].map(([what, times]) => (times > 1 ? `${what}, ${times} times` : what)).join('; ')
-      if (text !== '') this.#log('board-event', this.#held.get(this.uuid)?.holder, text)
-    } catch {
-      // The board is lost, or the driver gone, and the set with it; whether it is, is found out elsewhere.
-      this.#events?.close()
-      this.#events = null
-    }
-  }
-
-  #isReadable(): boolean {
-    try {
-      this.gpu.device.powerLimitW()
-      return true
-    } catch (error) {
-      this.#reason = error instanceof Error ? error.message : String(error)
-      return !(error instanceof NvmlError && meansGone(error.nvmlCode))
-    }
   }
 
   #become(condition: Condition, reason: string | null): void {
@@ -411,22 +449,8 @@ export class BoardKeeper {
 function stateOf(held: HeldLease | undefined): ServiceStatus['boards'][number]['lease'] {
   if (!held) return null
   const { peer, program } = held.holder
-  return { uid: peer.uid, pid: peer.pid, program, since: held.since, mps: held.mps !== null }
-}
-
-function apply(lease: NvmlLease, change: BoardChange): Promise<void> {
-  switch (change.kind) {
-    case 'power-limit':
-      return lease.setPowerLimit(change.powerLimitW)
-    case 'sm-clock':
-      return change.range ? lease.lockSmClock(change.range) : lease.resetSmClock()
-    case 'mem-clock':
-      return change.range ? lease.lockMemClock(change.range.maxMhz) : lease.resetMemClock()
-    case 'compute-mode':
-      return lease.setComputeMode(change.mode)
-    case 'persistence':
-      return lease.setPersistence(change.enabled)
-  }
+  const { uid, pid, workload = null } = peer
+  return { uid, pid, workload, program, since: held.since, mps: held.mps !== null }
 }
 
 function heldBy(target: string, { holder, target: other }: HeldLease): PctodlError {

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import {
   type LeaseReport,
   MOST_REQUEST_BYTES,
@@ -19,6 +19,8 @@ import type { Policy } from './policy.js'
 /** What a connection needs of the service. */
 export interface ConnectionHost {
   readonly boards: () => readonly BoardKeeper[]
+  /** See whether all is as it was, before that is told. */
+  readonly lookAgain: () => Promise<void>
   /** @throws PctodlError `POLICY` */
   readonly policy: () => Policy
   readonly status: () => ServiceResults['status']
@@ -41,12 +43,15 @@ interface Leased {
   readonly silence: NodeJS.Timeout | undefined
 }
 
+/** A socket, or what stands for one. */
+export type ClientStream = Duplex & { destroySoon(): void }
+
 /** One client. Its leases live as long as its connection. */
 export class ClientConnection {
   readonly peer: Peer
   /** Resolves when the connection is gone and its leases have ended. */
   readonly ended: Promise<void>
-  readonly #socket: Socket
+  readonly #socket: ClientStream
   readonly #host: ConnectionHost
   readonly #leased = new Map<string, Leased>()
   readonly #impatience: NodeJS.Timeout
@@ -57,7 +62,7 @@ export class ClientConnection {
   #queued = 0
   #queue: Promise<void> = Promise.resolve()
 
-  constructor(socket: Socket, peer: Peer, host: ConnectionHost) {
+  constructor(socket: ClientStream, peer: Peer, host: ConnectionHost) {
     this.peer = peer
     this.#socket = socket
     this.#host = host
@@ -139,7 +144,7 @@ export class ClientConnection {
       case 'status':
         return this.#status()
       case 'end-leases':
-        return this.#endLeases(body.uid, body.boards)
+        return this.#endLeases(body)
       case 'acquire':
         return this.#acquire(body.board, body.silenceMs)
       case 'change': {
@@ -151,7 +156,7 @@ export class ClientConnection {
       }
       case 'verify': {
         const { keeper, holder } = this.#lease(body.board)
-        keeper.verify(body.board, holder)
+        await keeper.verify(body.board, holder)
         return null
       }
       case 'release': {
@@ -163,6 +168,7 @@ export class ClientConnection {
       case 'mps-start': {
         const { keeper, holder } = this.#lease(body.board)
         this.#host.policy().assertMayStartMps(peer, keeper.uuid, body.board)
+        await this.#host.lookAgain()
         const { pid, environment } = await keeper.startMps(body.board, holder, body.defaultPercent)
         const { CUDA_MPS_PIPE_DIRECTORY: pipeDirectory, CUDA_MPS_LOG_DIRECTORY: logDirectory } = environment
         return { pid, pipeDirectory, logDirectory }
@@ -185,11 +191,20 @@ export class ClientConnection {
     }
   }
 
-  #status(): ServiceResults['status'] {
+  async #status(): Promise<ServiceResults['status']> {
+    await this.#host.lookAgain()
     const status = this.#host.status()
-    if (this.#version !== 1) return status
-    // Version 1 knew no instances, and takes no field that it does not know.
-    const boards = status.boards.map(({ instances: _, ...board }) => board as (typeof status.boards)[number])
+    if (this.#version >= 3) return status
+    // Version 2 knew no workloads, version 1 no instances either, and neither takes a field that it does not know.
+    type Board = (typeof status.boards)[number]
+    const known = <T extends Pick<Board, 'lease'>>({ lease, ...rest }: T) => {
+      const { workload: _, ...state } = lease ?? {}
+      return { ...rest, lease: lease && state } as T
+    }
+    const boards = status.boards.map(({ instances, ...board }) => {
+      const parts = this.#version === 2 ? { instances: instances.map(known) } : {}
+      return { ...known(board), ...parts } as Board
+    })
     return { ...status, boards }
   }
 
@@ -210,6 +225,8 @@ export class ClientConnection {
   }
 
   async #acquire(board: string, silenceMs?: number): Promise<ServiceResults['acquire']> {
+    // An instance may have been made, or taken apart, a moment ago.
+    if (board.startsWith('MIG-')) await this.#host.lookAgain()
     const keeper = this.#keeperOf(board)
     this.#host.policy().assertMayLease(this.peer, keeper.uuid, board)
     const holder: Holder = {
@@ -235,19 +252,26 @@ export class ClientConnection {
   }
 
   /** @throws PctodlError `NOT_ALLOWED` for everybody but root */
-  async #endLeases(uid: number | null, boards: readonly string[] | null): Promise<ServiceResults['end-leases']> {
+  async #endLeases({
+    uid,
+    boards,
+    workload,
+  }: Extract<ServiceRequestBody, { readonly type: 'end-leases' }>): Promise<ServiceResults['end-leases']> {
     if (this.peer.uid !== 0 && this.peer.uid !== process.geteuid?.()) {
       throw new PctodlError('NOT_ALLOWED', "only root may end other programs' leases")
     }
-    if (uid === null && boards === null) return { ended: [] }
+    if (uid === null && boards === null && workload === undefined) return { ended: [] }
     // Whoever names a board means its instances, too.
     const isMeant = (uuid: string, target: string) =>
       boards === null || boards.includes(uuid) || boards.includes(target)
+    const isTheirs = (peer: Peer) =>
+      (uid === null || peer.uid === uid) &&
+      (workload === undefined || peer.workload === workload || (uid !== null && peer.workload === undefined))
     const meant = this.#host
       .boards()
       .flatMap((keeper) =>
         keeper.leases
-          .filter(({ target, holder }) => isMeant(keeper.uuid, target) && (uid === null || holder.peer.uid === uid))
+          .filter(({ target, holder: { peer } }) => isMeant(keeper.uuid, target) && isTheirs(peer))
           .map(({ target, holder }) => ({ keeper, target, holder })),
       )
     const ends = meant.map(({ keeper, target, holder }) => keeper.end(target, holder, 'the operator has ended it'))

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ServiceStatus } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
-import type { Registry } from 'prom-client'
+import { Registry } from 'prom-client'
 
 /** Whoever is on the node may connect; more than so many at a time, or so slow, ms, need no answer. */
 const MOST_CONNECTIONS = 16
@@ -24,10 +24,10 @@ export class HealthServer {
   /** @throws PctodlError `CANNOT_LISTEN` */
   static async start(
     { host, port }: { readonly host: string; readonly port: number },
-    registry: Registry,
+    metrics: () => Promise<string>,
     status: () => ServiceStatus,
   ): Promise<HealthServer> {
-    const read = shared(() => registry.metrics())
+    const read = shared(metrics)
     const patience = { headersTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS, keepAliveTimeout: PATIENCE_MS }
     const server = createServer({ ...patience, connectionsCheckingInterval: 1000 }, async (request, response) => {
       // What was sent may be no address at all, and a URL of it an exception.
@@ -41,7 +41,7 @@ export class HealthServer {
       if (pathname !== '/metrics') return void response.writeHead(404).end('see /metrics, /healthz and /readyz\n')
       try {
         const text = await read()
-        response.writeHead(200, { 'content-type': registry.contentType }).end(text)
+        response.writeHead(200, { 'content-type': Registry.PROMETHEUS_CONTENT_TYPE }).end(text)
       } catch (error) {
         response.writeHead(500).end(`${error instanceof Error ? error.message : error}\n`)
       }

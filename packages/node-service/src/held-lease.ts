@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { MpsDaemon, type MpsDaemonOptions } from '@pctodl/mps-control'
-import type { LeaseReport } from '@pctodl/nvml-control'
+import type { BoardChange, ChangeKind, LeaseReport } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
@@ -42,6 +42,8 @@ export class HeldLease {
   readonly target: string
   readonly holder: Holder
   readonly since: string = new Date().toISOString()
+  /** What it has set, by kind. */
+  readonly changes: Map<ChangeKind, BoardChange> = new Map()
   /** What the holder tells of itself. */
   report: LeaseReport | null = null
   /** Set once it is being ended. */
@@ -120,8 +122,8 @@ export class HeldLease {
 
   async #start(defaultPercent: number | undefined): Promise<{ pid: number; environment: MpsEnvironment }> {
     const { target, holder, device, mpsFolder, mpsProgram, onMps } = this.#options
-    // A place of its own for each start, so that nothing of an earlier one is met there.
-    const directory = path.join(mpsFolder, `${target}.${randomBytes(12).toString('hex')}`)
+    // A place of its own for each start, so that nothing of an earlier one is met there; short, for a socket's path may not be long.
+    const directory = path.join(mpsFolder, randomBytes(6).toString('hex'))
     const mps = new MpsDaemon({ directory, device, ...(mpsProgram === undefined ? {} : { program: mpsProgram }) })
     try {
       await mps.start({
@@ -131,7 +133,10 @@ export class HeldLease {
         ...(defaultPercent === undefined ? {} : { defaultPercent }),
       })
     } catch (error) {
+      // What the daemon has said of it goes with its place.
+      const lastWords = mps.place.lastWords()
       removePlace(directory)
+      if (lastWords !== '' && error instanceof PctodlError) error.message += `; its log ends with: ${lastWords}`
       if (this.#leaving.signal.aborted) throw this.#hasEnded()
       throw error
     }

@@ -10,6 +10,9 @@ import { load } from 'koffi'
 const F_SETFD = 2
 const FD_CLOEXEC = 1
 
+/** Connections that wait to be accepted; the kernel allows no more. */
+const MOST_WAITING = 4096
+
 /** The first descriptor that systemd hands over (sd_listen_fds(3)). */
 const FIRST_FD = 3
 
@@ -40,11 +43,12 @@ function keepToOurselves(fd: number): void {
 }
 
 /**
- * Listen on a path that everybody may connect to: who they are, the kernel says, and what they may, the policy.
+ * Listen on a path: who connects, the kernel says, and what they may, the policy.
  *
+ * @param mode of the socket: who may connect
  * @throws PctodlError `SOCKET` where another service listens there, or where others have a hand in the folder
  */
-export async function listenOn(server: Server, socket: string): Promise<void> {
+export async function listenOn(server: Server, socket: string, mode: number): Promise<void> {
   const folder = path.dirname(socket)
   try {
     // Everybody may come this far, whatever the umask; nothing is made where somebody else's link leads.
@@ -58,12 +62,12 @@ export async function listenOn(server: Server, socket: string): Promise<void> {
     }
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
-      server.listen(socket, () => {
+      server.listen({ path: socket, backlog: MOST_WAITING }, () => {
         server.off('error', reject)
         resolve()
       })
     })
-    chmodSync(socket, 0o666)
+    chmodSync(socket, mode)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new PctodlError('SOCKET', `cannot listen on ${socket}: ${reason}`, { cause })

@@ -1,30 +1,29 @@
-import { readdirSync, rmSync, statSync } from 'node:fs'
-import { createServer, type Server } from 'node:net'
+import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { createServer, type Server, type Socket } from 'node:net'
 import path from 'node:path'
 import { makePrivateFolder } from '@pctodl/command-line'
 import { MpsDaemon } from '@pctodl/mps-control'
 import {
-  boardFacts,
   FileLock,
-  LeaseFolder,
   type LoadNvmlOptions,
-  loadNvml,
+  letConnect,
   lockHolder,
-  type Nvml,
-  NvmlGpu,
-  putRight,
   type ServiceStatus,
-  specOfBoard,
+  socketsOf,
 } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { AuditLog } from './audit-log.js'
 import { BoardKeeper } from './board-keeper.js'
-import { ClientConnection, type ConnectionHost } from './client-connection.js'
+import { BoardProcess } from './board-process.js'
+import { ClientConnection, type ClientStream, type ConnectionHost } from './client-connection.js'
 import { HealthServer } from './health-server.js'
 import { activatedSocket, listenOn } from './listening-socket.js'
+import { Names } from './names.js'
 import { type Peer, peerOf } from './peer-credentials.js'
 import { loadPolicy, Policy } from './policy.js'
 import { ServiceMetrics } from './service-metrics.js'
+import { sayToSystemd } from './systemd.js'
+import { type ZeusdHost, ZeusdServer } from './zeusd.js'
 
 export interface NodeServiceOptions extends LoadNvmlOptions {
   /** Path of the socket, unless systemd hands one over. */
@@ -42,12 +41,16 @@ export interface NodeServiceOptions extends LoadNvmlOptions {
   readonly mpsProgram?: string
   /** Where metrics and health are served; null nowhere. */
   readonly http: { readonly host: string; readonly port: number } | null
+  /** Path of a second socket, where Zeus finds the service in the place of zeusd. Default: none. */
+  readonly zeusdSocket?: string
   /** Told what the operator should know. */
   readonly onMessage?: (message: string) => void
 }
 
 /** How often boards are looked after, and what was not restored is tried again, ms. */
 const TEND_MS = 2000
+/** How long the others wait for a board that does not answer, ms. */
+const SOON_MS = 400
 /**
  * Connections of all users whom the policy knows, of all others, and of one user. Root always has its own: it must be able to end
  * leases. One user can be many, by the numbers of subordinate users.
@@ -65,28 +68,35 @@ export class NodeService {
   readonly #locks: readonly FileLock[]
   readonly #audit: AuditLog
   readonly #metrics: ServiceMetrics
-  readonly #nvml: Nvml
-  readonly #server: Server
+  readonly #names = new Names(() => {
+    // Rules with this name are in force from now on.
+    if (this.#policy) this.#policy = { ...this.#policy, stamp: 'a name is known' }
+  })
+  readonly #servers: readonly Server[]
   readonly #connections = new Set<ClientConnection>()
   #keepers: readonly BoardKeeper[] = []
-  #missing: readonly string[] = []
+  /** Boards that could not be opened so far, and why. */
+  readonly #missing = new Map<number, { readonly process: BoardProcess; reason: string }>()
   #http: HealthServer | null = null
+  #zeusd: ZeusdServer | null = null
+  /** The last policy that was right: what it says of boards holds on while its file is being mended. */
+  #lastPolicy = new Policy([])
   #policy: { readonly stamp: string; readonly policy: Policy; readonly error: PctodlError | null } | null = null
   #timer: NodeJS.Timeout | undefined
   #tending: Promise<void> = Promise.resolve()
+  #tightening: Promise<unknown> = Promise.resolve()
   #closing = false
 
   private constructor(options: NodeServiceOptions, locks: readonly FileLock[]) {
     this.#options = options
     this.#locks = locks
     this.#audit = new AuditLog(options.stateFolder)
-    this.#nvml = loadNvml(options.libraryPath === undefined ? {} : { libraryPath: options.libraryPath })
     this.#metrics = new ServiceMetrics({
       boards: () => this.#keepers,
       connections: () => this.#connections.size,
       isReady: () => this.status().ready,
     })
-    this.#server = createServer((socket) => {
+    const accept = (socket: Socket) => {
       let peer: Peer
       try {
         peer = peerOf(socket)
@@ -95,14 +105,9 @@ export class NodeService {
         socket.destroy()
         return
       }
-      if (this.#closing || !this.#hasRoomFor(peer)) {
-        socket.destroy()
-        return
-      }
-      const connection = new ClientConnection(socket, peer, this.#connectionHost)
-      this.#connections.add(connection)
-      void connection.ended.then(() => this.#connections.delete(connection))
-    })
+      if (!this.#admit(socket, peer)) socket.destroy()
+    }
+    this.#servers = socketsOf(options.socket).map(() => createServer(accept))
   }
 
   /**
@@ -135,7 +140,7 @@ export class NodeService {
 
   status(): ServiceStatus {
     const reasons = [
-      ...this.#missing.map((reason) => `a board cannot be opened: ${reason}`),
+      ...[...this.#missing.values()].map(({ reason }) => `a board cannot be opened: ${reason}`),
       ...this.#keepers
         .filter(({ condition }) => condition !== 'ok')
         .map(({ state }) => `GPU ${state.index} is ${state.condition}: ${state.reason}`),
@@ -150,32 +155,80 @@ export class NodeService {
     this.#closing = true
     clearTimeout(this.#timer)
     await this.#tending
-    this.#server.close()
+    for (const server of this.#servers) server.close()
     const connections = [...this.#connections]
     for (const connection of connections) connection.close()
     await Promise.all(connections.map(({ ended }) => ended))
+    const processes = [...this.#keepers, ...[...this.#missing.values()].map(({ process }) => process)]
+    await Promise.all(processes.map((each) => each.close()))
     await this.#http?.close()
+    await this.#zeusd?.close()
     this.#audit.note({ event: 'service-stopped' })
     this.#audit.close()
     for (const lock of this.#locks) lock.release()
   }
 
   async #open(): Promise<void> {
-    const { socket, http } = this.#options
+    const { socket, http, zeusdSocket } = this.#options
     await this.#endLeftDaemons()
-    this.#discover()
-    await this.#restore()
-    const fd = activatedSocket()
-    if (fd === null) await listenOn(this.#server, socket)
-    else await new Promise<void>((resolve) => this.#server.listen({ fd }, resolve))
-    if (http) this.#http = await HealthServer.start(http, this.#metrics.registry, () => this.status())
+    // Names are known when the first client comes, if their directory answers.
+    this.#currentPolicy()
+    await this.#names.settled()
+    const first = this.#boardProcess(0)
+    const count = await first.ask('count').catch(async (error) => {
+      await first.close()
+      throw error
+    })
+    for (let index = 0; index < count; index++)
+      this.#missing.set(index, {
+        process: index === 0 ? first : this.#boardProcess(index),
+        reason: 'it has not answered yet',
+      })
+    await this.#openMissing()
+    await this.#listen(socket)
+    if (http)
+      this.#http = await HealthServer.start(
+        http,
+        () => this.#readMetrics(),
+        () => this.status(),
+      )
+    if (zeusdSocket !== undefined) {
+      const admit: ZeusdHost['admit'] = (stream, peer) => this.#admit(stream, peer)
+      this.#zeusd = await ZeusdServer.start(zeusdSocket, { boards: () => this.#keepers, admit })
+    }
     this.#audit.add({ event: 'service-started', detail: `${this.#keepers.length} boards` })
     for (const reason of this.status().reasons) this.#say(reason)
+    sayToSystemd('READY=1')
     this.#schedule()
+  }
+
+  /** The public socket, which systemd may have opened, and those of root and of whom the policy knows. */
+  async #listen(socket: string): Promise<void> {
+    const fd = activatedSocket()
+    for (const [i, { path, mode }] of socketsOf(socket).entries()) {
+      const server = this.#servers[i]!
+      if (i > 0 || fd === null) await listenOn(server, path, mode)
+      else await new Promise<void>((resolve) => server.listen({ fd }, resolve))
+    }
+    this.#letIn()
+  }
+
+  /** Nobody but those whom the policy knows gets as far as the queue of their socket. */
+  #letIn(): void {
+    const { path } = socketsOf(this.#options.socket)[1]!
+    if (!existsSync(path)) return
+    const { rules } = this.#lastPolicy
+    try {
+      letConnect(path, { uids: rules.flatMap(({ uids }) => [...uids]), gids: rules.flatMap(({ gids }) => [...gids]) })
+    } catch (error) {
+      // They have the public one.
+      this.#say(error instanceof Error ? error.message : String(error))
+    }
   }
 
   readonly #connectionHost: ConnectionHost = {
     boards: () => this.#keepers,
+    lookAgain: () => this.#lookAgain(),
     policy: () => {
       const { policy, error } = this.#currentPolicy()
       if (error) throw error
@@ -196,8 +249,19 @@ export class NodeService {
     const stamp = stat ? `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}` : 'none'
     if (this.#policy?.stamp === stamp) return this.#policy
     try {
-      this.#policy = { stamp, policy: loadPolicy(policyFile), error: null }
-      this.#audit.note({ event: 'policy', detail: `${this.#policy.policy.rules.length} rules` })
+      const policy = loadPolicy(policyFile, this.#names.idOf)
+      this.#policy = { stamp, policy, error: null }
+      this.#lastPolicy = policy
+      const { unknownNames } = policy
+      const detail = `${policy.rules.length} rules${unknownNames.length > 0 ? `; nobody knows ${unknownNames.join(', ')}` : ''}`
+      this.#audit.note({ event: 'policy', detail })
+      if (unknownNames.length > 0) this.#say(`${policyFile}: ${detail}`)
+      this.#letIn()
+      this.#tightening = Promise.all(
+        this.#keepers.map((keeper) =>
+          keeper.tighten(policy).catch((error) => this.#say(`${keeper.uuid} by the new policy: ${error}`)),
+        ),
+      )
     } catch (error) {
       if (!(error instanceof PctodlError)) throw error
       this.#policy = { stamp, policy: new Policy([]), error }
@@ -206,54 +270,50 @@ export class NodeService {
     return this.#policy
   }
 
-  /** Boards that are not kept yet: all at the start, those that were lost then later. */
-  #discover(): void {
-    const { stateFolder } = this.#options
-    const keepers = [...this.#keepers]
-    const missing: string[] = []
-    for (let index = 0; index < this.#nvml.deviceCount; index++) {
-      try {
-        const device = this.#nvml.deviceByIndex(index)
-        if (keepers.some(({ uuid }) => uuid === device.uuid)) continue
-        const gpu = new NvmlGpu(this.#nvml, device, specOfBoard(boardFacts(device)), {
-          leaseFolder: path.join(stateFolder, 'leases'),
-        })
-        const { mpsFolder, mpsProgram } = this.#options
-        keepers.push(new BoardKeeper({ gpu, mpsFolder, mpsProgram, audit: this.#audit, metrics: this.#metrics }))
-      } catch (error) {
-        if (!(error instanceof PctodlError)) throw error
-        if (!keepers.some((keeper) => keeper.index === index)) missing.push(error.message)
-      }
-    }
-    this.#keepers = keepers
-    this.#missing = missing
+  #boardProcess(index: number): BoardProcess {
+    const { libraryPath, stateFolder } = this.#options
+    return new BoardProcess({
+      board: String(index),
+      libraryPath,
+      leaseFolder: path.join(stateFolder, 'leases'),
+      lockFolder: process.env['PCTODL_LOCK_DIR'] || '/run/pctodl/boards',
+    })
   }
 
-  /** Journals tell of leases of a service that was killed. */
-  async #restore(): Promise<void> {
-    const leaseFolder = path.join(this.#options.stateFolder, 'leases')
-    const journaled = new LeaseFolder(leaseFolder).journaled()
-    for (const keeper of this.#keepers) {
-      if (keeper.condition !== 'unrestored' || keeper.leases.length > 0 || journaled.includes(keeper.uuid)) continue
-      // Its watchdog was there first.
-      keeper.markRestored()
-      this.#audit.note({ event: 'restored', board: keeper.uuid, detail: 'by the watchdog of its lease' })
-    }
-    if (journaled.length === 0) return
-    for (const { uuid, outcome, error } of await putRight(this.#nvml, { leaseFolder })) {
-      const keeper = this.#keepers.find((each) => each.uuid === uuid)
-      if (outcome === 'in-use') continue
-      if (outcome === 'failed') {
-        const detail = error instanceof Error ? error.message : String(error)
-        if (keeper?.condition !== 'unrestored') this.#audit.note({ event: 'not-restored', board: uuid, detail })
-        keeper?.markUnrestored(detail)
-        continue
+  /** Boards that are not kept yet: all at the start, those that were lost then later. */
+  async #openMissing(): Promise<void> {
+    const { mpsFolder, mpsProgram } = this.#options
+    const rest = { mpsFolder, mpsProgram, audit: this.#audit, metrics: this.#metrics }
+    const opened = [...this.#missing].map(async ([index, missing]) => {
+      const { process } = missing
+      try {
+        const identity = await process.ask('open')
+        const ceiling = () => this.#lastPolicy.ceilingOf(identity.uuid)
+        const keeper = new BoardKeeper({ process, identity, ceiling, ...rest })
+        await keeper.look()
+        this.#missing.delete(index)
+        this.#keepers = [...this.#keepers, keeper].sort((a, b) => a.index - b.index)
+      } catch (error) {
+        missing.reason = error instanceof Error ? error.message : String(error)
       }
-      keeper?.markRestored()
-      this.#metrics.restored('ok', 0)
-      this.#audit.note({ event: 'restored', board: uuid, detail: outcome })
-      this.#say(`${uuid} was left changed, and is put back`)
-    }
+    })
+    await Promise.all(opened)
+  }
+
+  /** All boards, as far as they answer soon. */
+  async #lookAgain(): Promise<void> {
+    this.#currentPolicy()
+    // One that has not answered for so long already is not waited for again.
+    const heard = this.#keepers.filter(({ silentMs }) => silentMs < SOON_MS)
+    await soon([
+      ...heard.map((keeper) => keeper.look()),
+      heard.length === this.#keepers.length ? this.#tightening : null,
+    ])
+  }
+
+  async #readMetrics(): Promise<string> {
+    await Promise.all(this.#keepers.map((keeper) => keeper.read(SOON_MS)))
+    return this.#metrics.registry.metrics()
   }
 
   /** Daemons of a service that was killed serve nobody any more. */
@@ -282,31 +342,10 @@ export class NodeService {
   }
 
   async #tend(): Promise<void> {
-    const lost = () => this.#keepers.filter(({ condition }) => condition === 'lost')
-    // Beginning anew with the driver takes it from every board, so it waits until no lease is in the way.
-    let begun: boolean | undefined
-    const reinitialize = () => {
-      begun ??= this.#keepers.every(({ leases }) => leases.length === 0) && this.#beginAnew()
-      return begun
-    }
-    for (const keeper of this.#keepers) await keeper.tend(reinitialize)
-    if (begun) {
-      for (const { gpu, uuid } of this.#keepers) {
-        try {
-          gpu.device.renew(uuid)
-        } catch {
-          // One that is still lost.
-        }
-      }
-    }
-    if (lost().length < this.#keepers.length && this.#missing.length > 0) this.#discover()
-    await this.#restore()
+    // One that does not answer is looked at once at a time, and waited for no longer than the others need.
+    await soon([...this.#keepers.map((keeper) => keeper.look()), this.#missing.size > 0 ? this.#openMissing() : null])
     this.#endOverdue()
-  }
-
-  #beginAnew(): boolean {
-    for (const keeper of this.#keepers) keeper.letGo()
-    return this.#nvml.reinitialize()
+    sayToSystemd('WATCHDOG=1')
   }
 
   /** Leases that the policy, as it is by now, does not allow. One that is not right says nothing about anybody. */
@@ -319,6 +358,14 @@ export class NodeService {
         if (why !== null) void keeper.end(target, holder, why).catch(() => {})
       }
     }
+  }
+
+  #admit(stream: ClientStream, peer: Peer): boolean {
+    if (this.#closing || !this.#hasRoomFor(peer)) return false
+    const connection = new ClientConnection(stream, peer, this.#connectionHost)
+    this.#connections.add(connection)
+    void connection.ended.then(() => this.#connections.delete(connection))
+    return true
   }
 
   #hasRoomFor(peer: Peer): boolean {
@@ -334,6 +381,16 @@ export class NodeService {
   #say(message: string): void {
     this.#options.onMessage?.(message)
   }
+}
+
+/** Until all are done, or some time has passed. */
+async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise((resolve) => {
+    timer = setTimeout(resolve, SOON_MS)
+  })
+  await Promise.race([Promise.allSettled(work), late])
+  clearTimeout(timer)
 }
 
 /**

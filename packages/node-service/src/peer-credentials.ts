@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { PctodlError } from '@pctodl/platform'
 import { load } from 'koffi'
+import { type Workload, workloadOf } from './identity.js'
 
 /** Who is at the other end of a unix socket, as the kernel tells it: of the moment when the connection was made. */
 export interface Peer {
@@ -9,6 +10,8 @@ export interface Peer {
   readonly gid: number
   /** All of the user's groups, `gid` among them. */
   readonly groups: readonly number[]
+  /** The job or pod that the process belonged to when it connected. */
+  readonly workload?: Workload | undefined
 }
 
 /** `<asm-generic/socket.h>`; other architectures than these have other numbers. */
@@ -46,7 +49,8 @@ export function peerOf(socket: Socket): Peer {
   // 0 is a process of another pid namespace; -1 a user of another user namespace, or no user at all.
   if (uid < 0 || gid < 0) throw noCredentials(`the kernel tells user ${uid} and group ${gid}`)
   groupsOfPeer ??= new Int32Array(MOST_GROUPS)
-  return { pid, uid, gid, groups: [...new Set([gid, ...option(fd, SO_PEERGROUPS, groupsOfPeer)])] }
+  const groups = [...new Set([gid, ...option(fd, SO_PEERGROUPS, groupsOfPeer)])]
+  return { pid, uid, gid, groups, workload: workloadOf(pid, uid) }
 }
 
 function option(fd: number, name: number, value: Int32Array): number[] {

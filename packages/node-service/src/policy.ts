@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process'
-import path from 'node:path'
-import { readOwnFile, trustedPath } from '@pctodl/command-line'
-import { type BoardChange, describeChange, type FoundState, systemSearchPath } from '@pctodl/nvml-control'
+import { readOwnFile } from '@pctodl/command-line'
+import { type BoardChange, changeBack, describeChange, type FoundState, trustedFile } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
+import { type Ceiling, noCeiling } from './kept-board.js'
+import type { IdOf } from './names.js'
 import type { Peer } from './peer-credentials.js'
 
 const id = z.int().min(0).max(0xfffffffe)
@@ -16,15 +16,24 @@ function span(value: z.ZodNumber) {
   return z.strictObject({ min: value, max: value }).refine(({ min, max }) => min <= max, 'min of at most max')
 }
 
+const boards = z
+  .array(z.union([z.literal('*'), z.string().regex(/^(GPU|MIG)-[\w-]+$/, 'a UUID (GPU-..., MIG-...), or *')]))
+  .min(1)
+
+const ceilingSchema = z.strictObject({
+  boards,
+  powerLimitW: watts.optional(),
+  smClockMhz: span(mhz).optional(),
+  memClockMhz: span(mhz).optional(),
+})
+
 const rule = z
   .strictObject({
     /** Names or numbers; a rule is for whoever is one of the users or in one of the groups. */
     users: z.array(z.union([id, name])).default([]),
     groups: z.array(z.union([id, name])).default([]),
     /** UUIDs of boards, which stand for their MIG instances, too, or of single instances; `*` for all of the node. */
-    boards: z
-      .array(z.union([z.literal('*'), z.string().regex(/^(GPU|MIG)-[\w-]+$/, 'a UUID (GPU-..., MIG-...), or *')]))
-      .min(1),
+    boards,
     /** What may be set; what is not there may not. */
     powerLimitW: span(watts).optional(),
     smClockMhz: span(mhz).optional(),
@@ -38,7 +47,21 @@ const rule = z
   })
   .refine(({ users, groups }) => users.length + groups.length > 0, 'users or groups: a rule for nobody says nothing')
 
-const policySchema = z.strictObject({ format: z.literal('pctodl-policy'), version: z.literal(1), rules: z.array(rule) })
+const policySchema = z.strictObject({
+  format: z.literal('pctodl-policy'),
+  version: z.literal(1),
+  rules: z.array(rule),
+  ceilings: z.array(ceilingSchema).default([]),
+})
+
+/** What the operator says of boards, leased or not; of several the tightest counts. */
+interface CeilingRule {
+  readonly boards: readonly string[]
+  readonly powerLimitW?: number | undefined
+  /** The lock that stands while no lease sets another. */
+  readonly smClockMhz?: Span | undefined
+  readonly memClockMhz?: Span | undefined
+}
 
 /** Both ends belong to it. */
 export interface Span {
@@ -50,6 +73,8 @@ export interface Span {
 export interface Rule {
   readonly uids: ReadonlySet<number>
   readonly gids: ReadonlySet<number>
+  /** Names that nobody knows here. */
+  readonly unknown: readonly string[]
   /** UUIDs of boards, which stand for their MIG instances, too, or of single instances; `*` for all of the node. */
   readonly boards: readonly string[]
   /** What may be set; what is not there may not. */
@@ -69,9 +94,30 @@ const MOST_POLICY_BYTES = 256 * 1024
 /** Who may set what. What no rule allows is forbidden, to root too. */
 export class Policy {
   readonly rules: readonly Rule[]
+  readonly #ceilings: readonly CeilingRule[]
 
-  constructor(rules: readonly Rule[]) {
+  constructor(rules: readonly Rule[], ceilings: readonly CeilingRule[] = []) {
     this.rules = rules
+    this.#ceilings = ceilings
+  }
+
+  /** Names of users and groups that nobody knows here (yet): as if they were not in their rules. */
+  get unknownNames(): string[] {
+    return [...new Set(this.rules.flatMap(({ unknown }) => unknown))]
+  }
+
+  ceilingOf(board: string): Ceiling {
+    const meant = this.#ceilings.filter(({ boards }) => boards.includes('*') || boards.includes(board))
+    const limits = meant.map(({ powerLimitW }) => powerLimitW).filter((limitW) => limitW !== undefined)
+    const lock = (spans: readonly (Span | undefined)[]) => {
+      const [tightest] = spans.filter((each) => each !== undefined).sort((a, b) => a.max - b.max)
+      return tightest ? { minMhz: tightest.min, maxMhz: tightest.max } : null
+    }
+    return {
+      powerLimitW: limits.length > 0 ? Math.min(...limits) : noCeiling.powerLimitW,
+      smClock: lock(meant.map(({ smClockMhz }) => smClockMhz)),
+      memClock: lock(meant.map(({ memClockMhz }) => memClockMhz)),
+    }
   }
 
   /**
@@ -109,11 +155,33 @@ export class Policy {
    */
   assertMayChange(peer: Peer, board: string, change: BoardChange, found: FoundState): void {
     const rules = this.#rulesFor(peer, board)
+    if (isAbove(change, this.ceilingOf(board)))
+      throw notAllowed(peer, `set ${describeChange(change)} on ${board}`, "the operator's ceiling is lower")
     if (rules.length > 0 && isBack(change, found)) return
     if (rules.some((each) => allows(each, change))) return
     const spans = rules.map((each) => allowedText(each, change)).filter((text) => text !== null)
     const allowed = spans.length > 0 ? `the policy allows ${spans.join(', or ')}` : 'no rule allows any'
     throw notAllowed(peer, `set ${describeChange(change)} on ${board}`, allowed)
+  }
+
+  /** What a change that was allowed becomes: itself, the nearest limit that is, or what was found. Null where nothing can be done. */
+  nearest(peer: Peer, board: string, change: BoardChange, found: FoundState): BoardChange | null {
+    try {
+      this.assertMayChange(peer, board, change, found)
+      return change
+    } catch {
+      if (change.kind !== 'power-limit') return changeBack(change.kind, found)
+      const { powerLimitW: ceilingW } = this.ceilingOf(board)
+      const tops = this.#rulesFor(peer, board)
+        .map(
+          ({ powerLimitW }) =>
+            powerLimitW && { ...powerLimitW, max: Math.min(powerLimitW.max, ceilingW ?? powerLimitW.max) },
+        )
+        .filter((each) => each !== undefined && each.min <= each.max)
+        .map((each) => Math.min(Math.max(change.powerLimitW, each!.min), each!.max))
+      if (tops.length === 0) return changeBack(change.kind, found)
+      return { kind: 'power-limit', powerLimitW: Math.max(...tops) }
+    }
   }
 
   #rulesFor({ uid, groups }: Peer, board: string, target: string = board): Rule[] {
@@ -130,20 +198,26 @@ export class Policy {
  *
  * @throws PctodlError `POLICY` naming the field, or who has a hand in the file
  */
-export function loadPolicy(file: string): Policy {
+export function loadPolicy(file: string, idOf?: IdOf): Policy {
   let text: string | null
   try {
-    trustedPath(path.dirname(path.resolve(file)))
-    text = readOwnFile(file, MOST_POLICY_BYTES)
+    // Links are followed where every hop is ours alone, as a ConfigMap's are.
+    text = readOwnFile(trustedFile(file), MOST_POLICY_BYTES)
     if (text === null) throw new Error('there is no such file')
   } catch (error) {
-    throw policyError(file, error)
+    throw policyError(
+      file,
+      (error as NodeJS.ErrnoException).code === 'ENOENT' ? new Error('there is no such file') : error,
+    )
   }
-  return parsePolicy(text, file)
+  return parsePolicy(text, file, idOf)
 }
 
-/** @throws PctodlError `POLICY` naming the field */
-export function parsePolicy(text: string, file = 'the policy'): Policy {
+/**
+ * @param idOf numbers of names
+ * @throws PctodlError `POLICY` naming the field
+ */
+export function parsePolicy(text: string, file = 'the policy', idOf: IdOf = () => undefined): Policy {
   try {
     const result = policySchema.safeParse(JSON.parse(text))
     if (!result.success) {
@@ -151,35 +225,23 @@ export function parsePolicy(text: string, file = 'the policy'): Policy {
       throw new Error(`${at.join('.') || 'the whole'}: ${message}`)
     }
     return new Policy(
-      result.data.rules.map(({ users, groups, ...rest }) => ({
-        ...rest,
-        uids: new Set(users.map((user) => idOf('passwd', user))),
-        gids: new Set(groups.map((group) => idOf('group', group))),
-      })),
+      result.data.rules.map(({ users, groups, ...rest }) => {
+        const unknown: string[] = []
+        const ids = (database: 'passwd' | 'group', wanted: readonly (string | number)[]) =>
+          new Set(
+            wanted.flatMap((each) => {
+              const id = typeof each === 'number' ? each : idOf(database, each)
+              if (id === undefined) unknown.push(`${database === 'passwd' ? 'user' : 'group'} '${each}'`)
+              return id ?? []
+            }),
+          )
+        return { ...rest, uids: ids('passwd', users), gids: ids('group', groups), unknown }
+      }),
+      result.data.ceilings,
     )
   } catch (error) {
     throw policyError(file, error)
   }
-}
-
-/** A number as it is, a name as the system's databases (files, LDAP, ...) know it. */
-function idOf(database: 'passwd' | 'group', wanted: string | number): number {
-  if (typeof wanted === 'number') return wanted
-  let line: string
-  try {
-    line = execFileSync('getent', [database, wanted], {
-      // Not whatever program of this name somebody's PATH leads to.
-      env: { PATH: systemSearchPath },
-      encoding: 'utf8',
-      timeout: 10_000,
-      stdio: ['ignore', 'pipe', 'ignore'],
-    })
-  } catch (cause) {
-    throw new Error(`${database === 'passwd' ? 'users' : 'groups'}: '${wanted}' is not known here`, { cause })
-  }
-  const found = Number(line.split(':')[2] || Number.NaN)
-  if (!Number.isInteger(found)) throw new Error(`${wanted} has no number`)
-  return found
 }
 
 function allows(rule: Rule, change: BoardChange): boolean {
@@ -207,6 +269,12 @@ function allowedText({ powerLimitW, smClockMhz, memClockMhz }: Rule, { kind }: B
       ? [powerLimitW, 'W']
       : [kind === 'sm-clock' ? smClockMhz : kind === 'mem-clock' ? memClockMhz : undefined, 'MHz']
   return allowed === undefined ? null : `${allowed.min} to ${allowed.max} ${unit}`
+}
+
+function isAbove(change: BoardChange, { powerLimitW, smClock, memClock }: Ceiling): boolean {
+  if (change.kind === 'power-limit') return powerLimitW !== null && change.powerLimitW > powerLimitW
+  const lock = change.kind === 'sm-clock' ? smClock : change.kind === 'mem-clock' ? memClock : null
+  return lock !== null && 'range' in change && (change.range === null || change.range.maxMhz > lock.maxMhz)
 }
 
 function isBack(change: BoardChange, found: FoundState): boolean {

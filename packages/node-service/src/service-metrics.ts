@@ -1,17 +1,23 @@
-import { type BoardEvent, boardFacts, type LeaseReport, type NvmlDevice } from '@pctodl/nvml-control'
+import { hostname } from 'node:os'
+import type { BoardEvent, LeaseReport } from '@pctodl/nvml-control'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { labelsOfWorkload, type Workload } from './identity.js'
+import type { BoardReadings } from './kept-board.js'
 
 /** What is told of a board: a `BoardKeeper`, seen from here. */
 interface ObservedBoard {
   readonly index: number
   readonly uuid: string
-  readonly gpu: { readonly device: NvmlDevice }
+  readonly name: string
+  /** As they were last read; null where they cannot be. */
+  readonly readings: BoardReadings | null
   readonly condition: string
   /** Itself first, then its MIG instances. */
   readonly targets: readonly { readonly uuid: string; readonly lease: ObservedLease | null }[]
 }
 
 interface ObservedLease {
+  readonly holder: { readonly peer: { readonly workload?: Workload | undefined } }
   readonly mps: object | null
   readonly report: LeaseReport | null
 }
@@ -21,6 +27,36 @@ interface Observed {
   readonly connections: () => number
   readonly isReady: () => boolean
 }
+
+interface Sample {
+  readonly labels: Readonly<Partial<Record<(typeof boardLabels)[number], string>>>
+  readonly value: number | null | undefined
+}
+
+/** Of boards and leases; a family that has no use for a label leaves it out. Names as dcgm-exporter has them. */
+const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_id', 'hpc_job', 'pod_uid'] as const
+
+/** The same quantities under dcgm-exporter's names, with its units, for the dashboards that are made for it. */
+const asDcgmExporter: readonly (readonly [
+  name: string,
+  kind: 'gauge' | 'counter',
+  help: string,
+  read: (readings: BoardReadings) => number | null,
+])[] = [
+  ['DCGM_FI_DEV_POWER_USAGE', 'gauge', 'Power draw (in W).', ({ powerAverageW }) => powerAverageW],
+  [
+    'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION',
+    'counter',
+    'Total energy consumption since boot (in mJ).',
+    ({ energyJ }) => energyJ && energyJ * 1000,
+  ],
+  ['DCGM_FI_DEV_POWER_MGMT_LIMIT', 'gauge', 'Power limit (in W).', ({ powerLimitW }) => powerLimitW],
+  ['DCGM_FI_DEV_SM_CLOCK', 'gauge', 'SM clock frequency (in MHz).', ({ smClockMhz }) => smClockMhz],
+  ['DCGM_FI_DEV_MEM_CLOCK', 'gauge', 'Memory clock frequency (in MHz).', ({ memClockMhz }) => memClockMhz],
+  ['DCGM_FI_DEV_GPU_TEMP', 'gauge', 'GPU temperature (in C).', ({ temperatureC }) => temperatureC],
+  ['DCGM_FI_DEV_GPU_UTIL', 'gauge', 'GPU utilization (in %).', ({ smUtilPercent }) => smUtilPercent],
+  ['DCGM_FI_DEV_MEM_COPY_UTIL', 'gauge', 'Memory utilization (in %).', ({ memUtilPercent }) => memUtilPercent],
+]
 
 /** What Prometheus gets. Boards are read when it asks, and only then; what cannot be read is left out, never 0. */
 export class ServiceMetrics {
@@ -43,44 +79,50 @@ export class ServiceMetrics {
       })
     gauge('pctodl_node_ready', 'Whether the service can lease boards (1) or not (0).', (set) => set(isReady() ? 1 : 0))
     gauge('pctodl_node_connections', 'Clients that are connected.', (set) => set(connections()))
-    const ofBoards = (name: string, help: string, read: (board: ObservedBoard) => number | null | undefined) => {
-      new Gauge({
-        name,
-        help,
-        registers,
-        labelNames: ['gpu', 'UUID'],
-        collect() {
-          this.reset()
-          for (const board of boards()) {
-            const value = orNull(() => read(board))
-            if (typeof value === 'number') this.set({ gpu: String(board.index), UUID: board.uuid }, value)
-          }
-        },
-      })
+    // One sample for each value; what cannot be read has none.
+    const family = (kind: 'gauge' | 'counter', name: string, help: string, samples: () => readonly Sample[]) => {
+      const options = { name, help, registers, labelNames: boardLabels }
+      const fill = (metric: { reset(): void }, put: (labels: Sample['labels'], value: number) => void) => {
+        metric.reset()
+        for (const { labels, value } of samples()) if (typeof value === 'number') put(labels, value)
+      }
+      if (kind === 'gauge') {
+        new Gauge({
+          ...options,
+          collect() {
+            fill(this, (labels, value) => this.set(labels, value))
+          },
+        })
+      } else {
+        // It only grows while the driver is loaded: a counter, whose value is the driver's.
+        new Counter({
+          ...options,
+          collect() {
+            fill(this, (labels, value) => this.inc(labels, value))
+          },
+        })
+      }
     }
-    const ofTargets = (
+    const ofBoards = (
       name: string,
       help: string,
-      read: (lease: ObservedLease | null) => number | null | undefined,
-    ) => {
-      new Gauge({
-        name,
-        help,
-        registers,
-        labelNames: ['gpu', 'UUID'],
-        collect() {
-          this.reset()
-          for (const { index, targets } of boards()) {
-            for (const { uuid, lease } of targets) {
-              const value = read(lease)
-              if (typeof value === 'number') this.set({ gpu: String(index), UUID: uuid }, value)
-            }
-          }
-        },
-      })
-    }
-    const reading = (name: string, help: string, read: (device: NvmlDevice) => number | null) =>
-      ofBoards(name, help, ({ gpu }) => read(gpu.device))
+      read: (board: ObservedBoard) => number | null,
+      kind: 'gauge' | 'counter' = 'gauge',
+    ) =>
+      family(kind, name, help, () =>
+        boards().map((board) => ({ labels: { gpu: String(board.index), UUID: board.uuid }, value: read(board) })),
+      )
+    const ofTargets = (name: string, help: string, read: (lease: ObservedLease | null) => number | null | undefined) =>
+      family('gauge', name, help, () =>
+        boards().flatMap(({ index, targets }) =>
+          targets.map(({ uuid, lease }) => ({
+            labels: { gpu: String(index), UUID: uuid, ...labelsOfWorkload(lease?.holder.peer.workload) },
+            value: read(lease),
+          })),
+        ),
+      )
+    const reading = (name: string, help: string, read: (readings: BoardReadings) => number | null) =>
+      ofBoards(name, help, ({ readings }) => readings && read(readings))
     ofBoards('pctodl_board_ok', 'Whether the board is there and as it should be (1) or not (0).', ({ condition }) =>
       condition === 'ok' ? 1 : 0,
     )
@@ -88,18 +130,39 @@ export class ServiceMetrics {
     ofTargets('pctodl_board_mps', 'Whether an MPS daemon of the lease runs (1) or not (0).', (lease) =>
       lease?.mps ? 1 : 0,
     )
-    reading('pctodl_board_power_limit_watts', 'Power limit that is set.', (device) => device.powerLimitW())
-    reading('pctodl_board_energy_joules', 'Energy since the driver was loaded.', (device) => device.energyJ())
-    reading('pctodl_board_sm_clock_mhz', 'SM clock.', (device) => device.smClockMhz())
-    reading('pctodl_board_mem_clock_mhz', 'Memory clock.', (device) => device.memClockMhz())
     reading(
-      'pctodl_board_clients',
-      'Processes with a context on the board.',
-      (device) => device.computeProcesses().length,
+      'pctodl_board_power_watts',
+      'Power drawn: over the last second where the board averages.',
+      ({ powerAverageW }) => powerAverageW,
     )
-    reading('pctodl_board_power_limit_default_watts', "The driver's own limit.", (device) => {
-      return boardFacts(device).powerLimitW?.defaultW ?? null
-    })
+    ofBoards(
+      'pctodl_board_energy_joules_total',
+      'Energy since the driver was loaded.',
+      ({ readings }) => readings?.energyJ ?? null,
+      'counter',
+    )
+    reading('pctodl_board_power_limit_watts', 'Power limit that is set.', ({ powerLimitW }) => powerLimitW)
+    reading('pctodl_board_sm_clock_mhz', 'SM clock.', ({ smClockMhz }) => smClockMhz)
+    reading('pctodl_board_mem_clock_mhz', 'Memory clock.', ({ memClockMhz }) => memClockMhz)
+    reading('pctodl_board_clients', 'Processes with a context on the board.', ({ clients }) => clients)
+    reading('pctodl_board_power_limit_default_watts', "The driver's own limit.", ({ defaultLimitW }) => defaultLimitW)
+    for (const [name, kind, help, read] of asDcgmExporter) {
+      family(kind, name, help, () =>
+        boards().map(({ index, uuid, name, readings, targets }) => {
+          const pci = readings ? { pci_bus_id: readings.pciBusId } : {}
+          const ids = {
+            gpu: String(index),
+            UUID: uuid,
+            device: `nvidia${index}`,
+            modelName: name,
+            Hostname: hostname(),
+            ...pci,
+          }
+          const workload = labelsOfWorkload(targets[0]?.lease?.holder.peer.workload)
+          return { labels: { ...ids, ...workload }, value: readings && read(readings) }
+        }),
+      )
+    }
     ofTargets('pctodl_lease_power_cap_watts', 'Cap that the holder aims at.', (lease) => lease?.report?.powerCapW)
     ofTargets(
       'pctodl_lease_planned_samples_per_second',
@@ -151,14 +214,5 @@ export class ServiceMetrics {
 
   refused(code: string): void {
     this.#refusals.inc({ code })
-  }
-}
-
-/** A board that cannot be read has no sample; the others have theirs. */
-function orNull<T>(read: () => T): T | null {
-  try {
-    return read()
-  } catch {
-    return null
   }
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
 /** Where control groups of version 2 are mounted: alone, or beside those of version 1. */
@@ -7,16 +7,19 @@ const mounts = ['/sys/fs/cgroup', '/sys/fs/cgroup/unified']
 /** Processes, with all that they start, that the kernel ends at once: what Slurm, systemd and container engines do. */
 export class ControlGroup {
   readonly #folder: string
+  readonly #mount: string
 
+  /** @param name several parts make groups within each other */
   constructor(name: string) {
     const mount = mounts.find(
       (each) => existsSync(path.join(each, 'cgroup.procs')) && existsSync(path.join(each, 'cgroup.controllers')),
     )
     if (!mount) throw new Error('control groups of version 2 are not mounted')
+    this.#mount = mount
     this.#folder = path.join(mount, `pctodl-test-${process.pid}-${name}`)
-    mkdirSync(this.#folder)
+    mkdirSync(this.#folder, { recursive: true })
     if (existsSync(path.join(this.#folder, 'cgroup.kill'))) return
-    rmdirSync(this.#folder)
+    this.remove()
     throw new Error('the kernel has no cgroup.kill (5.14)')
   }
 
@@ -36,6 +39,11 @@ export class ControlGroup {
   /** Once all of them are gone. */
   remove(): void {
     rmdirSync(this.#folder)
+    for (let above = path.dirname(this.#folder); above !== this.#mount; above = path.dirname(above)) {
+      // Others may be in it.
+      if (readdirSync(above, { withFileTypes: true }).some((each) => each.isDirectory())) return
+      rmdirSync(above)
+    }
   }
 }
 

@@ -19,6 +19,8 @@ import {
 const packageFolder = fileURLToPath(new URL('..', import.meta.url))
 const read = (file: string) => readFileSync(path.join(packageFolder, file), 'utf8')
 const hasActivation = spawnSync('systemd-socket-activate', ['--version']).status === 0
+const loads = "import ctypes; ctypes.CDLL('libsystemd.so.0')"
+const hasNotify = spawnSync('python3', ['-c', loads]).status === 0
 const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0
 
 describe('what is installed on a node', () => {
@@ -44,6 +46,32 @@ describe('what is installed on a node', () => {
     } finally {
       rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
     }
+  })
+
+  it('has an epilog that ends the leases of a job, and fails where it cannot tell its boards', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-epilog-'))
+    const run = (smi: string) => {
+      writeFileSync(path.join(folder, 'nvidia-smi'), `#!/bin/sh\n${smi}\n`, { mode: 0o755 })
+      writeFileSync(path.join(folder, 'pctodld'), '#!/bin/sh\necho "$@"\n', { mode: 0o755 })
+      const env = {
+        PATH: `${folder}:${process.env['PATH']}`,
+        SLURM_JOB_GPUS: '1',
+        SLURM_JOB_UID: '1000',
+        SLURM_JOB_ID: '7',
+      }
+      const { status, stdout } = spawnSync('sh', [path.join(packageFolder, 'slurm', 'epilog.sh')], {
+        env,
+        encoding: 'utf8',
+      })
+      return [status, stdout]
+    }
+    const ofJob = 'end-leases --workload slurm:7\n'
+    expect(run('exit 9')).toEqual([9, ofJob])
+    expect(run("printf '0, GPU-a\\n1, GPU-b\\n'")).toEqual([
+      0,
+      `${ofJob}end-leases --uid 1000 --boards GPU-b --workload slurm:7\n`,
+    ])
+    rmSync(folder, { recursive: true })
   })
 
   it.each(['prolog', 'epilog'])('has a %s for Slurm that a shell takes', (name) => {
@@ -119,6 +147,33 @@ describe.skipIf(missingCompiler)(`pctodld${missingCompiler ? ` (${missingCompile
       expect(children.flatMap(({ pid }) => open(pid))).not.toContain(handedOver)
       client.close()
       expect(await end(child)).toBe(0)
+    },
+  )
+
+  it.skipIf(!hasNotify)(
+    `tells systemd that it is ready, and that it lives${hasNotify ? '' : ' (needs python3, libsystemd)'}`,
+    async () => {
+      const socket = path.join(node.folder, 'notify.sock')
+      const listen = `import socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.bind(sys.argv[1])
+print('bound', flush=True)
+for _ in range(2): print(s.recv(99).decode(), flush=True)`
+      const systemd = spawn('python3', ['-c', listen, socket], { stdio: ['ignore', 'pipe', 'inherit'] })
+      let said = ''
+      systemd.stdout.on('data', (text) => (said += text))
+      await eventually(() => said.includes('bound'), 'somebody listens')
+      const words = [programs.file('pctodld'), 'serve', '--socket', node.options.socket, ...places()]
+      const child = spawn(process.execPath, words, {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, NOTIFY_SOCKET: socket },
+      })
+      await eventually(
+        () => said === 'bound\nREADY=1\nWATCHDOG=1\n',
+        () => `it says so: ${said}`,
+      )
+      expect(await end(child)).toBe(0)
+      systemd.kill()
     },
   )
 

@@ -92,6 +92,7 @@ export async function buildPrograms(): Promise<{ file(name: string): string; rem
   await buildFromSources(folder, {
     entries: {
       pctodld: path.join(packageFolder, 'src', 'pctodld.ts'),
+      'board-worker': path.join(packageFolder, 'src', 'board-worker.ts'),
       client: path.join(packageFolder, 'test', 'fixtures', 'client.ts'),
       'restore-journal': path.join(packageFolder, '..', 'nvml-control', 'src', 'restore-journal.ts'),
     },

@@ -3,6 +3,7 @@ export { listGpus, NvmlGpu, openGpu, putRight, withLease } from './nvml-gpu.js'
 export { loadNvml, type LoadNvmlOptions, Nvml, NvmlNotFoundError } from './nvml/nvml-library.js'
 export { NvmlDevice } from './nvml/nvml-device.js'
 export type { MigInstanceInfo } from './nvml/mig-state.js'
+export type { ComputeProcess } from './nvml/processes.js'
 export { meansGone, NvmlError } from './nvml/nvml-error.js'
 // Leases: change a board, and put it back.
 export type { BoardLease } from './lease/board-lease.js'
@@ -10,7 +11,7 @@ export { NvmlLease } from './lease/nvml-lease.js'
 export { LeaseHeldError } from './lease/lease-errors.js'
 export { LeaseFolder } from './lease/lease-folder.js'
 export type { FoundState, LeaseRecord } from './lease/lease-record.js'
-export type { RestoreOutcome } from './lease/restore-leftovers.js'
+export { type RestoreOutcome, restoreBoard } from './lease/restore-leftovers.js'
 export {
   childrenOf,
   processesOf,
@@ -24,14 +25,14 @@ export {
   userOf,
 } from './lease/process-identity.js'
 // Files that are nobody else's.
-export { closedFolder, systemSearchPath, trustedFile } from './lease/trusted-file.js'
+export { cleanEnvironment, closedFolder, systemSearchPath, trustedFile } from './lease/trusted-file.js'
 export { FileLock, lockHolder } from './lease/file-lock.js'
-export { letPass } from './lease/let-pass.js'
+export { letConnect, letPass } from './lease/let-pass.js'
 // The node service: ask it instead of changing boards oneself.
 export { ServiceClient } from './service/service-client.js'
 export { ServiceLease } from './service/service-lease.js'
 export { InstanceLease } from './service/instance-lease.js'
-export { serviceSocketPath } from './service/service-socket.js'
+export { serviceSocketPath, socketsOf } from './service/service-socket.js'
 export { readLines } from './service/message-lines.js'
 export {
   type LeaseReport,
@@ -46,7 +47,9 @@ export {
 } from './service/service-protocol.js'
 export { type BoardEvent, NvmlEvents } from './nvml/nvml-events.js'
 // Ways to change a board.
-export { type BoardChange, describeChange } from './control/board-change.js'
+export { applyChange } from './control/apply-change.js'
+export { type BoardChange, type ChangeKind, type ClockRange, describeChange } from './control/board-change.js'
+export { changeBack } from './lease/asked-change.js'
 // Describe a board type.
 export { type BoardFacts, boardFacts } from './describe/board-facts.js'
 export { specOfBoard, UnknownBoardError } from './describe/spec-of-board.js'

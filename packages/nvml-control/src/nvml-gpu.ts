@@ -114,9 +114,10 @@ export class NvmlGpu implements Gpu {
   }
 
   /** The same, taken by this process whatever there is on the node. @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER` */
-  acquireDirectly(): Promise<NvmlLease> {
+  acquireDirectly(options: LeaseOptions = {}): Promise<NvmlLease> {
     const { device, spec, nvml } = this
-    return acquireLease({ device, spec, clock: this.#clock, libraryPath: nvml.libraryPath }, this.#options)
+    const board = { device, spec, clock: this.#clock, libraryPath: nvml.libraryPath }
+    return acquireLease(board, { ...this.#options, ...options })
   }
 }
 

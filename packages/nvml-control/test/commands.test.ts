@@ -197,7 +197,7 @@ describe.skipIf(missingCompiler)(`pctodl gpu${missingCompiler ? ` (${missingComp
     const lease = await board.acquire()
     await lease.setPowerLimit(250)
     const journals = new LeaseFolder(host.leaseFolder)
-    const record = { ...journals.read(device().uuid)!, leaseId: randomUUID() }
+    const record = { ...journals.read(device().uuid)!, leaseId: randomUUID(), setLimitsW: [250, 222] }
     await lease.release()
     const leave = () => {
       device().check('nvmlDeviceSetPowerManagementLimit', 222_000)

@@ -212,7 +212,7 @@ describe.skipIf(missingCompiler)(`every error of every setter${missingCompiler ?
     const { uuid } = truths[0]!
     const lease = await acquiredWhenFree()
     await lease.setPowerLimit(250)
-    const left = { ...folder.read(uuid)!, leaseId: randomUUID() }
+    const left = { ...folder.read(uuid)!, leaseId: randomUUID(), setLimitsW: [250, 240] }
     await lease.release()
     truths[0]!.check('nvmlDeviceSetPowerManagementLimit', 240_000)
     folder.write(left)

@@ -14,6 +14,9 @@ export interface FaultyNvml {
   /** Answer `code` instead of calling: `times` times, or for good, on one board. 0 is success without any effect. */
   answer(name: NvmlCallName, code: number, options?: { readonly times?: number; readonly board?: number }): void
   clear(board?: number): void
+  /** From now on no call about a board returns, in whatever process, until it is told to go on. */
+  hang(board: number): void
+  goOn(board: number): void
   instant(on: boolean): void
   remove(): void
 }
@@ -23,7 +26,7 @@ export function buildFaultyNvml(behind: string): FaultyNvml {
   const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-faulty-'))
   const libraryPath = path.join(folder, 'libnvidia-ml.so.1')
   writeFileSync(path.join(folder, 'calls.h'), nvmlCallNames.map((name) => `X(${name})\n`).join(''))
-  const defined = [`-I${folder}`, `-DBEHIND="${behind}"`]
+  const defined = [`-I${folder}`, `-DBEHIND="${behind}"`, `-DHANG="${path.join(folder, 'hang-')}"`]
   execFileSync(process.env['CC'] || 'cc', [
     '-O2',
     '-shared',
@@ -46,6 +49,8 @@ export function buildFaultyNvml(behind: string): FaultyNvml {
       if (answer(name, board, code, times) !== 0) throw new Error(`no call ${name}`)
     },
     clear: (board = 0) => clear(board),
+    hang: (board) => writeFileSync(path.join(folder, `hang-${board}`), ''),
+    goOn: (board) => rmSync(path.join(folder, `hang-${board}`), { force: true }),
     instant: (on) => instant(on ? 1 : 0),
     remove: () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }),
   }

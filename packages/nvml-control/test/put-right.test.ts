@@ -37,7 +37,7 @@ describe.skipIf(missingCompiler)(`a board on its own${missingCompiler ? ` (${mis
 
     /** @returns the id of the lease that left it at 240 W */
     function leave(): string {
-      const left = { ...record, leaseId: randomUUID() }
+      const left = { ...record, leaseId: randomUUID(), setLimitsW: [350, 240] }
       device.check('nvmlDeviceSetPowerManagementLimit', 240_000)
       folder.write(left)
       return left.leaseId

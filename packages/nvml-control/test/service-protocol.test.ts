@@ -84,6 +84,12 @@ const fields: readonly FieldEnds[] = [
   ],
   ['body.uid', (uid) => ({ type: 'end-leases', uid, boards: null }), [null, 0, 65_534], [-1, 0.5, 'root']],
   [
+    'body.workload',
+    (workload) => ({ type: 'end-leases', uid: null, boards: null, workload }),
+    ['slurm:1', `pod:${'0'.repeat(32)}`],
+    ['slurm:', 'slurm:1x', 'job:1', null],
+  ],
+  [
     'body.boards',
     (boards) => ({ type: 'end-leases', uid: null, boards }),
     [null, [], times(64, board)],
@@ -110,11 +116,11 @@ describe('a request to the node service', () => {
     expect(() => parseServiceRequest('{')).toThrow(SyntaxError)
   })
 
-  it('may leave out the share of an MPS daemon, and nothing else', () => {
+  it('may leave out the share of an MPS daemon and the workload, and nothing else', () => {
     expect(requestOf({ type: 'mps-start', board }).body).toEqual({ type: 'mps-start', board })
     for (const [, bodyOf, [value]] of fields) {
       const body = bodyOf(value as never)
-      for (const name of Object.keys(body).filter((each) => each !== 'defaultPercent')) {
+      for (const name of Object.keys(body).filter((each) => each !== 'workload' && each !== 'defaultPercent')) {
         const without = Object.fromEntries(Object.entries(body).filter(([key]) => key !== name))
         expect(() => requestOf(without), `${JSON.stringify(body)} without ${name}`).toThrow(/^body\./)
       }
@@ -130,7 +136,7 @@ describe('an answer of the node service', () => {
     smClockLock: { minMhz: 210, maxMhz: 1005 },
     memClockLock: null,
   }
-  const lease = { uid: 0, pid: 1, program: 'node', since: '2026-01-01T00:00:00.000Z', mps: false }
+  const lease = { uid: 0, pid: 1, workload: 'slurm:7', program: 'node', since: '2026-01-01T00:00:00.000Z', mps: false }
   const status = {
     ready: true,
     reasons: [],

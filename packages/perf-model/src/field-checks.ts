@@ -35,13 +35,6 @@ export function listOf(element: FieldCheck, expected: string, allowed: (length: 
   }
 }
 
-/** A field that need not be there. */
-export function optional(check: FieldCheck): FieldCheck {
-  return (value, field) => {
-    if (value !== undefined) check(value, field)
-  }
-}
-
 /** Just these fields, each as its check says: a name too many is a mistake as much as one that is missing. */
 export function record<T>(fields: Readonly<Record<keyof T & string, FieldCheck>>): FieldCheck {
   const checks = Object.entries<FieldCheck>(fields)

@@ -14,6 +14,5 @@ export {
 } from './parameters.js'
 export { type FitOptions, type FitReport, type FittedModel, fitPerfModel, fitSteps } from './fit/fit-perf-model.js'
 export type { RowPrediction } from './fit/fit-report.js'
-export { recalibrate } from './fit/recalibrate.js'
 export { type RefitOptions, refit } from './fit/refit.js'
 export { addNetwork, type AddNetworkOptions } from './fit/add-network.js'

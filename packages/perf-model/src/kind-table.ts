@@ -17,7 +17,7 @@ const FIRST_CAPACITY = 64
 export class KindTable implements KindArrays {
   coefficients: Float64Array = new Float64Array(FIRST_CAPACITY * tenantLayout.stride)
   corrections: Float64Array
-  /** What the features of a configuration's error need of each kind. */
+  /** What the error of a prediction needs of each kind. */
   uncertainty: Float64Array
   readonly #parameters: PerfModelParameters
   readonly #spec: GpuSpec
@@ -28,16 +28,7 @@ export class KindTable implements KindArrays {
   readonly #factorsPerKind: number
   #count = 0
 
-  readonly #errorWeights: readonly Float64Array[]
-
-  /** @param errorWeights by calibrated quantity; none where nobody asks for uncertainty */
-  constructor(
-    parameters: PerfModelParameters,
-    spec: GpuSpec,
-    board: BoardConstants,
-    errorWeights: readonly Float64Array[] = [],
-  ) {
-    this.#errorWeights = errorWeights
+  constructor(parameters: PerfModelParameters, spec: GpuSpec, board: BoardConstants) {
     this.#parameters = parameters
     this.#spec = spec
     this.#board = board
@@ -72,16 +63,7 @@ export class KindTable implements KindArrays {
     writeTenantCoefficients(boardParameters, networks[network]!, sms, batchSize, this.coefficients, offset)
     const mpsPercent = (100 * sms) / this.#spec.smCount
     writeKindCorrections(networks[network]!, this.#board.memClocksMhz, mpsPercent, batchSize, this.corrections, kind)
-    writeKindUncertainty(
-      networks[network]!,
-      network,
-      this.#errorWeights,
-      this.#board.memClocksMhz,
-      mpsPercent,
-      batchSize,
-      this.uncertainty,
-      kind,
-    )
+    writeKindUncertainty(networks[network]!, this.#board.memClocksMhz, mpsPercent, batchSize, this.uncertainty, kind)
     this.coefficients[offset + tenantLayout.network] = network
     writeDemands(this.#board, this.coefficients, offset)
     return offset

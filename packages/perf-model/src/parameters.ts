@@ -1,10 +1,10 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
-import { type FieldCheck, listOf, numberThat, oneOfThe, optional, record, someText } from './field-checks.js'
-import { calibrationLevels, FEATURES, NETWORK_FEATURES } from './uncertainty/calibration-layout.js'
+import { type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
+import { MIX_TERMS, NETWORK_TERMS, RESIDUAL_TERMS } from './uncertainty/term-counts.js'
 
 /** Version of the parameter file's layout and of the equations that its numbers belong to. */
-export const PARAMETER_SCHEMA_VERSION = 3
+export const PARAMETER_SCHEMA_VERSION = 4
 
 const positive = numberThat('a positive number', (value) => value > 0)
 const nonNegative = numberThat('a number of at least 0', (value) => value >= 0)
@@ -190,40 +190,26 @@ const fittedProfile = record<FittedProfile>({
   unknownSd: record<FittedProfile['unknownSd']>({ throughput: positive, power: positive }),
 })
 
-/** The quantities whose errors are calibrated. */
-export type CalibratedQuantity = 'throughput' | 'tenant throughput' | 'power'
-
-/** What is particular to the errors of a network. */
-export interface NetworkCalibration {
-  name: string
-  weights: number[]
-}
-
 /**
- * How far measurements lie from predictions: the standard deviation of ln(measured / predicted) is exp(weights . features),
- * the features being those of `calibration-layout.ts`, and the errors in standard deviations are distributed as `quantiles` say.
+ * What is known of ln(measured / predicted) = phi . beta + residual, as `uncertainty/error-model.ts` has it: beta's mean and, once rows of the board
+ * have moved it, the lower triangle of its covariance, and the scale of both variances.
  */
-export interface Calibration {
-  quantity: CalibratedQuantity
-  /** Rows that it was made of, held out where there was a cross-validation. */
-  count: number
-  weights: number[]
-  /** Of the features of single networks; a network that is not there has none. Absent in files of earlier releases. */
-  networks?: NetworkCalibration[]
-  /** Errors in standard deviations at the probabilities of `calibrationLevels`, ascending. */
-  quantiles: number[]
+export interface ErrorState {
+  quantity: 'throughput' | 'power'
+  /** Of the board itself, since the fit. */
+  rows: number
+  scale: number
+  /** By how much boards of one kind differ, as variances of the terms of the mix and of each network's, and what these leave over. */
+  mix: number[]
+  network: number[]
+  residual: number[]
+  /** In the order of their terms. */
+  networks: string[]
+  mean: number[]
+  covariance: number[]
 }
 
 const real = numberThat('a number', () => true)
-const ascending =
-  (check: FieldCheck): FieldCheck =>
-  (value, field) => {
-    check(value, field)
-    const list = value as readonly number[]
-    const fall = list.findIndex((each, i) => i > 0 && each < list[i - 1]!)
-    if (fall > 0)
-      throw new InvalidInputError(`${field}.${fall}`, list[fall], `at least the one before, ${list[fall - 1]}`)
-  }
 /** Of several entries with one name only the first would count. */
 const eachOnce =
   (name: string, check: FieldCheck): FieldCheck =>
@@ -235,26 +221,16 @@ const eachOnce =
       seen.add(entry[name])
     })
   }
-const calibration = record<Calibration>({
-  quantity: oneOfThe('throughput', 'tenant throughput', 'power'),
-  count,
-  weights: listOf(real, `1 to ${FEATURES} numbers`, (length) => length >= 1 && length <= FEATURES),
-  networks: optional(
-    eachOnce(
-      'name',
-      listOf(
-        record<NetworkCalibration>({
-          name: someText,
-          weights: listOf(real, `${NETWORK_FEATURES} numbers`, (length) => length === NETWORK_FEATURES),
-        }),
-        'a list',
-        () => true,
-      ),
-    ),
-  ),
-  quantiles: ascending(
-    listOf(real, `${calibrationLevels.length} numbers`, (length) => length === calibrationLevels.length),
-  ),
+const errorState = record<ErrorState>({
+  quantity: oneOfThe('throughput', 'power'),
+  rows: count,
+  scale: positive,
+  mix: listOf(positive, `${MIX_TERMS} numbers`, (length) => length === MIX_TERMS),
+  network: listOf(positive, `${NETWORK_TERMS} numbers`, (length) => length === NETWORK_TERMS),
+  residual: listOf(positive, `${RESIDUAL_TERMS} numbers`, (length) => length === RESIDUAL_TERMS),
+  networks: listOf(someText, 'a list', () => true),
+  mean: listOf(real, 'numbers', () => true),
+  covariance: listOf(real, 'numbers', () => true),
 })
 
 /** Median and 95th percentile of the error of one quantity over one kind of rows. */
@@ -275,24 +251,6 @@ const errorSummary = record<ErrorSummary>({
   count,
   median: nonNegative,
   p95: nonNegative,
-})
-
-/** What refits have learnt of the logarithms of some parameters: how uncertain they still are. */
-export interface Belief {
-  /** Name of a network, or `board`. */
-  owner: string
-  quantity: 'speed' | 'power'
-  /** Names of the parameters, in the order of rows and columns. */
-  parameters: string[]
-  /** By rows. */
-  covariance: number[]
-}
-
-const belief = record<Belief>({
-  owner: someText,
-  quantity: oneOfThe('speed', 'power'),
-  parameters: atLeastOne(someText),
-  covariance: atLeastOne(real),
 })
 
 /** Everything that makes a `PerfModel`, as stored in a parameter file. */
@@ -316,9 +274,7 @@ export interface PerfModelParameters {
   boardParameters: BoardParameters
   networks: NetworkParameters[]
   profile: FittedProfile
-  calibration: Calibration[]
-  /** Of the parameters that refits have moved; empty after a fit, and after a refit was told to forget. */
-  beliefs: Belief[]
+  errors: ErrorState[]
 }
 
 const perfModelParameters = record<PerfModelParameters>({
@@ -336,11 +292,10 @@ const perfModelParameters = record<PerfModelParameters>({
   boardParameters,
   networks: eachOnce('name', atLeastOne(networkParameters)),
   profile: fittedProfile,
-  calibration: eachOnce(
+  errors: eachOnce(
     'quantity',
-    listOf(calibration, 'three calibrations', (length) => length === 3),
+    listOf(errorState, 'two states', (length) => length === 2),
   ),
-  beliefs: listOf(belief, 'a list', () => true),
 })
 
 /** The parameter file belongs to another version of the model. */

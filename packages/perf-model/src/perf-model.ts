@@ -1,3 +1,4 @@
+import { normalQuantileOfTail } from '@pctodl/numerics'
 import {
   type Configuration,
   findGpuSpec,
@@ -21,11 +22,17 @@ import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } fro
 import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
 import { Solution, solve } from './solve.js'
 import { MAX_BATCH_SIZE, tenantLayout } from './tenant-coefficients.js'
-import { TenantUncertainty } from './uncertainty/tenant-uncertainty.js'
-import { Uncertainty } from './uncertainty/uncertainty.js'
+import { ErrorModel } from './uncertainty/error-model.js'
+import { ErrorTerms } from './uncertainty/error-terms.js'
+import { TenantUncertainty, uncertaintyStride } from './uncertainty/tenant-uncertainty.js'
 
 /** Beyond, a configuration lies outside what was measured, whatever the ranges of its fields. */
 const MOST_DISTANCE = 2
+
+type Quantity = 'throughput' | 'power'
+
+/** Probability with which a batch may take longer than `p99LatencyMs`. */
+const LATE = normalQuantileOfTail(0.01)
 
 const EXPECTED_TENANT = '{ model, mpsPercent, batchSize }'
 
@@ -48,8 +55,11 @@ export class PerfModel implements Predictor {
   readonly #mix = new Mix()
   readonly #offsets = new Int32Array(MAX_MPS_CLIENTS)
   readonly #solution = new Solution()
-  readonly #uncertainty: Uncertainty
+  readonly #errors: Readonly<Record<Quantity, ErrorModel>>
+  readonly #terms: Readonly<Record<Quantity, ErrorTerms>>
   readonly #known = new TenantUncertainty()
+  /** Of what was solved last, in parts of the board's highest. */
+  #clock = 0
   /** SMs of a share, in TPCs, by whole percent: the division is not worth doing again. */
   readonly #tpcs: Int32Array
   readonly #lowestClocksMhz: readonly number[]
@@ -81,9 +91,12 @@ export class PerfModel implements Predictor {
     this.#networkIndex = new Map(this.networks.map((name, index) => [name, index]))
     this.#lowestClocksMhz = clocks.map((states) => states[0]!)
     this.#highestClocksMhz = clocks.map((states) => states.at(-1)!)
-    const memClocks = this.memClocksMhz.map((mhz) => mhz / this.memClocksMhz[0]!)
-    this.#uncertainty = new Uncertainty(parameters.calibration, this.networks, memClocks, parameters.profile.unknownSd)
-    this.#kinds = new KindTable(parameters, spec, board, this.#uncertainty.weights)
+    const errorsOf = (quantity: Quantity) =>
+      new ErrorModel(parameters.errors.find((entry) => entry.quantity === quantity)!, this.networks)
+    this.#errors = { throughput: errorsOf('throughput'), power: errorsOf('power') }
+    const termsOf = () => new ErrorTerms(this.networks.length)
+    this.#terms = { throughput: termsOf(), power: termsOf() }
+    this.#kinds = new KindTable(parameters, spec, board)
     this.#tpcs = Int32Array.from({ length: 101 }, (_, share) => smsOfShare(spec, Math.max(1, share)) / spec.smPerTpc)
   }
 
@@ -110,21 +123,30 @@ export class PerfModel implements Predictor {
   predict(configuration: Configuration): Prediction {
     const solution = this.#evaluate(configuration)
     const { throughput, latencyMs } = solution
+    const speed = this.#errorOf('throughput')
+    const power = this.#errorOf('power')
+    const late = Math.exp(LATE * speed.sd) / speed.factor
     const count = configuration.tenants.length
-    const late = this.#uncertainty.lateFactor()
     const tenants = new Array<TenantPrediction>(count)
     for (let i = 0; i < count; i++) {
-      const mean = latencyMs[i]!
       const isTwin = i > 0 && this.#offsets[i] === this.#offsets[i - 1]
-      tenants[i] = isTwin ? tenants[i - 1]! : { throughput: throughput[i]!, latencyMs: mean, p99LatencyMs: mean * late }
+      tenants[i] = isTwin
+        ? tenants[i - 1]!
+        : {
+            throughput: throughput[i]! * speed.factor,
+            latencyMs: latencyMs[i]! / speed.factor,
+            p99LatencyMs: latencyMs[i]! * late,
+          }
     }
+    const total = solution.totalThroughput * speed.factor
+    const powerW = solution.powerW * power.factor
     return {
-      throughput: solution.totalThroughput,
-      powerW: solution.powerW,
+      throughput: total,
+      powerW,
       smUtilPercent: solution.smUtilPercent,
       memUtilPercent: solution.memUtilPercent,
-      throughputSd: solution.totalThroughput * this.#uncertainty.throughputSd(),
-      powerSdW: solution.powerW * this.#uncertainty.powerSd(),
+      throughputSd: total * speed.sd,
+      powerSdW: powerW * power.sd,
       distance: this.#distance(),
       tenants,
     }
@@ -158,23 +180,25 @@ export class PerfModel implements Predictor {
       }
       this.#prepare(count, memIndex, shareSum)
       this.#solve(smClockMhz[c]!)
-      out.throughput[c] = solution.totalThroughput
-      out.powerW[c] = solution.powerW
+      const speed = this.#errorOf('throughput')
+      const power = this.#errorOf('power')
+      out.throughput[c] = solution.totalThroughput * speed.factor
+      out.powerW[c] = solution.powerW * power.factor
       out.smUtilPercent[c] = solution.smUtilPercent
       out.memUtilPercent[c] = solution.memUtilPercent
-      out.throughputSd[c] = solution.totalThroughput * this.#uncertainty.throughputSd()
-      out.powerSdW[c] = solution.powerW * this.#uncertainty.powerSd()
+      out.throughputSd[c] = out.throughput[c]! * speed.sd
+      out.powerSdW[c] = out.powerW[c]! * power.sd
       for (let i = 0; i < count; i++) {
-        out.tenantThroughput[from + i] = solution.throughput[i]!
-        out.tenantLatencyMs[from + i] = solution.latencyMs[i]!
+        out.tenantThroughput[from + i] = solution.throughput[i]! * speed.factor
+        out.tenantLatencyMs[from + i] = solution.latencyMs[i]! / speed.factor
       }
     }
     return out
   }
 
   /**
-   * Quantiles of what a configuration may do, by what the fit does not know of it and what held-out rows have shown: ascending with
-   * the probabilities. Half lies on either side of about the prediction.
+   * Quantiles of what boards of the kind do, and, once rows of one have been added (`refit`), of what that one does: ascending with the
+   * probabilities. Without such rows half of the boards lie on either side of the median, not of the prediction.
    *
    * @param probabilities each above 0 and below 1
    * @throws what `predict` throws, and InvalidInputError for a probability that is none
@@ -186,17 +210,57 @@ export class PerfModel implements Predictor {
       throw new InvalidInputError(`probabilities[${i}]`, probability, 'a number from 1e-6 to 1 - 1e-6')
     })
     const { totalThroughput, powerW } = this.#evaluate(configuration)
-    const at = (value: number, quantity: 'throughput' | 'power', sd: number) =>
-      probabilities.map((probability) => value * Math.exp(sd * this.#uncertainty.quantile(quantity, probability)))
-    return {
-      throughput: at(totalThroughput, 'throughput', this.#uncertainty.throughputSd()),
-      powerW: at(powerW, 'power', this.#uncertainty.powerSd()),
+    const at = (value: number, quantity: Quantity) => {
+      const { centre, sd } = this.#errorOf(quantity)
+      return probabilities.map((probability) => value * Math.exp(centre + sd * normalScore(probability)))
     }
+    return { throughput: at(totalThroughput, 'throughput'), powerW: at(powerW, 'power') }
   }
 
-  /** How many `powerSdW` above `powerW` true power lies with at most a probability of 1e-6 to 1 - 1e-6. */
-  powerTailSds(probability: number): number {
-    return this.#uncertainty.quantile('power', 1 - Math.min(1 - 1e-6, Math.max(1e-6, probability)))
+  /** Power that a board of the kind exceeds with a probability, W: `quantiles` of that alone. */
+  upperPowerW(configuration: Configuration, probability: number): number {
+    const { powerW } = this.#evaluate(configuration)
+    const { centre, sd } = this.#errorOf('power')
+    return powerW * Math.exp(centre - sd * normalScore(Math.min(1 - 1e-9, Math.max(1e-9, probability))))
+  }
+
+  /** What the error of a prediction may depend on: phi of both quantities, for whoever fits an error model. */
+  errorTerms(configuration: Configuration): Readonly<Record<Quantity, Pick<ErrorTerms, 'phi' | 'residual'>>> {
+    this.#evaluate(configuration)
+    const of = (quantity: Quantity) => {
+      const { phi, residual } = this.#write(quantity)
+      return { phi: phi.slice(), residual: residual.slice() }
+    }
+    return { throughput: of('throughput'), power: of('power') }
+  }
+
+  /** Of what was solved last: by how much rows of the board move the prediction, where its logarithm is centred, and the standard deviation. */
+  #errorOf(quantity: Quantity): { readonly factor: number; readonly centre: number; readonly sd: number } {
+    const model = this.#errors[quantity]
+    const terms = this.#write(quantity)
+    const centre = model.shift(terms)
+    const { unknownSd } = this.#parameters.profile
+    const { speedSd, powerSd } = this.#known
+    const [own, judged] = quantity === 'power' ? [powerSd, unknownSd.power] : [speedSd, unknownSd.throughput]
+    const sd = model.sd(terms, own > judged ? own * own - judged * judged : 0)
+    return { factor: model.state.rows > 0 ? Math.exp(centre) : 1, centre, sd }
+  }
+
+  #powerFactor(): number {
+    const { power } = this.#errors
+    return power.state.rows > 0 ? Math.exp(power.shift(this.#write('power'))) : 1
+  }
+
+  #write(quantity: Quantity): ErrorTerms {
+    const terms = this.#terms[quantity]
+    terms.write(quantity, this.#mix, this.#solution, {
+      coefficients: this.#kinds.coefficients,
+      numbers: this.#kinds.uncertainty,
+      stride: uncertaintyStride(this.memClocksMhz.length),
+      clock: this.#clock,
+      memClock: this.memClocksMhz[this.#mix.memIndex]! / this.memClocksMhz[0]!,
+    })
+    return terms
   }
 
   /** GPU memory in use beside the tenants' processes, bytes. */
@@ -242,7 +306,7 @@ export class PerfModel implements Predictor {
 
   #powerIfPredicted(configuration: Configuration): number | undefined {
     try {
-      return this.#evaluate(configuration).powerW
+      return this.#evaluate(configuration).powerW * this.#powerFactor()
     } catch (error) {
       // What cannot be predicted was found outside already.
       if (error instanceof PctodlError) return undefined
@@ -270,8 +334,8 @@ export class PerfModel implements Predictor {
     let before = -1
     let beforeW = idleW
     while (high - low > 1) {
-      solve(this.#board, this.#kinds, mix, clocks[index]!, this.#solution)
-      const { powerW } = this.#solution
+      this.#solve(clocks[index]!)
+      const powerW = this.#solution.powerW * this.#powerFactor()
       if (powerW <= powerCapW) low = index
       else high = index
       const wanted =
@@ -286,11 +350,13 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Bounds on what tenants do in any mix, for searches that have to say how good a plan is: kind k is `tenants[k]`.
+   * Bounds on what tenants do in any mix, for searches that have to say how good a plan is: kind k is `tenants[k]`. None for a model that rows of
+   * a board have moved: the bounds are those of the equations.
    *
    * @throws what `predict` throws of a tenant
    */
-  mixBounds(tenants: readonly Tenant[]): MixBounds {
+  mixBounds(tenants: readonly Tenant[]): MixBounds | undefined {
+    if (this.#errors.power.state.rows > 0) return undefined
     assertList(tenants)
     const kinds = new KindTable(this.#parameters, this.spec, this.#board)
     const offsets = tenants.map((tenant, i) => {
@@ -331,7 +397,7 @@ export class PerfModel implements Predictor {
 
   #solve(smClockMhz: number): void {
     solve(this.#board, this.#kinds, this.#mix, smClockMhz, this.#solution)
-    this.#uncertainty.enterClock(smClockMhz / this.#board.topClockMhz)
+    this.#clock = smClockMhz / this.#board.topClockMhz
   }
 
   #assertSmClock(smClockMhz: number, memIndex: number): void {
@@ -380,13 +446,7 @@ export class PerfModel implements Predictor {
     if (mix.tenants === count && mix.memIndex === memIndex) return
     const kinds = this.#kinds
     prepare(this.#board, kinds, this.#offsets, count, memIndex, mix)
-    const network = kinds.coefficients[mix.kinds[0]! + tenantLayout.network]
-    let severalNetworks = false
-    for (let r = 1; r < mix.runs; r++) {
-      if (kinds.coefficients[mix.kinds[r]! + tenantLayout.network] !== network) severalNetworks = true
-    }
     this.#known.read(kinds.uncertainty, this.memClocksMhz.length, this.#offsets, tenantLayout.stride, count, memIndex)
-    this.#uncertainty.enterTenants(this.#known, count, mix.runs === 1, severalNetworks, memIndex)
   }
 
   #network(name: string): NetworkParameters {
@@ -421,6 +481,10 @@ export class PerfModel implements Predictor {
     }
     return index
   }
+}
+
+function normalScore(probability: number): number {
+  return probability < 0.5 ? -normalQuantileOfTail(probability) : normalQuantileOfTail(1 - probability)
 }
 
 function boardOf(parameters: PerfModelParameters): GpuSpec {

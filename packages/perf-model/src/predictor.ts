@@ -59,17 +59,14 @@ export interface Predictor {
   memoryBytes(tenant: Tenant): number
   /** GPU memory that is in use beside the tenants' processes, bytes; absent where the predictor does not know it. */
   readonly reservedMemoryBytes?: number
-  /**
-   * How many `powerSdW` above `powerW` true power lies with at most the given probability; absent where the predictor knows no more
-   * of its tail than that it is normal.
-   */
-  powerTailSds?(probability: number): number
+  /** Power that the truth exceeds with a probability, W; absent where the predictor knows no more than that it is normal around `powerW`. */
+  upperPowerW?(configuration: Configuration, probability: number): number
   /** Whether a configuration lies within what the predictor was fitted to and the board has; absent where it does not know. */
   domain?(configuration: Configuration): Domain
   /**
-   * What tenants do at best in any mix, kind k being `tenants[k]`; absent where the predictor has no laws to tell it by.
+   * What tenants do at best in any mix, kind k being `tenants[k]`; absent or undefined where the predictor has no laws to tell it by.
    *
    * @throws what `predict` throws of a tenant
    */
-  mixBounds?(tenants: readonly Tenant[]): MixBounds
+  mixBounds?(tenants: readonly Tenant[]): MixBounds | undefined
 }

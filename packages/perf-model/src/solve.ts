@@ -13,6 +13,9 @@ export class Solution {
   readonly throughput: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
   /** Time of a batch from start to end by tenant, ms. */
   readonly latencyMs: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
+  /** By tenant: its dynamic power, W, and the part of the time in which it is on the device, 0..1. */
+  readonly dynamicW: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
+  readonly duty: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
 }
 
 const MAX_STEPS = 60
@@ -63,13 +66,16 @@ export function solve(board: BoardConstants, kinds: KindArrays, mix: Mix, smCloc
     const rate = 1e3 / batchMs
     const throughput = rate * c[kind + at.batchSize]!
     const idle = 1 - duty
+    const mw = rate * (square * c[kind + at.coreEnergyMj]! + mix.missPart * c[kind + at.memoryEnergyMj]!)
+    const watts = terms[o + run.watts]! * (treeW + smW * duty * c[kind + at.sms]! + 1e-3 * mw)
     for (let k = 0; k < length; k++) {
+      out.dynamicW[i] = watts
+      out.duty[i] = duty
       out.latencyMs[i] = batchMs
       out.throughput[i++] = throughput
       noneBusy *= idle
     }
     total += length * throughput
-    const mw = rate * (square * c[kind + at.coreEnergyMj]! + mix.missPart * c[kind + at.memoryEnergyMj]!)
     dynamicW += length * terms[o + run.watts]! * (treeW + smW * duty * c[kind + at.sms]! + 1e-3 * mw)
     counted += (length * c[kind + at.countedMb]!) / batchMs
   }

@@ -54,7 +54,7 @@ function expectBoundsToHold(model: PerfModel, run: number, random: SeededRandom,
   const clocks = smClocksAt(model.spec, memClockMhz)!
   const at = Math.floor(random.uniform() * clocks.length)
   const { throughput, powerW, ...predicted } = model.predict({ tenants, smClockMhz: clocks[at]!, memClockMhz })
-  const bounds = model.mixBounds(tenants)
+  const bounds = model.mixBounds(tenants)!
   const point = { tenants: tenants.length, memClockMhz, lowClockMhz: clocks[at]!, highClockMhz: clocks[at]! }
   const totals = totalsOf(bounds, tenants.length, point)
   const name = `run ${run}: ${JSON.stringify(tenants)} at ${clocks[at]}/${memClockMhz} MHz`
@@ -122,9 +122,9 @@ describe('bounds on what tenants do in any mix', () => {
   it('are of tenants that there can be', () => {
     const model = boards[0]!
     const tenant = { model: 'resnet50', mpsPercent: 10, batchSize: 8 }
-    expect(() => model.mixBounds([{ ...tenant, mpsPercent: 0 }])).toThrow(/tenants\[0\]\.mpsPercent/)
-    expect(() => model.mixBounds([tenant, { ...tenant, batchSize: 257 }])).toThrow(/tenants\[1\]\.batchSize/)
-    expect(() => model.mixBounds([{ ...tenant, model: 'lenet' }])).toThrow(/lenet/)
-    expect(() => model.mixBounds([null as never])).toThrow(/tenants\[0\]/)
+    expect(() => model.mixBounds([{ ...tenant, mpsPercent: 0 }])!).toThrow(/tenants\[0\]\.mpsPercent/)
+    expect(() => model.mixBounds([tenant, { ...tenant, batchSize: 257 }])!).toThrow(/tenants\[1\]\.batchSize/)
+    expect(() => model.mixBounds([{ ...tenant, model: 'lenet' }])!).toThrow(/lenet/)
+    expect(() => model.mixBounds([null as never])!).toThrow(/tenants\[0\]/)
   })
 })

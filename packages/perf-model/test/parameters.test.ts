@@ -36,12 +36,8 @@ describe('parsePerfModelParameters', () => {
   })
 
   it.each<[string, (file: ReturnType<typeof parsePerfModelParameters>) => void]>([
-    ['parameters.calibration.2.quantity', (file) => file.calibration.splice(2, 1, file.calibration[0]!)],
-    ['parameters.calibration.1.quantiles.1', (file) => file.calibration[1]!.quantiles.reverse()],
-    [
-      'parameters.calibration.0.networks.1.name',
-      (file) => file.calibration[0]!.networks!.fill(file.calibration[0]!.networks![0]!),
-    ],
+    ['parameters.errors.1.quantity', (file) => file.errors.fill(file.errors[0]!)],
+    ['parameters.errors.0.mix', (file) => file.errors[0]!.mix.pop()],
     ['parameters.networks.1.name', (file) => file.networks.fill(file.networks[0]!)],
   ])('names %s, of which only a part would count', (field, spoil) => {
     const file = structuredClone(parsePerfModelParameters(shipped))

@@ -70,18 +70,6 @@ describe('options', () => {
   })
 })
 
-it('a quantity that nothing was calibrated for is predicted all the same, without a standard deviation', () => {
-  const [ofThroughput] = model.parameters.calibration
-  const partly = new PerfModel({ ...model.parameters, calibration: [ofThroughput!, ofThroughput!, ofThroughput!] })
-  const whole = model.predict(good)
-  expect(partly.predict(good)).toMatchObject({
-    throughput: whole.throughput,
-    throughputSd: whole.throughputSd,
-    powerW: whole.powerW,
-    powerSdW: Number.NaN,
-  })
-})
-
 it('rows, boards and parameters of nothing are refused by name', () => {
   const nothing = null as unknown
   expect(codeAndField(() => fitPerfModel(nothing as [], model.spec, { source: 'test' }))).toBe('INVALID_INPUT rows')

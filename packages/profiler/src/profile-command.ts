@@ -51,7 +51,8 @@ async function measure(
   const { stdout, stderr, signal } = terminal
   const manifest = newManifest(backend, await backend.gpu.info(), plan)
   const out = options.out ?? path.join('profile', `${backend.gpu.spec.key}.csv`)
-  const store = new TraceStore(out, manifest, options.resume)
+  // What failed on a simulated board would fail again.
+  const store = new TraceStore(out, manifest, options.resume && !backend.livesInProcess ? 'retry' : options.resume)
   const rows: ProfileRow[] = [...store.measured]
   const startedMs = performance.now()
   const boardStartedMs = backend.clock.now()
@@ -71,6 +72,7 @@ async function measure(
     const progress = new ProfileProgress(stderr, plan, rows.length)
     await runPlan(backend, plan, {
       measured: [...rows],
+      retries: store.retries,
       leaveClocksAlone: options.leaveClocksAlone,
       signal,
       onBegin: (planned, row) => progress.begin(planned, row),

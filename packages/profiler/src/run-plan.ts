@@ -6,8 +6,14 @@ import { replayRow } from './measure/replay-row.js'
 import type { PlannedRow, ProfilePlan } from './plan/profile-plan.js'
 
 export interface RunPlanOptions {
-  /** Rows of the same plan that an earlier run has measured; they must be its first ones. Default: none. */
+  /** Rows of the same plan that an earlier run has measured, in their order; they are not measured again. Default: none. */
   readonly measured?: readonly ProfileRow[]
+  /** Rows that an earlier run failed to measure, by their place in the plan: they come last. Default: none. */
+  readonly retries?: ReadonlySet<number>
+  /** Whether a row is left out. Default: none is. */
+  readonly skips?: (planned: PlannedRow) => boolean
+  /** Asked before each row that would be measured: whether to stop here instead. Default: never. */
+  readonly isOver?: () => boolean
   /** Leave clocks alone and take no lease; for plans that ask for no clock. Default false. */
   readonly leaveClocksAlone?: boolean
   readonly signal?: AbortSignal | undefined
@@ -20,23 +26,27 @@ export interface RunPlanOptions {
 /**
  * Measure a plan, row by row, under one lease. However it ends, processes are stopped and the board's settings put back.
  *
- * @throws InvalidInputError where the rows measured before are not the plan's first ones, or the plan asks for clocks that may
- *   not be touched
+ * @throws InvalidInputError where the rows measured before are not of the plan, or the plan asks for clocks that may not be touched
  * @throws PctodlError `LEASE_HELD` while someone else holds the board
  */
 export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: RunPlanOptions): Promise<void> {
-  const { measured = [], leaveClocksAlone = false, signal, onBegin, onRow } = options
-  assertBeginning(plan, measured)
-  if (leaveClocksAlone) assertNoClocks(plan)
+  const { measured = [], skips = () => false, isOver = () => false, leaveClocksAlone = false } = options
+  const { retries = new Set(), signal, onBegin, onRow } = options
+  assertOfPlan(plan, measured)
+  const done = new Set(measured.map(({ row }) => row))
+  const isLeft = (planned: PlannedRow, i: number) => !done.has(i) && !skips(planned)
+  if (leaveClocksAlone) assertNoClocks(plan.rows, isLeft)
   const lease = leaveClocksAlone ? null : await board.gpu.acquire()
   const context: RowContext = { board, lease, options: plan.measure, signal }
   try {
     if (board.livesInProcess) {
-      for (const [i, row] of measured.entries()) await replayRow(context, plan.rows[i]!, row)
+      for (const row of measured) await replayRow(context, plan.rows[row.row]!, row)
     }
-    for (let i = measured.length; i < plan.rows.length; i++) {
+    const order = [...plan.rows.entries()].sort(([a], [b]) => Number(retries.has(a)) - Number(retries.has(b)))
+    for (const [i, planned] of order) {
+      if (!isLeft(planned, i)) continue
       signal?.throwIfAborted()
-      const planned = plan.rows[i]!
+      if (isOver()) break
       onBegin?.(planned, i)
       onRow(await measureRow(context, planned, i))
     }
@@ -49,18 +59,16 @@ export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: 
   }
 }
 
-function assertBeginning(plan: ProfilePlan, measured: readonly ProfileRow[]): void {
-  if (measured.length > plan.rows.length) {
-    throw new InvalidInputError('measured rows', measured.length, `at most the ${plan.rows.length} of the plan`)
-  }
-  measured.forEach((row, i) => {
-    if (row.row !== i)
-      throw new InvalidInputError(`measured[${i}].row`, row.row, `${i}: a trace begins as its plan does`)
+function assertOfPlan({ rows }: ProfilePlan, measured: readonly ProfileRow[]): void {
+  measured.forEach(({ row }, i) => {
+    const isNext = row < rows.length && (i === 0 || row > measured[i - 1]!.row)
+    if (!isNext)
+      throw new InvalidInputError(`measured[${i}].row`, row, `rows of the plan's ${rows.length}, in their order`)
   })
 }
 
-function assertNoClocks({ rows }: ProfilePlan): void {
-  const i = rows.findIndex((row) => row.smClockMhz !== null || row.memClockMhz !== null)
+function assertNoClocks(rows: readonly PlannedRow[], isLeft: (planned: PlannedRow, i: number) => boolean): void {
+  const i = rows.findIndex((row, at) => isLeft(row, at) && (row.smClockMhz !== null || row.memClockMhz !== null))
   if (i < 0) return
   const { smClockMhz, memClockMhz } = rows[i]!
   throw new InvalidInputError(`rows[${i}]`, { smClockMhz, memClockMhz }, 'no clocks where they must be left alone')

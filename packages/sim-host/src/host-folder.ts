@@ -20,7 +20,7 @@ const PREFIX = 'pctodl-gpu-sim-'
 const OWNER_FILE = 'owner'
 
 /** Programs that the simulator answers for. */
-export const hostPrograms = ['nvidia-smi', 'nvidia-cuda-mps-control'] as const
+export const hostPrograms = ['nvidia-smi', 'nvidia-cuda-mps-control', 'pctodl-host-worker'] as const
 
 export interface HostFolderOptions {
   /** Compiled NVML library. */

@@ -321,6 +321,8 @@ function environmentOf(place: HostFolder): Record<string, string> {
     CUDA_MPS_PIPE_DIRECTORY: place.mpsPipes,
     CUDA_MPS_LOG_DIRECTORY: place.mpsLogs,
     PCTODL_GPU_SIM_FOLDER: place.path,
+    // What is one for a whole machine is one for this one.
+    PCTODL_LOCK_DIR: join(place.path, 'locks'),
   }
 }
 

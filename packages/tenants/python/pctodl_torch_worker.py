@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 
+from pctodl_resident_networks import captured, step_maker
+
 PROTOCOL_VERSION = 2
 HEARTBEAT_S = 0.1
 REPORT_S = 0.01
@@ -250,16 +252,24 @@ def main():
     torch.set_num_threads(int(options.get("threads", 1)))
     torch.manual_seed(1)
     torch.set_grad_enabled(False)
-    model, zoo = load_model(side, torch, start["model"], bool(options.get("pretrained", False)))
     dtype = torch.float16 if half else torch.float32
-    memory_format = torch.channels_last if channels_last else torch.contiguous_format
-    model = model.eval().to(device=device, dtype=dtype, memory_format=memory_format)
+    resident = bool(options.get("residentInputs", False))
+    if resident:
+        try:
+            make_step, zoo = step_maker(torch, start["model"], start["modelFile"], device, dtype)
+        except Exception as error:  # noqa: BLE001: whatever it is, the pool has to hear of it
+            side.fail("error", "%s: %s: %s" % (start["model"], type(error).__name__, error))
+        zoo += ", inputs resident, CUDA graphs where they can be captured"
+    else:
+        model, zoo = load_model(side, torch, start["model"], bool(options.get("pretrained", False)))
+        memory_format = torch.channels_last if channels_last else torch.contiguous_format
+        model = model.eval().to(device=device, dtype=dtype, memory_format=memory_format)
 
-    images = start["images"]
-    shape = (images["count"], images["channels"], images["height"], images["width"])
-    pool = torch.from_file(images["file"], size=shape[0] * shape[1] * shape[2] * shape[3]).reshape(shape).to(dtype)
-    if device == "cuda":
-        pool = pool.pin_memory()
+        images = start["images"]
+        shape = (images["count"], images["channels"], images["height"], images["width"])
+        pool = torch.from_file(images["file"], size=shape[0] * shape[1] * shape[2] * shape[3]).reshape(shape).to(dtype)
+        if device == "cuda":
+            pool = pool.pin_memory()
     name = torch.cuda.get_device_name() if device == "cuda" else "cpu"
     layout = "channels-last" if channels_last else "channels-first"
     hello = {
@@ -273,8 +283,19 @@ def main():
     side.send(hello)
 
     following = [0]
+    # The step of the batch size in use; another one frees the memory of the one before.
+    steps = {}
 
     def run(batch_size):
+        if resident:
+            if batch_size not in steps:
+                steps.clear()
+                step = make_step(batch_size)
+                steps[batch_size] = captured(torch, step) if device == "cuda" else step
+            steps[batch_size]()
+            if device == "cuda":
+                torch.cuda.synchronize()
+            return
         sample_bytes, limit = start["sampleBytes"], start["memoryLimitBytes"]
         if device == "cpu" and sample_bytes is not None and limit is not None and sample_bytes * batch_size > limit:
             raise MemoryError("needs about %d bytes, %d are allowed" % (sample_bytes * batch_size, limit))

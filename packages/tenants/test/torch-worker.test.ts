@@ -1,10 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { buildNetwork } from '@pctodl/model-zoo'
+import { networkNames } from '@pctodl/platform'
 import { InferencePool, syntheticImages, torchWorker } from '@pctodl/tenants'
 import { afterAll, describe, expect, it } from 'vitest'
 import { pythonWith } from '../../../test/python-environment.js'
+import { torchWorkerFile } from '../src/pool/torch-worker-kind.js'
 import { expectToAnswer } from './answer-requests.js'
 import { eventually } from './eventually.js'
 
@@ -57,6 +60,43 @@ describe.skipIf(python === undefined)(
     it('answer requests, also those of one that is killed', async () => {
       const images = await syntheticImages({ folder, count: 4 })
       await expectToAnswer({ worker: torchWorker({ python: python!, device: 'cpu' }), images }, 'mobilenet_v2')
+    })
+
+    it('compute on batches that stay on the device', async () => {
+      const images = await syntheticImages({ folder, count: 4 })
+      const worker = torchWorker({ python: python!, device: 'cpu', residentInputs: true })
+      const pool = new InferencePool({ worker, images })
+      try {
+        await pool.apply([tenant('mobilenet_v2', 2), tenant('transformer', 1)])
+        expect(pool.counters().map(({ state, failure }) => [state, failure])).toEqual([
+          ['running', undefined],
+          ['running', undefined],
+        ])
+        expect(pool.descriptions()[0]).toMatch(/torchvision .*, inputs resident/)
+        await pool.apply([tenant('gemm_64', 8)])
+        expect((await pool.measure(500)).tenants[0]!.throughput).toBeGreaterThan(0)
+      } finally {
+        await pool.stop()
+      }
+    })
+
+    it('build each network of the zoo where torchvision is missing', () => {
+      const graphs = networkNames.map((name) => {
+        const file = path.join(folder, `${name}.json`)
+        writeFileSync(file, JSON.stringify(buildNetwork(name).nodes))
+        return file
+      })
+      const program = [
+        'import sys, json, torch',
+        `sys.path.insert(0, ${JSON.stringify(path.dirname(torchWorkerFile()))})`,
+        'from pctodl_resident_networks import graph_network',
+        'torch.set_grad_enabled(False)',
+        'for file in sys.argv[1:]:',
+        '    print(tuple(graph_network(torch, json.load(open(file))).eval()(torch.rand(2, 3, 224, 224)).shape))',
+      ].join('\n')
+      const { stdout, stderr } = spawnSync(python!, ['-c', program, ...graphs], { encoding: 'utf8' })
+      expect(stderr).toBe('')
+      expect(stdout).toBe('(2, 1000)\n'.repeat(networkNames.length))
     })
 
     it('say that they do not know a model', async () => {

@@ -41,10 +41,7 @@ export function formatPartition(call: PartitionCall, result: FeasiblePartition, 
     `clocks      SM ${configuration.smClockMhz} MHz, memory ${configuration.memClockMhz} MHz`,
     `throughput  ${prediction.throughput.toFixed(1)} samples/s${several ? `, weighted ${result.weightedThroughput.toFixed(1)}` : ''}`,
     `power       ${prediction.powerW.toFixed(1)} W, ${marginW.toFixed(1)} W below the cap` +
-      (risk === undefined ? '' : `; exceeds it with probability ${risk.toPrecision(2)}`) +
-      (result.alternatives === undefined || result.alternatives === 1
-        ? ''
-        : ` by itself, one of ${result.alternatives} kinds of plan within reach`),
+      (risk === undefined ? '' : `; exceeds it with probability ${risk.toPrecision(2)}`),
     `utilisation SM ${prediction.smUtilPercent.toFixed(0)} %, memory ${prediction.memUtilPercent.toFixed(0)} %`,
     `search      ${result.evaluations} evaluations in ${elapsedMs.toFixed(1)} ms; stopped because ${stoppedWords[result.stoppedBecause]}`,
     ...(result.domain?.outside ?? []).map(describeOutside),

@@ -9,8 +9,9 @@ import {
 import { ServiceClient, type ServiceStatus, serviceSocketPath } from '@pctodl/nvml-control'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
+import { Names } from '../names.js'
 import { loadPolicy } from '../policy.js'
-import { type ServeOptions, serve } from './serve.js'
+import type { ServeOptions } from './serve.js'
 
 interface AskOptions {
   readonly socket?: string
@@ -44,16 +45,24 @@ export const node: CommandFunction = async (argv, terminal) => {
     .option('--mps-program <path>', 'nvidia-cuda-mps-control (default: the one on PATH that root alone can write)')
     .option('--library <path>', "NVML's library (default: where drivers put it)")
     .option('--http <address>', 'where /metrics, /healthz and /readyz are; none leaves them out', '127.0.0.1:9402')
-    .action(subcommands.action((options: ServeOptions) => serve(options, terminal)))
+    .option('--zeusd <path>', 'a second socket, which Zeus takes for that of zeusd (ZEUSD_SOCK_PATH)')
+    .action(
+      // What only the service needs is not loaded for those who ask it.
+      subcommands.action(async (options: ServeOptions) => (await import('./serve.js')).serve(options, terminal)),
+    )
 
   subcommands
     .add('check-policy', 'whether a policy is right, and in the right hands')
     .argument('<file>')
     .action(
       subcommands.action(async (_, [file = '']) => {
-        const { rules } = loadPolicy(file)
+        const names = new Names()
+        loadPolicy(file, names.idOf)
+        await names.settled()
+        const { rules, unknownNames } = loadPolicy(file, names.idOf)
         terminal.stdout.write(`${file}: ${rules.length} rules\n`)
-        return 0
+        for (const name of unknownNames) terminal.stderr.write(`pctodld: nobody knows ${name}\n`)
+        return unknownNames.length > 0 ? 1 : 0
       }),
     )
 
@@ -74,23 +83,32 @@ export const node: CommandFunction = async (argv, terminal) => {
   asking(subcommands.add('end-leases', 'end leases and put their boards back: for an epilog; needs root'))
     .option('--uid <uid>', 'those of this user')
     .option('--boards <uuids>', 'those on these boards, separated by commas')
+    .option(
+      '--workload <id>',
+      'those of slurm:<job id> or pod:<uid>; with --uid, leases of an unknown workload as well',
+    )
     .action(
-      subcommands.action(async (options: AskOptions & { readonly uid?: string; readonly boards?: string }) => {
-        const { uid, boards } = options
-        if (uid === undefined && boards === undefined)
-          throw new UsageError('whose leases? give --uid, --boards, or both')
-        if (uid !== undefined && !/^\d+$/.test(uid)) throw new UsageError(`--uid: '${uid}' is no number`)
-        return ask(options, async (client) => {
-          const { ended } = await client.request({
-            type: 'end-leases',
-            uid: uid === undefined ? null : Number(uid),
-            boards: boards === undefined ? null : boards.split(',').filter((board) => board !== ''),
+      subcommands.action(
+        async (
+          options: AskOptions & { readonly uid?: string; readonly boards?: string; readonly workload?: string },
+        ) => {
+          const { uid, boards, workload } = options
+          if (uid === undefined && boards === undefined && workload === undefined)
+            throw new UsageError('specify --uid, --boards or --workload')
+          if (uid !== undefined && !/^\d+$/.test(uid)) throw new UsageError(`--uid: '${uid}' is no number`)
+          return ask(options, async (client) => {
+            const { ended } = await client.request({
+              type: 'end-leases',
+              uid: uid === undefined ? null : Number(uid),
+              boards: boards === undefined ? null : boards.split(',').filter((board) => board !== ''),
+              ...(workload === undefined ? {} : { workload }),
+            })
+            if (options.json) terminal.stdout.write(`${JSON.stringify({ ended })}\n`)
+            else terminal.stdout.write(ended.length === 0 ? 'no lease to end\n' : `ended: ${ended.join(', ')}\n`)
+            return 0
           })
-          if (options.json) terminal.stdout.write(`${JSON.stringify({ ended })}\n`)
-          else terminal.stdout.write(ended.length === 0 ? 'no lease to end\n' : `ended: ${ended.join(', ')}\n`)
-          return 0
-        })
-      }),
+        },
+      ),
     )
 
   if (argv.length === 0) throw new UsageError('no subcommand; one of serve, check-policy, status, ready, end-leases')
@@ -126,6 +144,7 @@ function status(options: AskOptions, { stdout }: Terminal): Promise<number> {
 
 function whose(lease: ServiceStatus['boards'][number]['lease']): string {
   if (!lease) return 'free'
-  const { pid, program, uid, since, mps } = lease
-  return `leased by process ${pid} (${program}) of user ${uid} since ${since}${mps ? ', with MPS' : ''}`
+  const { pid, program, uid, workload, since, mps } = lease
+  const of = workload === null ? `user ${uid}` : `user ${uid} in ${workload}`
+  return `leased by process ${pid} (${program}) of ${of} since ${since}${mps ? ', with MPS' : ''}`
 }

@@ -9,6 +9,7 @@ export interface ServeOptions {
   readonly mpsProgram?: string
   readonly library?: string
   readonly http: string
+  readonly zeusd?: string
 }
 
 /** Leases of clients are ended and their boards put back within this time when the service is told to end, ms. */
@@ -24,6 +25,7 @@ export async function serve(options: ServeOptions, { stdout, stderr, signal }: T
     http: httpAddress(options.http),
     onMessage: (message) => stderr.write(`pctodld: ${message}\n`),
     ...(options.mpsProgram === undefined ? {} : { mpsProgram: options.mpsProgram }),
+    ...(options.zeusd === undefined ? {} : { zeusdSocket: options.zeusd }),
     ...(options.library === undefined ? {} : { libraryPath: options.library }),
   })
   const forget = onEnding({

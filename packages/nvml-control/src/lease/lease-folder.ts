@@ -110,8 +110,11 @@ export class LeaseFolder {
     }
   }
 
-  /** When this returns, the record is on the disk. @throws PctodlError `LEASE_FOLDER` */
-  write(record: LeaseRecord): void {
+  /**
+   * @param sync whether it is on the disk when this returns: needed only where a crash of the machine could leave half a file
+   * @throws PctodlError `LEASE_FOLDER`
+   */
+  write(record: LeaseRecord, sync = true): void {
     const file = this.journalFile(record.gpu.uuid)
     const unfinished = this.unfinishedFile(record.gpu.uuid, record.leaseId)
     this.#make()
@@ -119,12 +122,12 @@ export class LeaseFolder {
       const fd = createOwnFile(unfinished)
       try {
         writeSync(fd, `${JSON.stringify(record, null, 2)}\n`)
-        fsyncSync(fd)
+        if (sync) fsyncSync(fd)
       } finally {
         closeSync(fd)
       }
       renameSync(unfinished, file)
-      this.#sync()
+      if (sync) this.#sync()
     } catch (cause) {
       rmSync(unfinished, { force: true })
       const reason = cause instanceof Error ? cause.message : String(cause)

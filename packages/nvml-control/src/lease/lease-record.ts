@@ -49,6 +49,8 @@ export interface LeaseRecord {
   }
   /** What the owner has changed, or was about to. */
   readonly touched: ChangeKind[]
+  /** The power limits that the owner may have set last, W. Another one that the board shows is somebody else's, and is kept. */
+  readonly setLimitsW?: number[] | undefined
   /** Why the last attempt to restore it did not succeed. */
   readonly lastError?: string | undefined
 }
@@ -72,6 +74,7 @@ const leaseRecord = z.strictObject({
   acquiredAt: z.string(),
   found: foundSchema,
   touched: z.array(z.enum(changeKinds)),
+  setLimitsW: z.array(z.number().positive()).max(2).optional(),
   lastError: z.string().optional(),
 })
 

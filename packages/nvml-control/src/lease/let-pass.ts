@@ -4,12 +4,13 @@ import { load } from 'koffi'
 /** `setxattr` from <sys/xattr.h>: Node has no call for access control lists. */
 let setxattr: ((path: string, name: string, value: Uint8Array, size: number, flags: number) => number) | undefined
 
-/** acl(5) and <linux/posix_acl_xattr.h>: tags of entries, permissions, and the id of entries that have none. */
+/** acl(5) and <linux/posix_acl_xattr.h>: tags of entries, and the id of entries that have none. */
 const ACL_VERSION = 2
-const [USER_OBJ, USER, GROUP_OBJ, MASK, OTHER] = [0x01, 0x02, 0x04, 0x10, 0x20]
-const [ALL, PASS, NOTHING] = [7, 1, 0]
+const [USER_OBJ, USER, GROUP_OBJ, GROUP, MASK, OTHER] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20] as const
 const NOBODY = 0xffffffff
 const ENTRY_BYTES = 8
+/** Permissions. */
+const [READ_WRITE, PASS, NOTHING] = [6, 1, 0] as const
 
 /**
  * Let one more user pass through a folder of ours to what has a name in it: not look around, not write. Nobody else may, whoever
@@ -18,15 +19,39 @@ const ENTRY_BYTES = 8
  * @throws Error where the file system has no access control lists
  */
 export function letPass(folder: string, uid: number): void {
+  chmodSync(folder, 0o700)
+  if (grant(folder, 7, PASS, [uid], [])) return
+  throw new Error(`${folder} is on a file system without access control lists, so user ${uid} alone cannot be let in`)
+}
+
+/** Let these users and groups, and nobody else, connect to a socket of ours. @throws Error as `letPass` */
+export function letConnect(
+  socket: string,
+  { uids, gids }: { readonly uids: readonly number[]; readonly gids: readonly number[] },
+): void {
+  if (grant(socket, READ_WRITE, READ_WRITE, uids, gids)) return
+  throw new Error(`${socket} is on a file system without access control lists, so users have no queue of their own`)
+}
+
+function grant(
+  file: string,
+  own: number,
+  permission: number,
+  uids: readonly number[],
+  gids: readonly number[],
+): boolean {
   setxattr ??= load(null).func('setxattr', 'int', ['str', 'str', 'void *', 'size_t', 'int']) as NonNullable<
     typeof setxattr
   >
-  const entries: readonly (readonly [tag: number, permissions: number, id: number])[] = [
-    [USER_OBJ!, ALL!, NOBODY],
-    [USER!, PASS!, uid],
-    [GROUP_OBJ!, NOTHING!, NOBODY],
-    [MASK!, PASS!, NOBODY],
-    [OTHER!, NOTHING!, NOBODY],
+  const named = (tag: number, ids: readonly number[]) =>
+    [...new Set(ids)].sort((a, b) => a - b).map((id) => [tag, permission, id] as const)
+  const entries = [
+    [USER_OBJ, own, NOBODY] as const,
+    ...named(USER, uids),
+    [GROUP_OBJ, NOTHING, NOBODY] as const,
+    ...named(GROUP, gids),
+    [MASK, permission, NOBODY] as const,
+    [OTHER, NOTHING, NOBODY] as const,
   ]
   const list = Buffer.alloc(4 + entries.length * ENTRY_BYTES)
   list.writeUInt32LE(ACL_VERSION)
@@ -36,7 +61,5 @@ export function letPass(folder: string, uid: number): void {
     list.writeUInt16LE(permissions, at + 2)
     list.writeUInt32LE(id, at + 4)
   }
-  chmodSync(folder, 0o700)
-  if (setxattr(folder, 'system.posix_acl_access', list, list.length, 0) === 0) return
-  throw new Error(`${folder} is on a file system without access control lists, so user ${uid} alone cannot be let in`)
+  return setxattr(file, 'system.posix_acl_access', list, list.length, 0) === 0
 }

@@ -1,7 +1,13 @@
 import { type Ending, isEnding, onEnding } from '@pctodl/command-line'
 import { type Clock, type GpuSpec, InvalidInputError } from '@pctodl/platform'
 import { applyChange } from '../control/apply-change.js'
-import { type BoardChange, type ChangeKind, type ClockRange, isClockLock } from '../control/board-change.js'
+import {
+  type BoardChange,
+  type ChangeKind,
+  type ClockRange,
+  describeChange,
+  isClockLock,
+} from '../control/board-change.js'
 import { type ComputeMode, settableComputeModes } from '../nvml/compute-mode.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { memClockChange, memClockInForce, resetChange, smClockChange } from './asked-change.js'
@@ -10,7 +16,7 @@ import type { FileLock } from './file-lock.js'
 import { leaseReleased, SetterNotAppliedError } from './lease-errors.js'
 import type { LeaseFolder } from './lease-folder.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
-import { restore, restoreSync } from './restore.js'
+import { isLimitOfAnother, restore, restoreSync } from './restore.js'
 import { noteFailure } from './restore-leftovers.js'
 import { observe, verifyApplied } from './verify.js'
 import { Watchdog } from './watchdog.js'
@@ -40,6 +46,9 @@ const refusals = [
   'NVML_FUNCTION_NOT_FOUND',
 ]
 
+/** After this time a clock that did not show its lock is looked at once more, ms. */
+const NOTICE_MS = 250
+
 /** Three attempts at each of five settings, with a driver that takes its time. */
 const RELEASE_DEADLINE_MS = 10_000
 
@@ -57,6 +66,8 @@ export class NvmlLease implements BoardLease {
   /** Changes one after the other, in the order of the calls. */
   #queue: Promise<void> = Promise.resolve()
   #inFlight = 0
+  /** What other programs have changed, until somebody asks. */
+  readonly #noticed: string[] = []
   readonly #applied = new Map<ChangeKind, BoardChange>()
   readonly #forgetEnding: () => void
   readonly #changedAtMs = new Map<ChangeKind, number>()
@@ -154,10 +165,50 @@ export class NvmlLease implements BoardLease {
     }
   }
 
+  /** Whether it has set this, and so will put it back. */
+  touches(kind: ChangeKind): boolean {
+    return this.#record.touched.includes(kind)
+  }
+
+  /** What the board goes back to, from now on: its operator may say something else while the lease is held. */
+  amend(found: Partial<FoundState>): void {
+    this.#record = { ...this.#record, found: { ...this.found, ...found } }
+    if (this.#record.touched.length > 0) this.#board.folder.write(this.#record)
+  }
+
+  /**
+   * Settings that another program has changed since this lease set them. They are that program's from now on: `release` keeps them.
+   *
+   * @throws NvmlError
+   */
+  async noticeOthers(): Promise<string[]> {
+    if (this.#inFlight === 0) this.#noticeLimit()
+    const { device } = this.#board
+    const noticed = this.#noticed.splice(0)
+    for (const change of [...this.#applied.values()].filter(isClockLock)) {
+      // A lock cannot be read, only what the board does under it: once may be a moment of transition.
+      if (this.#inFlight > 0 || observe(device, change).applied) continue
+      await this.#board.clock.sleep(NOTICE_MS)
+      if (this.#applied.get(change.kind) !== change || observe(device, change).applied) continue
+      this.#forget(change.kind)
+      noticed.push(`no longer ${describeChange(change)}`)
+    }
+    return noticed
+  }
+
   /** @throws RestoreError where the board could not be put back; the journal then stays, and the watchdog tries again */
   release(): Promise<void> {
     this.#released ??= this.#release()
     return this.#released
+  }
+
+  #noticeLimit(): void {
+    const { device } = this.#board
+    if (!this.#record.touched.includes('power-limit') || !isLimitOfAnother(device, this.#record)) return
+    const powerLimitW = device.powerLimitW()
+    this.#forget('power-limit')
+    this.amend({ powerLimitW })
+    this.#noticed.push(describeChange({ kind: 'power-limit', powerLimitW }))
   }
 
   #releaseAtExit(): void {
@@ -214,29 +265,37 @@ export class NvmlLease implements BoardLease {
 
   async #perform(change: BoardChange): Promise<void> {
     const { device, clock, verifyDeadlineMs } = this.#board
-    if (this.#isInForce(change)) return
+    if (change.kind === 'power-limit') this.#noticeLimit()
+    if (this.isInForce(change)) return
     await this.#keepDistance(change.kind)
     const isFirst = !this.#record.touched.includes(change.kind)
-    if (isFirst) await this.#writeAhead(change.kind)
+    await this.#writeAhead(change)
     this.#applied.delete(change.kind)
     this.#inFlight++
     try {
       await applyChange(device, change)
     } catch (error) {
-      if (isFirst && refusals.includes((error as { readonly code?: string }).code ?? '')) this.#writeBack(change.kind)
+      if (isFirst && refusals.includes((error as { readonly code?: string }).code ?? '')) this.#forget(change.kind)
       throw error
     } finally {
       this.#inFlight--
       this.#changedAtMs.set(change.kind, clock.now())
     }
-    await verifyApplied(device, change, { clock, deadlineMs: verifyDeadlineMs })
+    try {
+      await verifyApplied(device, change, { clock, deadlineMs: verifyDeadlineMs })
+    } catch (error) {
+      // What the driver has made of it is ours, too.
+      if (change.kind === 'power-limit') this.#record = { ...this.#record, setLimitsW: undefined }
+      throw error
+    }
     this.#applied.set(change.kind, change)
   }
 
-  /** Asking for what is so already costs the driver nothing. */
-  #isInForce(change: BoardChange): boolean {
+  /** Asking for what is so already costs the driver nothing, and takes away no lock of the operator's that nobody can read. */
+  isInForce(change: BoardChange): boolean {
     const before = this.#applied.get(change.kind)
     if (isClockLock(change)) {
+      if (change.range === null && !this.#record.touched.includes(change.kind)) return true
       const range = before && 'range' in before ? before.range : undefined
       return range !== undefined && range?.minMhz === change.range?.minMhz && range?.maxMhz === change.range?.maxMhz
     }
@@ -257,8 +316,11 @@ export class NvmlLease implements BoardLease {
    * Nothing changes before somebody watches and it is on the disk what to put back. In this order: a journal that nobody
    * watches would stay for the next program to find.
    */
-  async #writeAhead(kind: ChangeKind): Promise<void> {
+  async #writeAhead(change: BoardChange): Promise<void> {
     const { folder, libraryPath } = this.#board
+    const { touched } = this.#record
+    const isLimit = change.kind === 'power-limit'
+    if (!isLimit && touched.includes(change.kind)) return
     const { gpu, leaseId } = this.#record
     this.#watchdog ??= await Watchdog.start({
       journalFile: folder.journalFile(gpu.uuid),
@@ -268,14 +330,26 @@ export class NvmlLease implements BoardLease {
       leaseId,
       libraryPath,
     })
-    const record = { ...this.#record, touched: [...this.#record.touched, kind] }
-    folder.write(record)
+    const isFirst = !touched.includes(change.kind)
+    const record = { ...this.#record, touched: isFirst ? [...touched, change.kind] : touched }
+    if (isLimit) {
+      const beforeW = this.#board.device.powerLimitW()
+      // What the operator has set since the lease was acquired is what it finds.
+      if (isFirst) record.found = { ...record.found, powerLimitW: beforeW }
+      // Until the change shows, the one before it may still be in force.
+      record.setLimitsW = [beforeW, change.powerLimitW]
+    }
+    folder.write(record, isFirst)
     this.#record = record
   }
 
-  /** What was refused outright needs no putting back, and whoever may not change a board could not put it back either. */
-  #writeBack(kind: ChangeKind): void {
+  /**
+   * A setting that needs no putting back: another program's by now, or one that was refused outright, for whoever may not change a board
+   * could not put it back either.
+   */
+  #forget(kind: ChangeKind): void {
     const { folder } = this.#board
+    this.#applied.delete(kind)
     const record = { ...this.#record, touched: this.#record.touched.filter((each) => each !== kind) }
     if (record.touched.length > 0) folder.write(record)
     else folder.remove(record.gpu.uuid)

@@ -59,25 +59,27 @@ export async function restoreLeftovers(
   folder: LeaseFolder,
   deviceOf: (uuid: string) => NvmlDevice,
 ): Promise<RestoreOutcome[]> {
-  const outcomes: RestoreOutcome[] = []
-  for (const uuid of folder.journaled()) {
-    let record: LeaseRecord | null = null
-    let lock: ReturnType<LeaseFolder['tryLock']> = null
-    try {
-      lock = folder.tryLock(uuid)
-      record = folder.read(uuid)
-      if (!lock) {
-        outcomes.push({ uuid, record, outcome: 'in-use' })
-        continue
-      }
-      if (!record) continue
-      const outcome = await restoreLeftover(folder, deviceOf(uuid))
-      if (outcome) outcomes.push(outcome)
-    } catch (error) {
-      outcomes.push({ uuid, record, outcome: 'failed', error })
-    } finally {
-      lock?.release()
-    }
+  const outcomes: (RestoreOutcome | null)[] = []
+  for (const uuid of folder.journaled()) outcomes.push(await restoreBoard(folder, uuid, deviceOf))
+  return outcomes.filter((outcome) => outcome !== null)
+}
+
+/** The same for one board. @returns null where nothing was left */
+export async function restoreBoard(
+  folder: LeaseFolder,
+  uuid: string,
+  deviceOf: (uuid: string) => NvmlDevice,
+): Promise<RestoreOutcome | null> {
+  let record: LeaseRecord | null = null
+  let lock: ReturnType<LeaseFolder['tryLock']> = null
+  try {
+    lock = folder.tryLock(uuid)
+    record = folder.read(uuid)
+    if (!lock) return { uuid, record, outcome: 'in-use' }
+    return record && (await restoreLeftover(folder, deviceOf(uuid)))
+  } catch (error) {
+    return { uuid, record, outcome: 'failed', error }
+  } finally {
+    lock?.release()
   }
-  return outcomes
 }

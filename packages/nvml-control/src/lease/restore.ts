@@ -56,7 +56,7 @@ function* restoration(device: NvmlDevice, record: LeaseRecord): Generator<Step, 
   let cause: unknown
   for (const change of changesBack(record)) {
     // What can be read and is right already needs nothing; clock locks cannot be read and are always put back.
-    if (isAppliedNow(device, change)) continue
+    if (isAppliedNow(device, change) || (change.kind === 'power-limit' && isLimitOfAnother(device, record))) continue
     let error: unknown
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       if (attempt > 0) yield { pauseMs: PAUSE_MS }
@@ -90,6 +90,16 @@ function isAppliedNow(device: NvmlDevice, change: BoardChange): boolean {
     return observe(device, change).applied
   } catch {
     // Not readable now: then it is set again, and that tells.
+    return false
+  }
+}
+
+/** Whether another program has set the power limit since the owner of the record did. */
+export function isLimitOfAnother(device: NvmlDevice, { setLimitsW }: Pick<LeaseRecord, 'setLimitsW'>): boolean {
+  try {
+    return setLimitsW?.every((powerLimitW) => !observe(device, { kind: 'power-limit', powerLimitW }).applied) ?? false
+  } catch {
+    // Not readable now: then it is taken for ours, and put back.
     return false
   }
 }

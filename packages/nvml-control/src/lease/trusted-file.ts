@@ -1,12 +1,21 @@
 import { lstatSync, readlinkSync } from 'node:fs'
 import path from 'node:path'
-import { trustedPath } from '@pctodl/command-line'
+import { isReadOnly, trustedPath } from '@pctodl/command-line'
 
 const WRITABLE_BY_OTHERS = 0o022
 const MOST_LINKS = 40
 
 /** Where systems keep their programs: for what needs no other, and must not be led to another by the caller's environment. */
 export const systemSearchPath = '/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin'
+
+/**
+ * What a program that goes on with our rights has in its environment: nothing that would lead it to somebody's code (`LD_PRELOAD`,
+ * `NODE_OPTIONS`, PATH), and where a container's driver has its libraries.
+ */
+export function cleanEnvironment(): Record<string, string> {
+  const { LD_LIBRARY_PATH } = process.env
+  return { PATH: systemSearchPath, LC_ALL: 'C', ...(LD_LIBRARY_PATH === undefined ? {} : { LD_LIBRARY_PATH }) }
+}
 
 /**
  * The path without links of a folder in which nobody but root and this user can have put anything, sticky or not: what is looked for
@@ -47,7 +56,7 @@ export function trustedFile(file: string): string {
 }
 
 function assertNotWritable(place: string, mode: number): void {
-  if ((mode & WRITABLE_BY_OTHERS) !== 0) {
+  if ((mode & WRITABLE_BY_OTHERS) !== 0 && !isReadOnly(place)) {
     throw new Error(`${place} can be written by others (mode ${(mode & 0o7777).toString(8)})`)
   }
 }

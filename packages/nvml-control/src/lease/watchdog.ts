@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { PctodlError } from '@pctodl/platform'
-import { systemSearchPath } from './trusted-file.js'
+import { cleanEnvironment } from './trusted-file.js'
 
 /**
  * A shell that waits for the end of a pipe from the lease's owner, which comes however the owner ends. A journal that the
@@ -41,7 +41,6 @@ export class Watchdog {
 
   /** @throws PctodlError `WATCHDOG` where it cannot be started: then nothing may be changed */
   static async start(options: WatchdogOptions): Promise<Watchdog> {
-    const { NODE_OPTIONS: _, ...env } = process.env
     const child = spawn(
       '/bin/sh',
       ['-c', script, 'pctodl-gpu-watchdog', options.journalFile, options.unfinishedFile, ...restoreCommand(options)],
@@ -50,8 +49,7 @@ export class Watchdog {
         // A session of its own: what is typed at the owner's terminal is not for it.
         detached: true,
         cwd: '/',
-        // What the shell runs is the system's, whatever else of the name our own PATH leads to.
-        env: { ...env, PATH: systemSearchPath },
+        env: cleanEnvironment(),
       },
     )
     child.stdin?.on('error', () => {})

@@ -106,7 +106,6 @@ interface BoundCall {
 export class NvmlCalls {
   readonly #library: LibraryHandle
   readonly #bound = new Map<NvmlCallName, BoundCall>()
-  #inFlight = 0
 
   /** @throws Error where there is no such library */
   constructor(libraryPath: string) {
@@ -118,18 +117,8 @@ export class NvmlCalls {
   }
 
   /** The same call on another thread, for what takes the driver milliseconds: the event loop goes on meanwhile. */
-  async inBackground(name: NvmlCallName, ...args: unknown[]): Promise<number> {
-    this.#inFlight++
-    try {
-      return await this.#bind(name).inBackground(...args)
-    } finally {
-      this.#inFlight--
-    }
-  }
-
-  /** Calls on other threads that have not returned. */
-  get inFlight(): number {
-    return this.#inFlight
+  inBackground(name: NvmlCallName, ...args: unknown[]): Promise<number> {
+    return this.#bind(name).inBackground(...args)
   }
 
   #bind(name: NvmlCallName): BoundCall {

@@ -38,7 +38,8 @@ export interface PowerLimits {
 /** One board as NVML tells it. Every read asks the driver; every failure is an `NvmlError` that names call and board. */
 export class NvmlDevice implements NvmlHandle {
   readonly calls: NvmlCalls
-  #handle: unknown
+  /** NVML's own. */
+  readonly handle: unknown
   /** What errors call the board. */
   readonly subject: string
   readonly #word = new Uint32Array(1)
@@ -46,21 +47,8 @@ export class NvmlDevice implements NvmlHandle {
 
   constructor(calls: NvmlCalls, handle: unknown, subject: string) {
     this.calls = calls
-    this.#handle = handle
+    this.handle = handle
     this.subject = subject
-  }
-
-  /** NVML's handle. */
-  get handle(): unknown {
-    return this.#handle
-  }
-
-  /** Find the same board again, after the driver was begun with anew. @throws NvmlError while it is not there */
-  renew(uuid: string): void {
-    const handle: [unknown] = [null]
-    const code = this.calls.get('nvmlDeviceGetHandleByUUID')(uuid, handle)
-    if (code !== 0) throw new NvmlError('nvmlDeviceGetHandleByUUID', code, this.subject)
-    this.#handle = handle[0]
   }
 
   get index(): number {

@@ -131,19 +131,6 @@ export class Nvml {
     return this.#device(call, text, `GPU ${text}`)
   }
 
-  /**
-   * Begin anew with the driver, as after a restart of it, or when a lost board was reset. Devices must be renewed afterwards
-   * (`NvmlDevice.renew`).
-   *
-   * @returns whether the driver answers; where it does not, every call fails until a later attempt succeeds
-   */
-  reinitialize(): boolean {
-    if (this.calls.inFlight > 0) return false
-    // What was initialised with a driver that is gone cannot be given back properly; what counts is the next call.
-    this.calls.get('nvmlShutdown')()
-    return this.calls.get('nvmlInit_v2')() === 0
-  }
-
   /** Give the library back. Devices of it must not be used afterwards. Idempotent. */
   close(): void {
     if (!this.#open) return

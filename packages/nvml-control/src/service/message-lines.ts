@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 
 /**
  * Split what a socket sends into lines, and give up on a peer that sends a longer one than agreed: it could fill our memory.
@@ -7,7 +7,7 @@ import type { Socket } from 'node:net'
  * @param onTooLong told once, and nothing after it
  */
 export function readLines(
-  socket: Socket,
+  socket: Readable,
   mostBytes: number,
   onLine: (line: string) => void,
   onTooLong: () => void,

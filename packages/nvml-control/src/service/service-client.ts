@@ -11,7 +11,7 @@ import {
   type ServiceResults,
   serviceProtocolVersions,
 } from './service-protocol.js'
-import { serviceSocketPath, whyNoService } from './service-socket.js'
+import { serviceSocketPath, socketsOf, whyNoService } from './service-socket.js'
 
 /** The service refused, or could not do, what it was asked. `code` is that of the error where it happened. */
 export class ServiceError extends PctodlError {}
@@ -28,6 +28,37 @@ interface Waiting {
   readonly timer: NodeJS.Timeout
   resolve(result: unknown): void
   reject(error: Error): void
+}
+
+/** Between two attempts to get into a queue that is full, ms: at first, and at most. */
+const RETRY_MS = [5, 200] as const
+
+/** @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` where its queue is full at the moment */
+async function connectTo(path: string): Promise<Socket> {
+  const reason = whyNoService(path)
+  if (reason !== null) throw new ServiceError('NO_SERVICE', `no node service: ${reason}`)
+  return new Promise((resolve, reject) => {
+    const attempt = connect(path)
+    attempt.once('connect', () => resolve(attempt))
+    attempt.once('error', (cause: NodeJS.ErrnoException) => {
+      const code = cause.code === 'EAGAIN' ? 'SERVICE_BUSY' : 'NO_SERVICE'
+      reject(new ServiceError(code, `no node service answers at ${path}: ${cause.message}`, { cause }))
+    })
+  })
+}
+
+async function connectPatiently(path: string, timeoutMs: number): Promise<Socket> {
+  const startedMs = performance.now()
+  for (let waitMs: number = RETRY_MS[0]; ; waitMs = Math.min(2 * waitMs, RETRY_MS[1])) {
+    try {
+      return await connectTo(path)
+    } catch (error) {
+      const isBusy = error instanceof ServiceError && error.code === 'SERVICE_BUSY'
+      if (!isBusy || performance.now() - startedMs > timeoutMs) throw error
+    }
+    // Not all at the same moment.
+    await new Promise((resolve) => setTimeout(resolve, waitMs * (0.5 + Math.random())))
+  }
 }
 
 /** A connection to the node service. Leases that it acquires end with it, however this process ends. */
@@ -60,22 +91,17 @@ export class ServiceClient {
   }
 
   /**
-   * @throws ServiceError `NO_SERVICE` where none listens, or where the socket is in somebody else's hands; `SERVICE_PROTOCOL` where
-   *   it speaks no version that this release speaks
+   * @throws ServiceError `NO_SERVICE` where none listens, or where the socket is in somebody else's hands; `SERVICE_BUSY` where others
+   *   fill its queue; `SERVICE_PROTOCOL` where it speaks no version that this release speaks
    */
   static async open({
     socket: path = serviceSocketPath(),
     timeoutMs = 30_000,
   }: ServiceClientOptions = {}): Promise<ServiceClient> {
-    const reason = whyNoService(path)
-    if (reason !== null) throw new ServiceError('NO_SERVICE', `no node service: ${reason}`)
-    const socket = await new Promise<Socket>((resolve, reject) => {
-      const attempt = connect(path)
-      attempt.once('connect', () => resolve(attempt))
-      attempt.once('error', (cause) =>
-        reject(new ServiceError('NO_SERVICE', `no node service answers at ${path}: ${cause.message}`, { cause })),
-      )
-    })
+    const [open, known, root] = socketsOf(path)
+    const own = process.geteuid?.() === 0 ? root : known
+    // One that is not there, or not for us, is no reason to have no service.
+    const socket = (await connectTo(own.path).catch(() => null)) ?? (await connectPatiently(open.path, timeoutMs))
     const client = new ServiceClient(socket, timeoutMs)
     try {
       const program = (programNameOf(process.pid) ?? 'node').replace(/[^\w.:/+-]/g, '-')

@@ -4,7 +4,7 @@ import { computeModeSchema, type FoundState, foundSchema, rangeSchema } from '..
 
 /** What the node service and its clients say to each other: one JSON value a line, requests answered in their order. */
 
-/** Versions of the protocol that this release speaks, newest first. The first one knew no MIG instances, the second no silence. */
+/** Versions of the protocol that this release speaks, newest first. The first one knew no MIG instances, the second neither workloads nor silence. */
 export const serviceProtocolVersions: readonly number[] = [3, 2, 1]
 
 /** Bytes of a line; a peer that sends a longer one is cut off. */
@@ -35,8 +35,16 @@ export type ServiceRequestBody =
   /** For the service's metrics. */
   | ({ readonly type: 'report'; readonly board: string } & LeaseReport)
   | { readonly type: 'status' }
-  /** Root only: end leases, as the epilog of a job does. Without conditions none is ended. */
-  | { readonly type: 'end-leases'; readonly uid: number | null; readonly boards: readonly string[] | null }
+  /**
+   * Root only: end leases that meet all conditions, as the epilog of a job does. Without conditions none is ended. With `uid`, leases
+   * of an unknown workload count as those of `workload`.
+   */
+  | {
+      readonly type: 'end-leases'
+      readonly uid: number | null
+      readonly boards: readonly string[] | null
+      readonly workload?: string | undefined
+    }
 
 export interface ServiceRequest {
   readonly id: number
@@ -47,6 +55,8 @@ export interface ServiceRequest {
 export type ServedLeaseState = {
   readonly uid: number
   readonly pid: number
+  /** The Slurm job (`slurm:<id>`) or the Kubernetes pod (`pod:<uid>`) of the holder; null where it has none. */
+  readonly workload: string | null
   readonly program: string
   readonly since: string
   readonly mps: boolean
@@ -135,6 +145,10 @@ const bodies = [
     type: z.literal('end-leases'),
     uid: z.int().min(0).nullable(),
     boards: z.array(boardUuid).max(64).nullable(),
+    workload: z
+      .string()
+      .regex(/^(slurm:\d{1,20}|pod:[0-9a-f-]{32,36})$/, 'slurm:<job id> or pod:<uid>')
+      .optional(),
   }),
 ] as const
 
@@ -144,7 +158,14 @@ const serviceRequest: z.ZodType<ServiceRequest> = z.strictObject({
 })
 
 const leaseState = z
-  .strictObject({ uid: z.int(), pid: z.int(), program: z.string(), since: z.string(), mps: z.boolean() })
+  .strictObject({
+    uid: z.int(),
+    pid: z.int(),
+    workload: z.string().nullable().default(null),
+    program: z.string(),
+    since: z.string(),
+    mps: z.boolean(),
+  })
   .nullable()
 
 const boardState = z.strictObject({

@@ -5,6 +5,23 @@ import { trustedPath } from '@pctodl/command-line'
 /** Where the node service listens. */
 export const defaultServiceSocket = '/run/pctodl/pctodld.sock'
 
+/**
+ * The public socket, whose queue anybody on the node can fill, and two beside it whose queue only some reach: those whom the policy
+ * knows, and root. The kernel refuses the others before they are in it.
+ */
+export function socketsOf(socket: string): readonly [SocketPlace, SocketPlace, SocketPlace] {
+  return [
+    { path: socket, mode: 0o666 },
+    { path: `${socket}.known`, mode: 0o600 },
+    { path: `${socket}.root`, mode: 0o600 },
+  ]
+}
+
+export interface SocketPlace {
+  readonly path: string
+  readonly mode: number
+}
+
 /** Where the service is looked for: `$PCTODL_SERVICE_SOCKET`, or its usual place. */
 export function serviceSocketPath(): string {
   return process.env['PCTODL_SERVICE_SOCKET'] || defaultServiceSocket

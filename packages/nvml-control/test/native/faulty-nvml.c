@@ -6,7 +6,9 @@
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXPORT __attribute__((visibility("default")))
 typedef uintptr_t word;
@@ -64,9 +66,17 @@ static int board_of(word handle) {
     return 0;
 }
 
+/* While the file `hang-<board>` is there, no call about that board returns, in whatever process. */
+static void hang(int board) {
+    char file[512];
+    snprintf(file, sizeof file, "%s%d", HANG, board);
+    while (access(file, F_OK) == 0) usleep(10000);
+}
+
 static unsigned int forward(int id, word a, word b, word c, word d, word e, word f) {
     if (instant) return 0;
     int board = board_of(a);
+    if (boards[board] && boards[board] == a) hang(board);
     int times = __atomic_load_n(&left[id][board], __ATOMIC_ACQUIRE);
     if (times != 0) {
         if (times > 0) __atomic_sub_fetch(&left[id][board], 1, __ATOMIC_ACQ_REL);
@@ -74,6 +84,11 @@ static unsigned int forward(int id, word a, word b, word c, word d, word e, word
     }
     unsigned int result = real[id] ? real[id](a, b, c, d, e, f) : 13;
     if (id == ID_nvmlDeviceGetHandleByIndex_v2 && result == 0 && a < BOARDS) boards[a] = *(word *)b;
+    if (id == ID_nvmlDeviceGetHandleByUUID && result == 0) {
+        unsigned int index = BOARDS;
+        real[ID_nvmlDeviceGetIndex](*(word *)b, (word)&index, 0, 0, 0, 0);
+        if (index < BOARDS) boards[index] = *(word *)b;
+    }
     return result;
 }
 

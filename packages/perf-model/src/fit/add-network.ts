@@ -1,4 +1,4 @@
-import { levenbergMarquardt } from '@pctodl/numerics'
+import { factorise, inverseFromFactor, levenbergMarquardt } from '@pctodl/numerics'
 import {
   assertKnownOptions,
   InvalidInputError,
@@ -7,18 +7,13 @@ import {
   UnknownNameError,
 } from '@pctodl/platform'
 import { CORRECTION_NODES, HOST_NODES } from '../correction-grid.js'
-import type { Belief, FittedProfile, NetworkCorrection, NetworkParameters } from '../parameters.js'
+import type { FittedProfile, NetworkCorrection, NetworkParameters } from '../parameters.js'
 import { PerfModel } from '../perf-model.js'
-import { beliefsAfter } from './beliefs.js'
-import {
-  powerParameters,
-  refitPowerParameters,
-  refitThroughputParameters,
-  throughputParameters,
-} from './free-parameters.js'
+import { powerParameters, throughputParameters } from './free-parameters.js'
 import { ModelObjective, type Slot, type StageResiduals } from './model-objective.js'
 import { nodeVariances } from './node-variances.js'
 import { powerResiduals, throughputResiduals } from './stage-residuals.js'
+import type { ParameterCovariance } from './standard-errors.js'
 import { type TraceTable, traceTable } from './trace-table.js'
 import { type KnownNetwork, WorkLaw } from './work-law.js'
 
@@ -110,7 +105,7 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
   assertWithinReach(network)
   // What the graph does not show may be as much again.
   const unseenSd = rows.length === 0 ? -Math.log(1 - unknownShare) : 0
-  const beliefs = learn(model, table, network, unseenSd)
+  learn(model, table, network, unseenSd)
   return new PerfModel(
     {
       ...parameters,
@@ -119,7 +114,6 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
         ...parameters.profile,
         networks: [...parameters.profile.networks, rangesOf(name, parameters.profile)],
       },
-      beliefs: [...parameters.beliefs.filter(({ owner }) => owner !== name), ...beliefs],
     },
     spec,
   )
@@ -138,7 +132,7 @@ function lawOf(model: PerfModel, known: readonly KnownNetwork[]): WorkLaw {
 }
 
 /** Move a network's parameters to where rows and law agree, and say in its corrections what is still unknown. */
-function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, unseenSd: number): Belief[] {
+function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, unseenSd: number): void {
   const { parameters, spec } = model
   const networks = table.networkNames.map((name) => {
     if (name === network.name) return network
@@ -148,7 +142,7 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, 
   })
   const index = networks.indexOf(network)
   const board = structuredClone(parameters.boardParameters)
-  const stage = (quantity: Belief['quantity']): Belief => {
+  for (const quantity of ['speed', 'power'] as const) {
     const speed = quantity === 'speed'
     const free = { board: [], network: (speed ? throughputParameters : powerParameters).network }
     const residuals: StageResiduals = speed ? throughputResiduals : powerResiduals
@@ -168,14 +162,10 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, 
     const options = { ...limits, huber: HUBER, maxIterations: MAX_ITERATIONS, costTolerance: 1e-4 }
     const result = levenbergMarquardt(objective, objective.pack(), options)
     objective.settle(result.parameters)
-    const belief = beliefsAfter(objective, result, HUBER, quantity, ({ network: of }) => networks[of]!.name).find(
-      ({ owner }) => owner === network.name,
-    )!
+    const covariance = covarianceAfter(objective, result.parameters, index)
     objective.settle(result.parameters)
-    const own = objective.slots.flatMap((slot, j) => (slot.network === index ? [j] : []))
-    const covariance = { free: own, covariance: Float64Array.from(belief.covariance) }
     const variances = nodeVariances(objective, index, covariance, speed ? 'totalThroughput' : 'powerW')
-    // In full, beyond what the calibration has judged of the networks that were fitted.
+    // In full, beyond what the error model has judged of the networks that were fitted.
     const { unknownSd } = parameters.profile
     const judged = speed ? unknownSd.throughput : unknownSd.power
     network.corrections.forEach((correction, m) => {
@@ -185,23 +175,34 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, 
         sds[i] = Number(sd.toPrecision(4))
       })
     })
-    return belief
   }
-  return [stage('speed'), stage('power')].map(ofRefit)
 }
 
-/** What the next refit starts from: of the parameters that it moves. */
-function ofRefit(belief: Belief): Belief {
-  const { quantity, parameters, covariance } = belief
-  const moved = (quantity === 'speed' ? refitThroughputParameters : refitPowerParameters).network.map(
-    ({ key }) => key as string,
-  )
-  const at = moved.map((key) => parameters.indexOf(key))
-  return {
-    ...belief,
-    parameters: moved,
-    covariance: at.flatMap((j) => at.map((k) => covariance[j * parameters.length + k]!)),
+/**
+ * Covariance of a network's parameters at the most likely point: the inverse of the curvature there, prior included (the Laplace approximation:
+ * C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, section 3.4).
+ */
+function covarianceAfter(objective: ModelObjective, point: Float64Array, network: number): ParameterCovariance {
+  const n = objective.parameterCount
+  const m = objective.residualCount
+  const residuals = new Float64Array(m)
+  const jacobian = new Float64Array(m * n)
+  objective.residuals(point, residuals)
+  objective.jacobian(point, residuals, jacobian)
+  const precision = new Float64Array(n * n)
+  for (let i = 0; i < m; i++) {
+    // Beliefs are no outliers: the last rows are those of the prior.
+    const weight = i < m - n ? Math.min(1, HUBER / Math.abs(residuals[i]!)) : 1
+    for (let a = 0; a < n; a++) {
+      const first = weight * jacobian[i * n + a]!
+      if (first === 0) continue
+      for (let b = 0; b <= a; b++) precision[a * n + b]! += first * jacobian[i * n + b]!
+    }
   }
+  factorise(precision, n)
+  const covariance = inverseFromFactor(precision, n)
+  const free = objective.slots.flatMap((slot, j) => (slot.network === network ? [j] : []))
+  return { free, covariance: Float64Array.from(free.flatMap((j) => free.map((k) => covariance[j * n + k]!))) }
 }
 
 function pullOf(slots: readonly Slot[], index: number): Float64Array {

@@ -6,7 +6,6 @@ import {
   PARAMETER_SCHEMA_VERSION,
   type PerfModelParameters,
 } from '../parameters.js'
-import { feature } from '../uncertainty/calibration-layout.js'
 import { ErrorCollector, type RowPrediction } from './fit-report.js'
 import { type FittedParameter, fitRows } from './fit-rows.js'
 import type { ModelObjective } from './model-objective.js'
@@ -142,8 +141,7 @@ export function* fitSteps(
       boardParameters: full.objective.board,
       networks: [...full.objective.networks],
       profile: { ...profileOf(table), unknownSd: unknownSdOf(full.objective, table.rows) },
-      beliefs: [],
-      calibration: (folds > 0 ? heldOut : inSample).calibration(table.networkNames),
+      errors: (folds > 0 ? heldOut : inSample).errorStates(table.networkNames),
     },
     report: {
       rows: table.rows.length,
@@ -164,15 +162,16 @@ function addErrors(errors: ErrorCollector, objective: ModelObjective, row: Table
 }
 
 function unknownSdOf(objective: ModelObjective, rows: readonly TableRow[]): FittedProfile['unknownSd'] {
-  const features = rows.map((row) => objective.featuresOf(row))
-  const most = (of: 'speed' | 'power') => {
-    const sd = Math.exp(
+  const features = rows.map((row) => {
+    objective.evaluate(row)
+    return objective.featuresOf(row)
+  })
+  const most = (of: 'speedSd' | 'powerSd') =>
+    Number(
       quantile(
-        features.map((entry) => entry[of][feature.unknown]!),
+        features.map((entry) => entry[of]),
         COVERED,
-      ),
+      ).toPrecision(4),
     )
-    return Number(sd.toPrecision(4))
-  }
-  return { throughput: most('speed'), power: most('power') }
+  return { throughput: most('speedSd'), power: most('powerSd') }
 }

@@ -1,8 +1,10 @@
 import { quantileOfSorted } from '@pctodl/numerics'
 import type { TraceRow } from '@pctodl/platform'
-import type { CalibratedQuantity, Calibration, ErrorSummary } from '../parameters.js'
+import boardKind from '../../params/A100.json'
+import type { ErrorState, ErrorSummary } from '../parameters.js'
 import type { Solution } from '../solve.js'
-import { type CalibrationError, calibrate } from './calibrate.js'
+import { scaledTo } from '../uncertainty/error-model.js'
+import type { ErrorTerms } from '../uncertainty/error-terms.js'
 import type { TableRow } from './trace-table.js'
 
 type Subset = ErrorSummary['rows']
@@ -19,15 +21,17 @@ interface RowErrors {
   readonly row: TableRow
   readonly errors: Readonly<Record<ErrorSummary['quantity'], readonly number[]>>
   /** ln(measured / predicted). */
-  readonly logs: Readonly<Record<CalibratedQuantity, readonly number[]>>
+  readonly logs: Readonly<Record<ErrorState['quantity'], number>>
   /** What the sizes of these may depend on. */
-  readonly features: Readonly<Record<CalibratedQuantity, Float64Array>>
+  readonly features: RowFeatures
 }
 
-/** Features of a row's errors, as `calibration-layout.ts` has them. */
+/** What a row's errors may depend on, and what the fit does not know of it. */
 export interface RowFeatures {
-  readonly speed: Float64Array
-  readonly power: Float64Array
+  readonly throughput: ErrorTerms
+  readonly power: ErrorTerms
+  readonly speedSd: number
+  readonly powerSd: number
 }
 
 /** One row beside its prediction. */
@@ -46,13 +50,10 @@ export class ErrorCollector {
     const { throughput, powerAverageW, smUtilPercent, memUtilPercent, tenantThroughput } = row.row
     this.#rows.push({
       row,
-      features: { throughput: features.speed, 'tenant throughput': features.speed, power: features.power },
+      features,
       logs: {
-        throughput: [Math.log(throughput / solution.totalThroughput)],
-        'tenant throughput': tenantThroughput.flatMap((measured, i) =>
-          measured > 0 ? [Math.log(measured / solution.throughput[i]!)] : [],
-        ),
-        power: [Math.log(powerAverageW / powerW)],
+        throughput: Math.log(throughput / solution.totalThroughput),
+        power: Math.log(powerAverageW / powerW),
       },
       errors: {
         throughput: [relative(solution.totalThroughput, throughput)],
@@ -69,24 +70,19 @@ export class ErrorCollector {
   predictions(): RowPrediction[] {
     return this.#rows.map(({ row: { row }, logs }) => ({
       row,
-      throughput: row.throughput / Math.exp(logs.throughput[0]!),
-      powerW: row.powerAverageW / Math.exp(logs.power[0]!),
+      throughput: row.throughput / Math.exp(logs.throughput),
+      powerW: row.powerAverageW / Math.exp(logs.power),
     }))
   }
 
-  /** Errors of one quantity with their features. */
-  errorsOf(quantity: CalibratedQuantity): CalibrationError[] {
-    return this.#rows.flatMap(({ logs, features }) => {
-      // A trace without a column of tenants knows them where they are alike: there the total tells.
-      const errors = logs[quantity].length > 0 ? logs[quantity] : logs.throughput
-      return errors.map((error) => ({ error, features: features[quantity] }))
-    })
-  }
-
-  /** How the size of the errors goes with a configuration, for `Prediction.throughputSd` and its like. */
-  calibration(networks: readonly string[]): Calibration[] {
-    return (['throughput', 'tenant throughput', 'power'] as const).map((quantity) =>
-      calibrate(quantity, this.errorsOf(quantity), networks),
+  /** What the errors say of those of predictions: how much boards of one kind differ, scaled to these rows. */
+  errorStates(networks: readonly string[]): ErrorState[] {
+    return (boardKind.errors as ErrorState[]).map((kind) =>
+      scaledTo(
+        kind,
+        networks,
+        this.#rows.map(({ logs, features }) => ({ error: logs[kind.quantity], ...features[kind.quantity] })),
+      ),
     )
   }
 

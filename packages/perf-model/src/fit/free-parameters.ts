@@ -61,19 +61,6 @@ export const powerParameters: FreeParameters = {
 /** Stage 3: what the memory utilisation counts. */
 export const utilisationParameters: FreeParameters = { board: [], network: [free('countedMbPerSample', 0.1, 10_000)] }
 
-/** What a refit moves: the speed of a network, and what it takes of power. */
-export const refitThroughputParameters: FreeParameters = {
-  board: [],
-  network: throughputParameters.network.filter(({ key }) =>
-    ['computePerSample', 'streamMbPerSample', 'launchMs', 'hostPerSampleMs'].includes(key),
-  ),
-}
-
-export const refitPowerParameters: FreeParameters = {
-  board: powerParameters.board.filter(({ key }) => key === 'idlePowerW'),
-  network: powerParameters.network.filter(({ key }) => key !== 'batchEnergyMj'),
-}
-
 /** Where every fit starts; the other starts of a multi-start are drawn around it. */
 export function startBoard(memClocksMhz: readonly number[]): BoardParameters {
   return {

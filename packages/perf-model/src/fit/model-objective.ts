@@ -7,8 +7,7 @@ import { type KindArrays, Mix, prepare, writeDemands } from '../mix.js'
 import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import { Solution, solve } from '../solve.js'
 import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js'
-import { feature } from '../uncertainty/calibration-layout.js'
-import { errorFeatures } from '../uncertainty/error-features.js'
+import { ErrorTerms } from '../uncertainty/error-terms.js'
 import { TenantUncertainty, uncertaintyStride, writeKindUncertainty } from '../uncertainty/tenant-uncertainty.js'
 import type { RowFeatures } from './fit-report.js'
 import type { FreeParameters } from './free-parameters.js'
@@ -182,16 +181,7 @@ export class ModelObjective implements LeastSquaresProblem {
     kinds.forEach(({ network, sms, batchSize }, kind) => {
       const mpsPercent = (100 * sms) / this.spec.smCount
       writeKindCorrections(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, this.#corrections, kind)
-      writeKindUncertainty(
-        this.networks[network]!,
-        network,
-        [],
-        memClocksMhz,
-        mpsPercent,
-        batchSize,
-        this.#uncertainty,
-        kind,
-      )
+      writeKindUncertainty(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, this.#uncertainty, kind)
     })
   }
 
@@ -207,27 +197,25 @@ export class ModelObjective implements LeastSquaresProblem {
     return this.#solution
   }
 
-  /** What the errors of a row may depend on. */
+  /** What the errors of the row evaluated last may depend on. */
   featuresOf(row: TableRow): RowFeatures {
-    const { kinds, memIndex, likeTenants, networks } = row
+    const { kinds, memIndex } = row
     const { memClocksMhz } = this.table
+    const stride = uncertaintyStride(memClocksMhz.length)
     const known = this.#known
     known.read(this.#uncertainty, memClocksMhz.length, kinds, 1, kinds.length, memIndex)
-    const features = errorFeatures(
-      {
-        tenants: kinds.map((index) => {
-          const { network, sms, batchSize } = this.table.kinds[index]!
-          return { network, mpsPercent: (100 * sms) / this.spec.smCount, batchSize }
-        }),
-        like: likeTenants,
-        several: networks.length > 1,
+    const of = (quantity: 'power' | 'throughput') => {
+      const terms = new ErrorTerms(this.networks.length)
+      terms.write(quantity, this.#mix, this.#solution, {
+        coefficients: this.#coefficients,
+        numbers: this.#uncertainty,
+        stride,
         clock: row.row.smClockMhz / this.#constants.topClockMhz,
         memClock: memClocksMhz[memIndex]! / memClocksMhz[0]!,
-      },
-      this.networks.length,
-    )
-    const withUnknown = (unknown: number) => features.with(feature.unknown, unknown)
-    return { speed: withUnknown(known.unknownSpeed), power: withUnknown(known.unknownPower) }
+      })
+      return terms
+    }
+    return { throughput: of('throughput'), power: of('power'), speedSd: known.speedSd, powerSd: known.powerSd }
   }
 
   /**

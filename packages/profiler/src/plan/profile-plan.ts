@@ -2,7 +2,18 @@ import { InvalidInputError, MAX_MPS_CLIENTS, type Tenant } from '@pctodl/platfor
 import { z } from 'zod'
 
 /** Which sweep a row belongs to. */
-export const sweepNames = ['anchor', 'clocks', 'scaling', 'mixes', 'active', 'static', 'single'] as const
+export const sweepNames = [
+  'anchor',
+  'clocks',
+  'scaling',
+  'mixes',
+  'active',
+  'static',
+  'single',
+  'micro',
+  'pairs',
+  'test',
+] as const
 export type SweepName = (typeof sweepNames)[number]
 
 /** One configuration to measure once. */

@@ -23,32 +23,40 @@ export function traceFiles(out: string): TraceFiles {
 /** All rows of a finished run, in the order of its plan. */
 export function readTrace(out: string): ProfileRow[] {
   const files = traceFiles(out)
-  return [
+  return inOrder([
     ...(existsSync(files.trace) ? parseProfileCsv(readFileSync(files.trace, 'utf8')) : []),
     ...(existsSync(files.static) ? parseStaticCsv(readFileSync(files.static, 'utf8')) : []),
-  ].sort((a, b) => a.row - b.row)
+  ])
+}
+
+/** By their place in the plan; of a row that was measured again the last. */
+function inOrder(rows: readonly ProfileRow[]): ProfileRow[] {
+  return [...new Map(rows.map((row) => [row.row, row])).values()].sort((a, b) => a.row - b.row)
 }
 
 /** A run's rows on disk: they are appended as they are measured, and a killed run goes on after its last whole one. */
 export class TraceStore {
   readonly files: TraceFiles
-  /** Rows that were there, in the order of the plan. */
+  /** Rows that were there and are not measured again, in the order of the plan. */
   readonly measured: readonly ProfileRow[]
+  /** Rows that were there and are measured again, by their place in the plan. */
+  readonly retries: ReadonlySet<number>
   readonly #trace: AppendOnlyFile | undefined
   readonly #static: AppendOnlyFile | undefined
 
   /**
-   * @param resume go on with the run that is there, if there is one; without it files that exist are an error
+   * @param resume go on with the run that is there, if there is one; without it files that exist are an error. `retry`: rows that
+   *   failed are measured again, except where a tenant does not fit
    * @throws PctodlError `EXISTS`, `ANOTHER_RUN`, `CANNOT_WRITE`
    */
-  constructor(out: string, manifest: Manifest, resume: boolean) {
+  constructor(out: string, manifest: Manifest, resume: boolean | 'retry') {
     this.files = traceFiles(out)
     const present = Object.values(this.files).find((file) => existsSync(file))
-    if (present !== undefined && !resume) {
+    if (present !== undefined && resume === false) {
       throw new PctodlError('EXISTS', `${present} exists; go on with it by --resume, or choose another --out`)
     }
-    const found = readManifest(this.files.manifest)
-    if (found) assertSameRun(found, manifest, this.files.manifest)
+    const before = readManifest(this.files.manifest)
+    if (before) assertSameRun(before, manifest, this.files.manifest)
     else if (present !== undefined) {
       throw new PctodlError(
         'EXISTS',
@@ -60,10 +68,13 @@ export class TraceStore {
     const anyLoaded = rows.some((row) => row.tenants.length > 0)
     this.#trace = anyLoaded ? new AppendOnlyFile(this.files.trace, profileHeader) : undefined
     this.#static = anyStatic ? new AppendOnlyFile(this.files.static, staticHeader) : undefined
-    this.measured = [
+    const found = inOrder([
       ...(this.#trace && this.#trace.before !== '' ? parseProfileCsv(this.#trace.before) : []),
       ...(this.#static && this.#static.before !== '' ? parseStaticCsv(this.#static.before) : []),
-    ].sort((a, b) => a.row - b.row)
+    ])
+    const isRetried = (row: ProfileRow) => resume === 'retry' && row.failed && row.status !== 'out-of-memory'
+    this.measured = found.filter((row) => !isRetried(row))
+    this.retries = new Set(found.filter(isRetried).map(({ row }) => row))
   }
 
   append(row: ProfileRow): void {

@@ -1,8 +1,8 @@
 /**
- * Puts everything that profiling a real board needs into one folder that can be carried to a machine without a network: this
- * Node.js (compressed), `pctodl profile` with all that it imports, the PyTorch worker, and the NVML binding.
+ * Packs what a measurement on a machine without a network needs into one folder: this Node.js (compressed), `pctodl prove` and
+ * `pctodl profile` with all that they import, the PyTorch worker, and the NVML binding. There, run `prove.sh`.
  *
- *   node evidence/real-gpu/pack.mjs [folder] [--without-node]
+ *   node evidence/pack.mjs [folder] [--without-node]
  */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, cpSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import path from 'node:path'
 import { build } from 'tsup'
 
 const here = import.meta.dirname
-const packages = path.resolve(here, '../../packages')
+const packages = path.resolve(here, '../packages')
 
 const flags = process.argv.slice(2).filter((word) => word.startsWith('--'))
 const [folder = path.join(here, 'carried')] = process.argv.slice(2).filter((word) => !word.startsWith('--'))
@@ -24,6 +24,7 @@ await build({
   platform: 'node',
   target: 'node20',
   entry: {
+    prove: path.join(packages, 'profiler/src/prove-program.ts'),
     'measure-piece': path.join(packages, 'profiler/src/measure-piece.ts'),
     // A lease's watchdog becomes this program; it lies beside the one that took the lease.
     'restore-journal': path.join(packages, 'nvml-control/src/restore-journal.ts'),
@@ -46,12 +47,11 @@ cpSync(path.join(packages, 'tenants/python'), path.join(folder, 'python'), {
   filter: (file) => !file.includes('__pycache__'),
 })
 carryKoffi()
-cpSync(path.join(here, 'matrix.json'), path.join(folder, 'matrix.json'))
-cpSync(path.join(here, 'profile.sh'), path.join(folder, 'profile.sh'))
-chmodSync(path.join(folder, 'profile.sh'), 0o755)
+cpSync(path.join(here, 'prove.sh'), path.join(folder, 'prove.sh'))
+chmodSync(path.join(folder, 'prove.sh'), 0o755)
 if (!flags.includes('--without-node')) {
   cpSync(process.execPath, path.join(folder, 'node'))
-  const compressed = spawnSync('xz', ['-T0', path.join(folder, 'node')], { stdio: 'inherit' })
+  const compressed = spawnSync('xz', ['-T0', '-1', path.join(folder, 'node')], { stdio: 'inherit' })
   if (compressed.status !== 0) throw new Error('xz is needed to make Node.js small enough to carry')
 }
 console.log(`packed into ${folder}`)

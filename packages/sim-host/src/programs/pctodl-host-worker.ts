@@ -1,12 +1,12 @@
 /**
- * A worker of the tests for a simulated host: it takes its place on the simulated board as `pctodl sim tenant` does, and
- * speaks the pool's protocol. What it counts is what the board's process has completed.
+ * A worker for a simulated host (`--worker pctodl-host-worker`): it takes its place on the simulated board as `pctodl sim tenant` does,
+ * and speaks the protocol of `@pctodl/tenants`. What it counts is what the board's process has completed.
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
-import type { AttachReply, CountersReply } from '../../sim-host/src/control-protocol.js'
-import { controlSocket } from '../../sim-host/src/host-folder-layout.js'
-import { MessageClient } from '../../sim-host/src/message-socket.js'
+import type { AttachReply, CountersReply } from '../control-protocol.js'
+import { controlSocket } from '../host-folder-layout.js'
+import { MessageClient } from '../message-socket.js'
 
 const now = () => Number(process.hrtime.bigint()) / 1e6
 const send = (report: unknown) => writeSync(1, `${JSON.stringify(report)}\n`)

@@ -1,0 +1,362 @@
+import path from 'node:path'
+import { makePrivateFolder } from '@pctodl/command-line'
+import {
+  applyChange,
+  type BoardChange,
+  type BoardEvent,
+  boardFacts,
+  type ClockRange,
+  type ComputeProcess,
+  FileLock,
+  type FoundState,
+  LeaseFolder,
+  loadNvml,
+  lockHolder,
+  type MigInstanceInfo,
+  meansGone,
+  NvmlError,
+  NvmlEvents,
+  NvmlGpu,
+  type NvmlLease,
+  restoreBoard,
+  specOfBoard,
+} from '@pctodl/nvml-control'
+import { PctodlError, type Telemetry } from '@pctodl/platform'
+
+/** What the operator says of a board, leased or not. Null is what is not said. */
+export interface Ceiling {
+  readonly powerLimitW: number | null
+  /** The lock that the board has while no lease sets another, which is never above it. */
+  readonly smClock: ClockRange | null
+  readonly memClock: ClockRange | null
+}
+
+export const noCeiling: Ceiling = { powerLimitW: null, smClock: null, memClock: null }
+
+export interface KeptBoardOptions {
+  /** Index or UUID. */
+  readonly board: string
+  readonly libraryPath?: string | undefined
+  readonly leaseFolder: string
+  /** Of the whole machine: who keeps a board has its lock there. */
+  readonly lockFolder: string
+}
+
+export interface BoardLook {
+  readonly isDivided: boolean
+  readonly instances: readonly MigInstanceInfo[]
+  readonly events: readonly BoardEvent[]
+  /** What the lease will put back; null without a lease. */
+  readonly found: FoundState | null
+  /** What became of a journal that a former owner has left. */
+  readonly left: 'nothing' | 'in-use' | 'restored' | 'rebooted' | { readonly failed: string }
+  /** Settings that other programs than the holder have changed. */
+  readonly others: readonly string[]
+}
+
+/** What metrics and Zeus's socket tell of a board. */
+export interface BoardReadings extends Telemetry {
+  readonly powerLimitW: number
+  readonly defaultLimitW: number | null
+  readonly minLimitW: number | null
+  readonly maxLimitW: number | null
+  readonly persistence: boolean
+  readonly pciBusId: string
+  readonly clients: number
+}
+
+/** How long a former keeper may take to be gone, ms. */
+const LOCK_WAIT_MS = 5000
+
+/**
+ * One board, in the only process of the service that calls NVML about it: a call that does not return holds up nobody else. Every public
+ * method is something that the service asks for (`BoardProcess`).
+ */
+export class KeptBoard {
+  readonly #options: KeptBoardOptions
+  #gpu: NvmlGpu | null = null
+  #uuid: string | null = null
+  #lock: FileLock | null = null
+  #lease: NvmlLease | null = null
+  #ceiling: Ceiling = noCeiling
+  /** Locks that stand on the board as far as we know; nobody can read them. */
+  #standing: Pick<Ceiling, 'smClock' | 'memClock'> = noCeiling
+  /** One after the other looks, takes the board or gives it back. */
+  #turns: Promise<unknown> = Promise.resolve()
+  /** Null where the board has none; undefined before the first time. */
+  #events: NvmlEvents | null | undefined
+
+  constructor(options: KeptBoardOptions) {
+    this.#options = options
+  }
+
+  /** How many boards there are. */
+  count(): number {
+    return this.#nvml().deviceCount
+  }
+
+  /** @throws PctodlError `BOARD_KEPT` where another service of this machine keeps it; NvmlError, UnknownBoardError */
+  async open(): Promise<{ readonly uuid: string; readonly index: number; readonly name: string }> {
+    const { uuid, index, name } = this.#board().device
+    await this.#keep(uuid)
+    return { uuid, index, name }
+  }
+
+  /** What is so now. Without a lease, what a former owner has left is put back, and the operator's ceiling holds. @throws NvmlError */
+  look(ceiling: Ceiling): Promise<BoardLook> {
+    return this.#inTurn(() => this.#look(ceiling))
+  }
+
+  /** @throws LeaseHeldError, RestoreError, ... */
+  acquire(ceiling: Ceiling): Promise<FoundState> {
+    return this.#inTurn(async () => {
+      await this.open()
+      await this.#keepWithin(ceiling)
+      const { smClock, memClock } = ceiling
+      const standingLocks = { ...(smClock ? { smClock } : {}), ...(memClock ? { memClock } : {}) }
+      this.#lease ??= await this.#board().acquireDirectly({ standingLocks })
+      return this.#lease.found
+    })
+  }
+
+  isInForce(change: BoardChange): boolean {
+    return this.#held().isInForce(change)
+  }
+
+  /** @throws what the lease's setter throws */
+  async change(change: BoardChange): Promise<void> {
+    await apply(this.#held(), change)
+  }
+
+  /** @throws SetterNotAppliedError */
+  verify(): void {
+    this.#held().verify()
+  }
+
+  /** @returns settings that other programs have changed, and that stay. @throws RestoreError; the next `look` tries again */
+  release(): Promise<readonly string[]> {
+    return this.#inTurn(() => this.#release())
+  }
+
+  /** Processes with a context on it. */
+  processes(): readonly ComputeProcess[] {
+    return this.#board().device.computeProcesses()
+  }
+
+  async readings(): Promise<BoardReadings> {
+    const gpu = this.#board()
+    const { device } = gpu
+    const limits = orNull(() => device.powerLimits())
+    return {
+      ...(await gpu.sample()),
+      powerLimitW: device.powerLimitW(),
+      defaultLimitW: limits?.defaultW ?? null,
+      minLimitW: limits?.minW ?? null,
+      maxLimitW: limits?.maxW ?? null,
+      persistence: orNull(() => device.persistence()) ?? false,
+      pciBusId: device.pciBusId,
+      clients: device.computeProcesses().length,
+    }
+  }
+
+  /** The service is gone. */
+  async close(): Promise<void> {
+    await this.release().catch(() => {})
+    this.#letGo()
+    this.#lock?.release()
+  }
+
+  async #keep(uuid: string): Promise<void> {
+    if (this.#lock) return
+    const { lockFolder } = this.#options
+    makePrivateFolder(lockFolder)
+    const file = path.join(lockFolder, `${uuid}.service`)
+    const startedMs = performance.now()
+    this.#lock = FileLock.tryAcquire(file)
+    while (!this.#lock && performance.now() - startedMs < LOCK_WAIT_MS) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      this.#lock = FileLock.tryAcquire(file)
+    }
+    if (this.#lock) return
+    const holder = lockHolder(file)
+    throw new PctodlError(
+      'BOARD_KEPT',
+      `${uuid} is kept by another service of this machine (${holder === null ? 'in another container' : `process ${holder}`}); end it first`,
+    )
+  }
+
+  async #look(ceiling: Ceiling): Promise<BoardLook> {
+    try {
+      const { device } = this.#board()
+      device.powerLimitW()
+      await this.#keep(device.uuid)
+      const left = this.#lease ? 'nothing' : await this.#putRight()
+      const others = (await this.#lease?.noticeOthers()) ?? []
+      await this.#keepWithin(ceiling)
+      const mig = device.mig()
+      const found = this.#lease?.found ?? null
+      return {
+        isDivided: mig?.enabled ?? false,
+        instances: mig?.instances ?? [],
+        events: this.#takeEvents(),
+        found,
+        left,
+        others,
+      }
+    } catch (error) {
+      // A driver or a board that comes back is begun with anew.
+      if (error instanceof NvmlError && meansGone(error.nvmlCode) && !this.#lease) this.#letGo()
+      throw error
+    }
+  }
+
+  async #release(): Promise<readonly string[]> {
+    const lease = this.#lease
+    this.#lease = null
+    if (!lease) await this.open()
+    const others = (await lease?.noticeOthers().catch(() => [])) ?? []
+    await lease?.release()
+    const left = lease ? 'nothing' : await this.#putRight()
+    if (typeof left === 'object') throw new PctodlError('RESTORE_FAILED', left.failed)
+    await this.#keepWithin(this.#ceiling).catch(() => {})
+    return others
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turns.then(work)
+    this.#turns = turn.catch(() => {})
+    return turn
+  }
+
+  #nvml() {
+    const { libraryPath } = this.#options
+    return loadNvml(libraryPath === undefined ? {} : { libraryPath })
+  }
+
+  #board(): NvmlGpu {
+    if (this.#gpu) return this.#gpu
+    const nvml = this.#nvml()
+    const device = nvml.device(this.#uuid ?? this.#options.board)
+    const gpu = new NvmlGpu(nvml, device, specOfBoard(boardFacts(device)), { leaseFolder: this.#options.leaseFolder })
+    this.#uuid = device.uuid
+    this.#standing = noCeiling
+    this.#gpu = gpu
+    return gpu
+  }
+
+  #letGo(): void {
+    this.#events?.close()
+    this.#events = undefined
+    if (this.#gpu) this.#gpu.nvml.close()
+    this.#gpu = null
+  }
+
+  #held(): NvmlLease {
+    if (this.#lease) return this.#lease
+    throw new PctodlError('LEASE_RELEASED', 'the lease has ended with the process that held it; acquire another')
+  }
+
+  async #putRight(): Promise<BoardLook['left']> {
+    const { device } = this.#board()
+    const outcome = await restoreBoard(new LeaseFolder(this.#options.leaseFolder), device.uuid, () => device)
+    if (!outcome) return 'nothing'
+    if (outcome.outcome === 'failed')
+      return { failed: outcome.error instanceof Error ? outcome.error.message : String(outcome.error) }
+    const { found } = outcome.record ?? {}
+    if (found) this.#standing = { smClock: found.smClockLock, memClock: found.memClockLock }
+    return outcome.outcome
+  }
+
+  /** The operator's word holds at once, for what a lease has set, for what it will put back, and where there is none. */
+  async #keepWithin(ceiling: Ceiling): Promise<void> {
+    this.#ceiling = ceiling
+    const { device, spec } = this.#board()
+    // A board has a limit below which it cannot go.
+    const powerLimitW = ceiling.powerLimitW === null ? null : Math.max(ceiling.powerLimitW, spec.powerLimitW.min)
+    const lease = this.#lease
+    const isAbove = (limitW: number | null) => powerLimitW !== null && limitW !== null && limitW > powerLimitW
+    const isBelow = isSame(this.#standing.smClock, ceiling.smClock) && isSame(this.#standing.memClock, ceiling.memClock)
+    if (isBelow && !isAbove(lease?.found.powerLimitW ?? null) && !isAbove(device.powerLimitW())) return
+    if (lease) {
+      lease.amend({
+        ...(isAbove(lease.found.powerLimitW) ? { powerLimitW } : {}),
+        smClockLock: ceiling.smClock,
+        memClockLock: ceiling.memClock,
+      })
+      if (isAbove(device.powerLimitW())) {
+        // What the lease has not set, it need not put back.
+        if (lease.touches('power-limit')) await lease.setPowerLimit(powerLimitW!)
+        else await applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
+      }
+      if (!isBelow) await this.#lockWithin(ceiling, lease)
+      return
+    }
+    const folder = new LeaseFolder(this.#options.leaseFolder)
+    const lock = folder.tryLock(device.uuid)
+    // Root's own program holds it; what it puts back is looked at afterwards.
+    if (!lock) return
+    try {
+      if (isAbove(device.powerLimitW())) await applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
+      if (!isBelow) await this.#lockWithin(ceiling, null)
+    } finally {
+      lock.release()
+    }
+  }
+
+  async #lockWithin({ smClock, memClock }: Ceiling, lease: NvmlLease | null): Promise<void> {
+    const { device } = this.#board()
+    for (const [kind, range, before] of [
+      ['sm-clock', smClock, this.#standing.smClock],
+      ['mem-clock', memClock, this.#standing.memClock],
+    ] as const) {
+      if (isSame(range, before)) continue
+      // What the lease has set itself, the policy judges; what it has not, it will not put back either.
+      if (!lease?.touches(kind)) await applyChange(device, { kind, range })
+    }
+    this.#standing = { smClock, memClock }
+  }
+
+  /** What the driver has noticed since the last time. */
+  #takeEvents(): BoardEvent[] {
+    try {
+      if (this.#events === undefined) this.#events = NvmlEvents.open(this.#board().device)
+      return this.#events?.take() ?? []
+    } catch {
+      // The board is lost, or the driver gone, and the set with it; whether it is, is found out elsewhere.
+      this.#events?.close()
+      this.#events = null
+      return []
+    }
+  }
+}
+
+function isSame(one: ClockRange | null, other: ClockRange | null): boolean {
+  return one?.minMhz === other?.minMhz && one?.maxMhz === other?.maxMhz
+}
+
+function orNull<T>(read: () => T): T | null {
+  try {
+    return read()
+  } catch {
+    return null
+  }
+}
+
+function apply(lease: NvmlLease, change: BoardChange): Promise<void> {
+  switch (change.kind) {
+    case 'power-limit':
+      return lease.setPowerLimit(change.powerLimitW)
+    case 'sm-clock':
+      return change.range && !isSame(change.range, lease.found.smClockLock)
+        ? lease.lockSmClock(change.range)
+        : lease.resetSmClock()
+    case 'mem-clock':
+      return change.range && !isSame(change.range, lease.found.memClockLock)
+        ? lease.lockMemClock(change.range.maxMhz)
+        : lease.resetMemClock()
+    case 'compute-mode':
+      return lease.setComputeMode(change.mode)
+    case 'persistence':
+      return lease.setPersistence(change.enabled)
+  }
+}

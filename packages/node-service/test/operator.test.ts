@@ -1,0 +1,339 @@
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { SeededRandom } from '@pctodl/numerics'
+import { type BoardChange, childrenOf, commandLineOf, LeaseFolder } from '@pctodl/nvml-control'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cases } from '../../../test/long-tests.js'
+import { loadPolicy } from '../src/index.js'
+import {
+  eventually,
+  everything,
+  missingCompiler,
+  type Node,
+  NodeService,
+  ServiceClient,
+  startNode,
+} from './node-host.js'
+
+/** Random sequences of what operators, holders and kills do; PCTODL_SEQUENCES=1000 is the gate. */
+const SEQUENCES = Number(process.env['PCTODL_SEQUENCES'] ?? cases(40, 12))
+const BOARDS = 4
+const ownUid = process.geteuid?.() ?? 0
+/** The driver's steps, and what a reading may be off. */
+const CLOCK_TOLERANCE_MHZ = 16
+
+interface Ceiling {
+  powerLimitW?: number
+  smClockMhz?: { min: number; max: number }
+}
+
+describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
+  let node: Node
+  let service: NodeService
+  let uuids: readonly string[]
+  const ceilings: Ceiling[] = Array.from({ length: BOARDS }, () => ({}))
+  let journals: LeaseFolder
+  const audit = () => readFileSync(path.join(node.options.stateFolder, 'audit.jsonl'), 'utf8')
+
+  beforeAll(async () => {
+    const load = Array.from({ length: BOARDS }, (_, gpuIndex) => ({
+      model: 'resnet50',
+      mpsPercent: 100,
+      batchSize: 32,
+      gpuIndex,
+    }))
+    node = await startNode({ gpus: BOARDS, privilege: 'everyone', load })
+    uuids = node.devices.map(({ uuid }) => uuid)
+    writePolicy()
+    journals = new LeaseFolder(path.join(node.options.stateFolder, 'leases'))
+    service = await NodeService.start(node.options)
+    await eventually(() => node.devices.every((device) => device.smClockMhz() > 1500), 'the boards are busy')
+  })
+  afterAll(async () => {
+    await service?.close()
+    await node?.stop()
+  })
+
+  function writePolicy(rules: readonly object[] = [everything([ownUid])]): void {
+    const said = ceilings.map((ceiling, index) => ({ boards: [uuids[index]], ...ceiling }))
+    const text = JSON.stringify({ format: 'pctodl-policy', version: 1, rules, ceilings: said })
+    // At once, and with another stamp each time.
+    writeFileSync(`${node.options.policyFile}.new`, text, { mode: 0o600 })
+    renameSync(`${node.options.policyFile}.new`, node.options.policyFile)
+  }
+  const open = () => ServiceClient.open({ socket: node.options.socket })
+  const setPower = (index: number, limitW: number) =>
+    node.devices[index]!.check('nvmlDeviceSetPowerManagementLimit', Math.round(limitW * 1000))
+  const lock = (index: number, mhz: number) => node.devices[index]!.check('nvmlDeviceSetGpuLockedClocks', 210, mhz)
+  const unlock = (index: number) => node.devices[index]!.check('nvmlDeviceResetGpuLockedClocks')
+  const isFree = (index: number) => {
+    const state = service.status().boards[index]!
+    return state.lease === null && state.condition === 'ok' && !journals.journaled().includes(uuids[index]!)
+  }
+  const clockIsAtMost = (index: number, mhz: number, what: string) =>
+    eventually(
+      () => node.devices[index]!.smClockMhz() <= mhz + CLOCK_TOLERANCE_MHZ,
+      () => `${what}: ${node.devices[index]!.smClockMhz()} MHz, locked to ${mhz}`,
+      3000,
+    )
+
+  it('that is a lock nobody can read outlives leases of those who may not touch the clock', async () => {
+    const rule = { users: [ownUid], boards: ['*'], powerLimitW: { min: 100, max: 400 } }
+    writePolicy([rule])
+    lock(0, 705)
+    await clockIsAtMost(0, 705, 'the operator locks')
+    const client = await open()
+    await client.request({ type: 'acquire', board: uuids[0]! })
+    const change = (range: { minMhz: number; maxMhz: number } | null) =>
+      client.request({ type: 'change', board: uuids[0]!, change: { kind: 'sm-clock', range } })
+    // As it was found: nothing is done.
+    await change(null)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    await clockIsAtMost(0, 705, 'the lock is there')
+    await expect(change({ minMhz: 210, maxMhz: 1410 })).rejects.toMatchObject({ code: 'NOT_ALLOWED' })
+    client.close()
+    await eventually(() => isFree(0), 'the lease has ended')
+    expect(node.devices[0]!.smClockMhz()).toBeLessThan(705 + CLOCK_TOLERANCE_MHZ)
+    unlock(0)
+  })
+
+  it('holds for a lease at once: a lower ceiling, a narrower rule, and a lock that comes back', async () => {
+    ceilings[1] = { powerLimitW: 300, smClockMhz: { min: 210, max: 1005 } }
+    writePolicy()
+    const client = await open()
+    await client.request({ type: 'acquire', board: uuids[1]! })
+    await clockIsAtMost(1, 1005, 'the lock of the policy')
+    const change = (change: BoardChange) => client.request({ type: 'change', board: uuids[1]!, change })
+    for (const above of [
+      { kind: 'power-limit', powerLimitW: 301 },
+      { kind: 'sm-clock', range: { minMhz: 210, maxMhz: 1410 } },
+      { kind: 'sm-clock', range: null },
+    ] as const)
+      await expect(change(above)).rejects.toMatchObject({ code: 'NOT_ALLOWED' })
+    await change({ kind: 'power-limit', powerLimitW: 240 })
+    await change({ kind: 'sm-clock', range: { minMhz: 210, maxMhz: 900 } })
+    writePolicy([{ ...everything([ownUid]), powerLimitW: { min: 100, max: 180 } }])
+    await eventually(() => node.devices[1]!.powerLimitW() === 180, 'the rule holds')
+    ceilings[1] = { powerLimitW: 150, smClockMhz: { min: 210, max: 600 } }
+    writePolicy()
+    await eventually(() => node.devices[1]!.powerLimitW() === 150, 'the ceiling holds')
+    await clockIsAtMost(1, 600, 'the lower lock')
+    await client.request({ type: 'release', board: uuids[1]! })
+    expect(node.devices[1]!.powerLimitW()).toBe(150)
+    await clockIsAtMost(1, 600, 'the lock is back')
+    client.close()
+    ceilings[1] = {}
+    writePolicy()
+    await eventually(() => node.devices[1]!.smClockMhz() > 600 + CLOCK_TOLERANCE_MHZ, 'it is taken back')
+    setPower(1, 350)
+  })
+
+  it('that comes during a lease is kept, and written down', async () => {
+    const client = await open()
+    await client.request({ type: 'acquire', board: uuids[2]! })
+    const change = { kind: 'power-limit', powerLimitW: 240 } as const
+    await client.request({ type: 'change', board: uuids[2]!, change })
+    setPower(2, 150)
+    await client.request({ type: 'release', board: uuids[2]! })
+    expect(node.devices[2]!.powerLimitW()).toBe(150)
+    expect(audit()).toMatch(/"event":"changed-by-others".*"detail":"power limit 150 W: kept"/)
+    setPower(2, 350)
+    // A lock, too, where the board shows that it is not ours any more.
+    await client.request({ type: 'acquire', board: uuids[2]! })
+    await client.request({
+      type: 'change',
+      board: uuids[2]!,
+      change: { kind: 'sm-clock', range: { minMhz: 1005, maxMhz: 1005 } },
+    })
+    lock(2, 705)
+    await clockIsAtMost(2, 705, 'the operator locks')
+    await client.request({ type: 'release', board: uuids[2]! })
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    expect(node.devices[2]!.smClockMhz()).toBeLessThan(705 + CLOCK_TOLERANCE_MHZ)
+    expect(audit()).toMatch(/"changed-by-others".*no longer SM clock 1005 MHz/)
+    unlock(2)
+    client.close()
+  })
+
+  it('is not written over in the log by changes that change nothing', async () => {
+    const client = await open()
+    await client.request({ type: 'acquire', board: uuids[3]! })
+    const before = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size
+    const change = { kind: 'power-limit', powerLimitW: 240 } as const
+    const seconds = Number(process.env['PCTODL_FLOOD_SECONDS'] ?? 3)
+    let asked = 0
+    for (const endMs = performance.now() + 1000 * seconds; performance.now() < endMs; asked += 32)
+      await Promise.all(Array.from({ length: 32 }, () => client.request({ type: 'change', board: uuids[3]!, change })))
+    await client.request({ type: 'change', board: uuids[3]!, change: { ...change, powerLimitW: 241 } })
+    client.close()
+    await eventually(() => isFree(3), 'the lease has ended')
+    const grown = statSync(path.join(node.options.stateFolder, 'audit.jsonl')).size - before
+    process.stderr.write(`${asked} changes of nothing in ${seconds} s: the log grew by ${grown} bytes\n`)
+    expect((grown * 60) / seconds).toBeLessThan(1e6)
+    expect(audit().match(/"changed".*240}/g)).not.toBeNull()
+    expect(audit()).toMatch(/powerLimitW\\":241/)
+  })
+
+  it('is a policy that links lead to, where every hop is root’s, as a ConfigMap’s', () => {
+    const folder = mkdtempSync(path.join(node.folder, 'config-'))
+    const text = readFileSync(node.options.policyFile)
+    mkdirSync(path.join(folder, '..2024_1'))
+    writeFileSync(path.join(folder, '..2024_1', 'policy.json'), text, { mode: 0o644 })
+    symlinkSync('..2024_1', path.join(folder, '..data'))
+    symlinkSync('..data/policy.json', path.join(folder, 'policy.json'))
+    expect(loadPolicy(path.join(folder, 'policy.json')).rules).toHaveLength(1)
+    // A kubelet leaves the folder open to all, and mounts it read-only.
+    spawnSync('chmod', ['0777', folder])
+    expect(() => loadPolicy(path.join(folder, 'policy.json'))).toThrow(/can be written by others/)
+    const isMounted =
+      spawnSync('mount', ['--bind', folder, folder]).status === 0 &&
+      spawnSync('mount', ['-o', 'remount,bind,ro', folder]).status === 0
+    try {
+      if (isMounted) expect(loadPolicy(path.join(folder, 'policy.json')).rules).toHaveLength(1)
+    } finally {
+      spawnSync('umount', ['-l', folder])
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  it(`holds after each of ${SEQUENCES} sequences of limits, locks, policies, leases and kills`, {
+    timeout: 3_600_000,
+  }, async () => {
+    const random = new SeededRandom(47)
+    const whole = (from: number, to: number) => from + Math.floor((to - from + 1) * random.uniform())
+    const failures: string[] = []
+    let left = SEQUENCES
+    await Promise.all(
+      node.devices.map(async (device, index) => {
+        while (left-- > 0) {
+          const failure = await sequence(index, device.powerLimitW.bind(device))
+          if (failure) failures.push(failure)
+        }
+      }),
+    )
+    process.stderr.write(
+      `${SEQUENCES} sequences: ${failures.length} ended above the ceiling or without the operator's word\n`,
+    )
+    expect(failures).toEqual([])
+
+    async function sequence(index: number, powerLimitW: () => number): Promise<string | null> {
+      const board = uuids[index]!
+      const done: string[] = []
+      let client: ServiceClient | null = null
+      // What the operator has set last; half watts tell it from what holders set.
+      let limitW = 350.5
+      let lowestW = ceilings[index]!.powerLimitW ?? Number.POSITIVE_INFINITY
+      let lockedMhz: number | null = null
+      let touchesClock = false
+      setPower(index, limitW)
+      if (limitW > lowestW) await status()
+      const change = (what: BoardChange) =>
+        client?.request({ type: 'change', board, change: what }).then(
+          () => true,
+          () => false,
+        )
+      const steps: Record<string, () => Promise<unknown> | undefined> = {
+        pl: async () => {
+          limitW = whole(150, 349) + 0.5
+          lowestW = ceilings[index]!.powerLimitW ?? Number.POSITIVE_INFINITY
+          setPower(index, limitW)
+          // One that is above his own ceiling is lowered before he types the next.
+          if (limitW > lowestW) await status()
+        },
+        lgc: async () => {
+          // His own locks are within his ceiling.
+          lockedMhz = whole(30, (ceilings[index]!.smClockMhz?.max ?? 1200) / 15) * 15
+          // Nobody can tell his lock from one that the lease has set: then that of the policy stands in the end.
+          if (!client) touchesClock = false
+          lock(index, lockedMhz)
+        },
+        policy: async () => {
+          const powerW = random.uniform() < 0.7 ? whole(150, 340) : undefined
+          const max = random.uniform() < 0.7 ? whole(40, 90) * 15 : undefined
+          ceilings[index] = {
+            ...(powerW === undefined ? {} : { powerLimitW: powerW }),
+            ...(max === undefined ? {} : { smClockMhz: { min: 210, max } }),
+          }
+          if (powerW !== undefined) lowestW = Math.min(lowestW, powerW)
+          // A declared lock takes the place of one that was set by hand.
+          lockedMhz = null
+          writePolicy()
+          await status()
+        },
+        lease: async () => {
+          if (client) return
+          const opened = await open()
+          client = await opened.request({ type: 'acquire', board }).then(
+            () => opened,
+            () => {
+              opened.close()
+              return null
+            },
+          )
+        },
+        power: () => change({ kind: 'power-limit', powerLimitW: whole(100, 400) }),
+        clock: async () => {
+          const took = await change({ kind: 'sm-clock', range: { minMhz: 210, maxMhz: whole(30, 110) * 15 } })
+          if (took) touchesClock = true
+        },
+        reset: () => change({ kind: 'sm-clock', range: null }),
+        release: async () => {
+          await client?.request({ type: 'release', board }).catch(() => {})
+          client?.close()
+          client = null
+        },
+        drop: async () => {
+          client?.close()
+          client = null
+        },
+        kill: async () => {
+          const worker = childrenOf(process.pid).find(({ pid }) => {
+            const words = commandLineOf(pid) ?? ''
+            return words.includes('board-worker') && (words.includes(`"board":"${index}"`) || words.includes(board))
+          })
+          if (!worker) return
+          process.kill(worker.pid, 'SIGKILL')
+          await eventually(() => service.status().boards[index]!.condition === 'lost', 'it is seen')
+          await eventually(() => service.status().boards[index]!.condition === 'ok', 'another one looks')
+          // The policy's lock is set again, in case the driver has lost it, and takes the place of one that was set by hand.
+          if (ceilings[index]!.smClockMhz) lockedMhz = null
+        },
+      }
+      const names = Object.keys(steps)
+      for (let i = whole(4, 12); i > 0; i--) {
+        const name = names[whole(0, names.length - 1)]!
+        // A kill costs a new process: one in ten.
+        if (name === 'kill' && random.uniform() > 0.3) continue
+        done.push(name)
+        await steps[name]!()
+      }
+      await (random.uniform() < 0.5 ? steps['release']!() : steps['drop']!())
+      await eventually(
+        () => isFree(index),
+        () => `board ${index} is free after ${done}`,
+      )
+      await status()
+      const { powerLimitW: ceilingW = Number.POSITIVE_INFINITY, smClockMhz } = ceilings[index]!
+      const wrong: string[] = []
+      // Not below what he has ever asked for: a ceiling that was lower for a moment may have been in force, or not.
+      const isRight = () => powerLimitW() <= Math.min(limitW, ceilingW) && powerLimitW() >= Math.min(limitW, lowestW)
+      // What an operator sets above his own ceiling is seen when the board is next looked after.
+      await eventually(
+        isRight,
+        () => `${powerLimitW()} W, set to ${limitW} W, under ${ceilingW} W, once ${lowestW} W`,
+        6000,
+      ).catch((error) => wrong.push(error.message))
+      const lockMhz = touchesClock || lockedMhz === null ? (smClockMhz?.max ?? null) : lockedMhz
+      if (lockMhz !== null)
+        await clockIsAtMost(index, lockMhz, 'at the end').catch((error) => wrong.push(error.message))
+      return wrong.length > 0 ? `board ${index}: ${done.join(', ')}: ${wrong.join('; ')}` : null
+    }
+
+    async function status(): Promise<void> {
+      const asked = await open()
+      await asked.request({ type: 'status' })
+      asked.close()
+    }
+  })
+})

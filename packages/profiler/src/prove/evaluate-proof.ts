@@ -1,0 +1,122 @@
+import { quantile } from '@pctodl/numerics'
+import type { PerfModel, PerfModelParameters } from '@pctodl/perf-model'
+import { type GpuSpec, PctodlError } from '@pctodl/platform'
+import type { ProfileRow } from '../measure/profile-row.js'
+
+const FEWEST_TO_FIT = 40
+const FEWEST_TO_TEST = 10
+/** Of the intervals whose coverage is counted, and of a plan's draw above its prediction. */
+const RISK = 0.05
+
+interface Errors {
+  readonly medianPercent: number
+  readonly p95Percent: number
+  /** Measured values within the predicted interval from 5 % to 95 %, percent. */
+  readonly coveragePercent: number
+}
+
+export interface ProofEvaluation {
+  readonly fitted: number
+  readonly tested: number
+  readonly throughput: Errors
+  readonly power: Errors
+  /** Mixes that draw more than a planner reckons with at a risk of 5 %. */
+  readonly plansAtRisk: number
+  readonly predictions: readonly {
+    readonly row: number
+    readonly smClockMhz: number
+    readonly throughput: number
+    readonly powerW: number
+    readonly throughputInterval: readonly [number, number]
+    readonly powerIntervalW: readonly [number, number]
+  }[]
+}
+
+export const isToFit = ({ sweep }: ProfileRow): boolean => sweep === 'mixes' || sweep === 'pairs' || sweep === 'single'
+
+/**
+ * Fit the predictor to the rows that are for it and predict the mixes that it has not seen, from what is known before they run: where
+ * no clock was locked, the clock at which predicted power is within the board's limit.
+ *
+ * @returns why there is nothing to say, in words
+ */
+export async function evaluateProof(
+  rows: readonly ProfileRow[],
+  spec: GpuSpec,
+  powerLimitW: number,
+): Promise<{ readonly evaluation: ProofEvaluation; readonly parameters: PerfModelParameters } | string> {
+  const toFit = rows.filter((row) => isToFit(row) && !row.failed)
+  const networks = new Set(toFit.flatMap(({ tenants }) => tenants.map(({ model }) => model)))
+  const toTest = rows.filter(
+    (row) => row.sweep === 'test' && !row.failed && row.tenants.every(({ model }) => networks.has(model)),
+  )
+  if (toFit.length < FEWEST_TO_FIT || toTest.length < FEWEST_TO_TEST) {
+    return `${toFit.length} rows to fit and ${toTest.length} to test: too few (${FEWEST_TO_FIT} and ${FEWEST_TO_TEST})`
+  }
+  const library = await import('@pctodl/perf-model').catch(() => undefined)
+  if (library === undefined) return '@pctodl/perf-model is not installed: npm install @pctodl/perf-model'
+  try {
+    const { parameters } = library.fitPerfModel(toFit, spec, { source: 'pctodl prove', starts: 1 })
+    const model = new library.PerfModel(parameters, spec)
+    return { evaluation: compare(model, toFit.length, toTest, powerLimitW), parameters }
+  } catch (error) {
+    if (error instanceof PctodlError) return error.message
+    throw error
+  }
+}
+
+function compare(
+  model: PerfModel,
+  fitted: number,
+  toTest: readonly ProfileRow[],
+  powerLimitW: number,
+): ProofEvaluation {
+  const predictions = toTest.map((row) => {
+    const { tenants, memClockMhz } = row
+    const within = model.solveSmClock(tenants, memClockMhz, powerLimitW) ?? model.spec.clockStates[0]!.smClocksMhz[0]!
+    const smClockMhz = Math.min(row.targetSmClockMhz ?? Number.POSITIVE_INFINITY, within)
+    const configuration = { tenants, smClockMhz, memClockMhz }
+    const { throughput, powerW } = model.predict(configuration)
+    const between = model.quantiles(configuration, [RISK, 1 - RISK])
+    return {
+      row: row.row,
+      smClockMhz,
+      throughput,
+      powerW,
+      throughputInterval: [between.throughput[0]!, between.throughput[1]!] as const,
+      powerIntervalW: [between.powerW[0]!, between.powerW[1]!] as const,
+    }
+  })
+  const errors = (
+    measuredOf: (row: ProfileRow) => number,
+    predictedOf: (prediction: (typeof predictions)[number]) => number,
+    intervalOf: (prediction: (typeof predictions)[number]) => readonly [number, number],
+  ): Errors => {
+    const relative = toTest.map((row, i) => 100 * Math.abs(predictedOf(predictions[i]!) / measuredOf(row) - 1))
+    const covered = toTest.filter((row, i) => {
+      const [low, high] = intervalOf(predictions[i]!)
+      return measuredOf(row) >= low && measuredOf(row) <= high
+    })
+    return {
+      medianPercent: quantile(relative, 0.5),
+      p95Percent: quantile(relative, 0.95),
+      coveragePercent: (100 * covered.length) / toTest.length,
+    }
+  }
+  return {
+    fitted,
+    tested: toTest.length,
+    throughput: errors(
+      (row) => row.throughput,
+      (prediction) => prediction.throughput,
+      (prediction) => prediction.throughputInterval,
+    ),
+    power: errors(
+      (row) => row.powerAverageW,
+      (prediction) => prediction.powerW,
+      (prediction) => prediction.powerIntervalW,
+    ),
+    plansAtRisk: toTest.filter((row, i) => row.powerAverageW > predictions[i]!.powerIntervalW[1]).length,
+    predictions,
+  }
+}

@@ -1,0 +1,139 @@
+import type { Backend } from '@pctodl/backend'
+import { PctodlError } from '@pctodl/platform'
+import type { PlannedRow } from '../plan/profile-plan.js'
+
+/** All of the preflight takes no longer, ms. */
+const LIMIT_MS = 20_000
+
+/** What a proof can measure here, found out by trying. */
+export interface Preflight {
+  /** One process infers on the board (with PyTorch: torch and CUDA are there). */
+  readonly tenants: Finding
+  /** The daemon starts, takes a client and stops. */
+  readonly mps: Finding
+  /** The driver tells whose processes are on the board. */
+  readonly pids: Finding
+  readonly energyCounter: Finding
+  readonly powerSensor: Finding
+  /** Clocks may be locked; only tried where that is allowed. */
+  readonly settings: Finding
+}
+
+export interface Finding {
+  readonly works: boolean
+  readonly because: string
+}
+
+const works = (because: string): Finding => ({ works: true, because })
+const slow = works(`no process was ready within ${LIMIT_MS / 1000} s; the rows will tell`)
+const missing = (because: string): Finding => ({ works: false, because })
+
+/** What somebody who reads the table wants to be told of each. */
+export const preflightWords: Readonly<Record<keyof Preflight, string>> = {
+  tenants: 'inference on the board',
+  mps: 'MPS daemon: start, client, stop',
+  pids: 'processes visible',
+  energyCounter: 'energy counter',
+  powerSensor: 'power reading',
+  settings: 'clocks may be set',
+}
+
+/** @param reopen gives the board without MPS, for where its daemon does not start */
+export async function examine(
+  backend: Backend,
+  options: { readonly mps: boolean; readonly allowSettings: boolean; readonly signal: AbortSignal },
+  reopen: () => Promise<Backend>,
+): Promise<{ readonly backend: Backend; readonly preflight: Preflight }> {
+  const signal = AbortSignal.any([options.signal, AbortSignal.timeout(LIMIT_MS)])
+  const settings = await trySettings(backend, options.allowSettings)
+  // A sensor has no reading of a board that was just opened.
+  await backend.clock.sleep(500, options.signal)
+  const { powerAverageW, powerInstantW, energyJ } = await backend.gpu.sample()
+  const fields = [powerAverageW === null ? '' : 'average', powerInstantW === null ? '' : 'instant'].filter(Boolean)
+  const board = {
+    settings,
+    powerSensor: fields.length > 0 ? works(fields.join(' and ')) : missing('the driver gives no power'),
+    energyCounter: energyJ === null ? missing('the driver gives no energy') : works('in joules'),
+  }
+  let mps = missing('left out on request')
+  if (options.mps) {
+    try {
+      const tried = await tryTenant(backend, signal)
+      return { backend, preflight: { ...board, ...tried, mps: tried.tenants.works ? works('tried') : tried.tenants } }
+    } catch (error) {
+      options.signal.throwIfAborted()
+      // The daemon has started, or that would be another error; what is slow is the first start of a process.
+      if (isTimeout(error)) return { backend, preflight: { ...board, tenants: slow, pids: slow, mps: slow } }
+      mps = missing(reasonOf(error))
+      await backend.close()
+    }
+  }
+  const without = options.mps ? await reopen() : backend
+  try {
+    return { backend: without, preflight: { ...board, ...(await tryTenant(without, signal)), mps } }
+  } catch (error) {
+    options.signal.throwIfAborted()
+    if (isTimeout(error)) return { backend: without, preflight: { ...board, tenants: slow, pids: slow, mps } }
+    const because = reasonOf(error)
+    return { backend: without, preflight: { ...board, tenants: missing(because), pids: missing(because), mps } }
+  }
+}
+
+/** Why a row cannot be measured here; undefined where it can. */
+export function whyNot({ tenants, mps, settings }: Preflight, row: PlannedRow): string | undefined {
+  if (row.smClockMhz !== null && !settings.works) return `clocks cannot be set: ${settings.because}`
+  if (row.tenants.length === 0) return undefined
+  if (!tenants.works) return tenants.because
+  const isShared = row.tenants.length > 1 || row.tenants[0]!.mpsPercent < 100
+  return isShared && !mps.works ? `no MPS: ${mps.because}` : undefined
+}
+
+async function tryTenant(
+  { tenants, occupancy, clock }: Backend,
+  signal: AbortSignal,
+): Promise<Pick<Preflight, 'tenants' | 'pids'>> {
+  try {
+    await tenants.apply([{ model: 'resnet50', mpsPercent: 50, batchSize: 1 }], { signal })
+    await clock.sleep(500, signal)
+    const [counters] = tenants.counters()
+    const place = occupancy?.().tenants[0]
+    if (counters === undefined || counters.state === 'failed') {
+      const because = counters?.failure ?? 'no process'
+      return { tenants: missing(because), pids: missing('no process to look for') }
+    }
+    if (place?.isOnBoard === false) {
+      return { tenants: missing(`inference runs on ${place.device}, not on this board`), pids: works('listed') }
+    }
+    const hidden = 'the driver does not list our process; rows are kept with status unknown'
+    return {
+      tenants: works(place?.device ?? 'simulated'),
+      pids: place?.isOnBoard === null ? missing(hidden) : works(occupancy ? 'listed' : 'nobody else can be there'),
+    }
+  } finally {
+    await tenants.stop()
+  }
+}
+
+async function trySettings({ gpu }: Backend, isAllowed: boolean): Promise<Finding> {
+  if (!isAllowed) return missing('not asked for (--allow-settings)')
+  try {
+    const lease = await gpu.acquire()
+    try {
+      await lease.lockSmClock(gpu.spec.clockStates[0]!.smClocksMhz.at(-1)!)
+    } finally {
+      await lease.release()
+    }
+    return works('locked and put back')
+  } catch (error) {
+    return missing(reasonOf(error))
+  }
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError'
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof PctodlError) return error.message
+  throw error
+}

@@ -1,0 +1,26 @@
+import type { Backend } from '@pctodl/backend'
+import type { ProfileRow } from '../measure/profile-row.js'
+import type { Manifest } from '../trace/manifest.js'
+import type { ProofEvaluation } from './evaluate-proof.js'
+import type { Preflight } from './preflight.js'
+import type { SensorStep } from './sensor-step.js'
+
+/** Everything that is known, as `proof.json` holds it. */
+export interface Proof {
+  readonly version: 1
+  readonly tool: string
+  readonly backend: Backend['kind']
+  readonly board: Manifest['board']
+  readonly description: string
+  readonly preflight: Preflight
+  readonly planned: number
+  /** Rows that are still to be measured by the next call. */
+  readonly left: number
+  /** What cannot be measured here, and why. */
+  readonly skipped: readonly { readonly rows: number; readonly because: string }[]
+  readonly sensorStep: SensorStep | null
+  readonly evaluation: ProofEvaluation | null
+  /** Why there is no evaluation. */
+  readonly notEvaluated: string | null
+  readonly rows: readonly ProfileRow[]
+}

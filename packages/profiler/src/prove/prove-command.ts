@@ -1,0 +1,91 @@
+import path from 'node:path'
+import { type BackendKind, backendKinds, openBackend } from '@pctodl/backend'
+import {
+  type CommandFunction,
+  integerFrom,
+  newCommand,
+  oneOf,
+  parseCommand,
+  positiveNumber,
+} from '@pctodl/command-line'
+import { version } from '../../package.json'
+import { boardOf } from '../tenant-options.js'
+import { probeGraphs } from './probe-networks.js'
+import { evaluationText } from './proof-page.js'
+import { prove } from './prove.js'
+
+interface RawOptions {
+  readonly backend: BackendKind
+  readonly gpu?: string
+  readonly worker?: string
+  readonly mps: boolean
+  readonly allowSettings?: boolean
+  readonly minutes: number
+  readonly seed: number
+  readonly out?: string
+  readonly json?: boolean
+}
+
+/** The command line `pctodl prove` as a function. */
+export const pctodlProve: CommandFunction = async (argv, terminal) => {
+  const command = newCommand(
+    {
+      name: 'pctodl prove',
+      version,
+      description:
+        'Measure a board, predict mixes that were not measured, and write the errors with all rows. Call it again until nothing is left.',
+      example: 'pctodl prove --gpu 0 --out proof',
+    },
+    terminal,
+  )
+    .option('--backend <kind>', `${backendKinds.join(', ')}: simulated or real board`, oneOf(...backendKinds), 'auto')
+    .option('--gpu <board>', 'index of a real board (default 0); name of a simulated one, such as H200 or A100')
+    .option('--worker <kind>', 'processes on a real board: torch, or a command that speaks the protocol')
+    .option('--no-mps', 'real board: no MPS daemon; only what one tenant does is measured')
+    .option('--allow-settings', 'lock clocks for half of the mixes; without, no setting is changed')
+    .option('--minutes <n>', 'measure no longer than this', positiveNumber('minutes'), 9)
+    .option('--seed <n>', 'seed of what is drawn, and of a simulated board', integerFrom(0), 1)
+    .option('--out <folder>', 'where the proof is, and is gone on with (default: proof/<board>)')
+    .option('--json', 'print the proof as JSON on standard output')
+  await parseCommand(command, argv)
+  const options = command.opts<RawOptions>()
+  const gpu = boardOf(options)
+  const note = (text: string) => terminal.stderr.write(`${text}\n`)
+  const open = (mps: boolean) =>
+    openBackend({
+      kind: options.backend,
+      gpu,
+      seed: options.seed,
+      simulated: { board: { networks: probeGraphs, host: 'eager-pytorch', launch: 'graph' } },
+      real: {
+        ...(options.worker === undefined ? {} : { worker: options.worker }),
+        residentInputs: true,
+        verifyBoard: false,
+        mps,
+        onMessage: note,
+      },
+    })
+  const out = options.out ?? path.join('proof', gpu)
+  const proof = await prove(open, {
+    out,
+    seed: options.seed,
+    minutes: options.minutes,
+    mps: options.mps,
+    allowSettings: options.allowSettings ?? false,
+    signal: terminal.signal,
+    note,
+  })
+  const skipped = proof.skipped
+    .map(({ rows, because }) => `${rows} rows cannot be measured here: ${because}\n`)
+    .join('')
+  const failed = proof.rows.filter((row) => row.failed).length
+  const retries =
+    failed > 0 ? `${failed} rows failed; the next call tries them again unless memory was too small\n` : ''
+  const state = proof.left > 0 ? `${proof.left} of ${proof.planned} rows are left: run the same command again\n` : ''
+  terminal.stdout.write(
+    options.json
+      ? `${JSON.stringify(proof, null, 1)}\n`
+      : `${evaluationText(proof)}\n${skipped}${retries}${state}${path.join(out, 'proof.md')}\n`,
+  )
+  return proof.rows.some((row) => !row.failed) ? 0 : 1
+}

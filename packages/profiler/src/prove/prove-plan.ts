@@ -1,0 +1,84 @@
+import { SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
+import { type GpuSpec, networkNames, type Tenant } from '@pctodl/platform'
+import { mixSweep } from '../plan/mix-sweep.js'
+import { defaultMeasure, type PlannedRow, type ProfilePlan, type SweepName } from '../plan/profile-plan.js'
+import { probes, TRANSFORMER } from './probe-networks.js'
+
+const networks: readonly string[] = [...networkNames, TRANSFORMER]
+/** Each is measured with two sets of batch sizes, because a process starts slowly. */
+const LAYOUTS = 30
+const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
+const pairShares = [
+  [10, 90],
+  [20, 80],
+  [30, 70],
+  [40, 60],
+  [50, 50],
+  [60, 40],
+  [70, 30],
+  [80, 20],
+  [90, 10],
+  [10, 10],
+  [25, 25],
+  [50, 30],
+] as const
+
+export interface ProvePlanOptions {
+  readonly seed: number
+  /** Mixes at locked clocks, too. */
+  readonly allowSettings: boolean
+}
+
+/**
+ * What a proof measures, in an order that leaves something to evaluate wherever it ends: the idle board, microbenchmarks, each network
+ * alone, then in turn mixes to fit, mixes to test, and pairs.
+ */
+export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptions): ProfilePlan {
+  const random = new SeededRandom(seedFrom('prove', spec.key, seed))
+  const row = (sweep: SweepName, tenants: readonly Tenant[], smClockMhz: number | null = null): PlannedRow => ({
+    sweep,
+    tenants,
+    smClockMhz,
+    memClockMhz: null,
+    repeat: 0,
+  })
+  const rows = [
+    row('static', []),
+    ...probes.map(({ name, batchSize }) => row('micro', [{ model: name, mpsPercent: 100, batchSize }])),
+    ...networks.map((model) => row('single', [{ model, mpsPercent: 100, batchSize: 32 }])),
+  ]
+  const pairs = pairShares.map((shares, i) => {
+    const [a, b] = shuffled(networks, random).slice(0, 2)
+    const tenants = [a!, b!].map(
+      (model, t): Tenant => ({
+        model,
+        mpsPercent: shares[t]!,
+        batchSize: batchSizes[(i + random.integer(4) + 4 * t) % batchSizes.length]!,
+      }),
+    )
+    // One after the other, so that each process starts once.
+    return [[tenants[0]!], tenants, [tenants[1]!]].map((each) => row('pairs', each))
+  })
+  const mixes = (sweep: 'mixes' | 'test') =>
+    mixSweep(spec, networks, null, { count: LAYOUTS, seed: seedFrom(sweep, seed), mostTenants: 4 }).map((mix) => {
+      const redrawn = mix.tenants.map((tenant) => ({ ...tenant, batchSize: batchSizes[random.integer(8)]! }))
+      const first = mix.tenants.map((tenant) => ({ ...tenant, batchSize: Math.min(128, tenant.batchSize) }))
+      return [row(sweep, first), row(sweep, redrawn, allowSettings ? mix.smClockMhz : null)]
+    })
+  const toFit = mixes('mixes')
+  const toTest = mixes('test')
+  for (let i = 0; i < LAYOUTS; i++) rows.push(...toFit[i]!, ...toTest[i]!, ...(pairs[i] ?? []))
+  return {
+    version: 1,
+    board: spec.key,
+    seed,
+    measure: {
+      ...defaultMeasure,
+      settleWindowMs: 2000,
+      settleLeastMs: 2000,
+      settleMostMs: 3000,
+      windowMostMs: 4000,
+    },
+    rows,
+  }
+}

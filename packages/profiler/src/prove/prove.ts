@@ -1,0 +1,175 @@
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import type { Backend } from '@pctodl/backend'
+import { writeFileAtomically } from '@pctodl/command-line'
+import type { GpuInfo } from '@pctodl/platform'
+import { version } from '../../package.json'
+import type { ProfileRow } from '../measure/profile-row.js'
+import { runPlan } from '../run-plan.js'
+import { describeBoard, type Manifest, planSha256 } from '../trace/manifest.js'
+import { formatProfileRow, profileHeader } from '../trace/profile-csv.js'
+import { readTrace, TraceStore } from '../trace/trace-store.js'
+import { evaluateProof, isToFit } from './evaluate-proof.js'
+import { examine, type Preflight, whyNot } from './preflight.js'
+import type { Proof } from './proof.js'
+import { proofPage } from './proof-page.js'
+import { provePlan } from './prove-plan.js'
+import { measureSensorStep, type SensorStep } from './sensor-step.js'
+
+/** No row is begun with less time left than this, ms. */
+const ONE_ROW_MS = 20_000
+
+export interface ProveOptions {
+  /** Folder of the proof; what lies there is gone on with. */
+  readonly out: string
+  readonly seed: number
+  readonly minutes: number
+  readonly mps: boolean
+  readonly allowSettings: boolean
+  readonly signal: AbortSignal
+  readonly note: (text: string) => void
+}
+
+/**
+ * Measure what is left of a proof for so many minutes, then evaluate all that there is. No setting is changed without `allowSettings`.
+ *
+ * @param open gives the board, with MPS or without; it is closed at the end
+ */
+export async function prove(open: (mps: boolean) => Promise<Backend>, options: ProveOptions): Promise<Proof> {
+  const { out, signal, note } = options
+  const opened = await open(options.mps)
+  let current = opened
+  try {
+    const startedMs = opened.clock.now()
+    const { backend, preflight } = await examine(opened, options, async () => {
+      current = await open(false)
+      return current
+    })
+    current = backend
+    note(backend.description)
+    for (const [name, { works, because }] of Object.entries(preflight))
+      note(`${works ? 'yes' : 'no '} ${name}: ${because}`)
+    const info = await backend.gpu.info()
+    const plan = provePlan(backend.gpu.spec, options)
+    const files = proofFiles(out)
+    const manifest = newManifest(backend, info, plan)
+    const store = new TraceStore(files.trace, manifest, backend.livesInProcess ? true : 'retry')
+    try {
+      const sensorStep = await sensorStepOf(backend, preflight, files.sensorStep, signal)
+      let measured = store.measured.length
+      // A simulated board is first taken through what it had gone through before, which is no time of this call.
+      let overMs = backend.livesInProcess && measured > 0 ? undefined : startedMs + 60_000 * options.minutes
+      await runPlan(backend, plan, {
+        measured: store.measured,
+        retries: store.retries,
+        skips: (row) => whyNot(preflight, row) !== undefined,
+        isOver: () => {
+          overMs ??= backend.clock.now() + 60_000 * options.minutes
+          return backend.clock.now() + ONE_ROW_MS > overMs
+        },
+        leaveClocksAlone: !preflight.settings.works,
+        signal,
+        onRow: (row) => {
+          store.append(row)
+          note(
+            `${++measured}/${plan.rows.length} ${row.sweep}: ${row.failed ? `${row.status}: ${row.message}` : row.status}`,
+          )
+        },
+      })
+      return await evaluated({ backend, preflight, manifest, info, sensorStep, files })
+    } finally {
+      store.close()
+    }
+  } finally {
+    await current.close()
+  }
+}
+
+interface Measured {
+  readonly backend: Backend
+  readonly preflight: Preflight
+  readonly manifest: Manifest
+  readonly info: GpuInfo
+  readonly sensorStep: SensorStep | null
+  readonly files: ReturnType<typeof proofFiles>
+}
+
+async function evaluated({ backend, preflight, manifest, info, sensorStep, files }: Measured): Promise<Proof> {
+  const rows = readTrace(files.trace)
+  const done = new Set(rows.map(({ row }) => row))
+  const reasons = new Map<string, number>()
+  let left = 0
+  manifest.plan.rows.forEach((planned, i) => {
+    if (done.has(i)) return
+    const because = whyNot(preflight, planned)
+    if (because === undefined) left++
+    else reasons.set(because, (reasons.get(because) ?? 0) + 1)
+  })
+  const result = await evaluateProof(rows, info.spec, info.powerLimitW)
+  const proof: Proof = {
+    version: 1,
+    tool: manifest.tool,
+    backend: backend.kind,
+    board: manifest.board,
+    description: backend.description,
+    preflight,
+    planned: manifest.plan.rows.length,
+    left,
+    skipped: [...reasons].map(([because, count]) => ({ rows: count, because })),
+    sensorStep,
+    evaluation: typeof result === 'string' ? null : result.evaluation,
+    notEvaluated: typeof result === 'string' ? result : null,
+    rows,
+  }
+  const csv = (wanted: (row: ProfileRow) => boolean) =>
+    `${[profileHeader, ...rows.filter(wanted).map(formatProfileRow)].join('\n')}\n`
+  writeFileAtomically(files.fit, csv(isToFit))
+  writeFileAtomically(
+    files.test,
+    csv(({ sweep }) => sweep === 'test'),
+  )
+  if (typeof result !== 'string') {
+    writeFileAtomically(files.parameters(info.spec.key), `${JSON.stringify(result.parameters, null, 1)}\n`)
+  }
+  writeFileAtomically(files.json, `${JSON.stringify(proof, null, 1)}\n`)
+  writeFileAtomically(files.page, proofPage(proof))
+  return proof
+}
+
+const proofFiles = (out: string) => ({
+  trace: path.join(out, 'rows.csv'),
+  fit: path.join(out, 'fit.csv'),
+  test: path.join(out, 'test.csv'),
+  sensorStep: path.join(out, 'sensor-step.json'),
+  json: path.join(out, 'proof.json'),
+  page: path.join(out, 'proof.md'),
+  parameters: (board: string) => path.join(out, `${board}.json`),
+})
+
+/** Measured once; but a simulated board is new in each process, and has to go through it again. */
+async function sensorStepOf(
+  backend: Backend,
+  preflight: Preflight,
+  file: string,
+  signal: AbortSignal,
+): Promise<SensorStep | null> {
+  if (!preflight.tenants.works || !preflight.powerSensor.works) return null
+  if (existsSync(file) && !backend.livesInProcess) return JSON.parse(readFileSync(file, 'utf8')) as SensorStep
+  const step = await measureSensorStep(backend, signal)
+  if (step) writeFileAtomically(file, `${JSON.stringify(step)}\n`)
+  return step
+}
+
+function newManifest(backend: Backend, info: GpuInfo, plan: Manifest['plan']): Manifest {
+  return {
+    version: 1,
+    tool: `@pctodl/profiler ${version}`,
+    node: process.version,
+    startedAt: new Date().toISOString(),
+    backend: backend.kind,
+    board: describeBoard(info),
+    inputs: 'resident on the device',
+    planSha256: planSha256(plan),
+    plan,
+  }
+}

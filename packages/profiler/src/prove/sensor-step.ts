@@ -1,0 +1,81 @@
+import { median } from '@pctodl/numerics'
+import type { Telemetry } from '@pctodl/platform'
+import type { ProfiledBoard } from '../measure/profiled-board.js'
+import { probes } from './probe-networks.js'
+
+const PERIOD_MS = 20
+const LOADED_MS = 4000
+const IDLE_MS = 6000
+
+/** How the power sensor follows the end of a load. */
+export interface SensorStep {
+  /** Time since the load ended, ms (negative: under load), and what was read then. */
+  readonly readings: readonly {
+    readonly ms: number
+    readonly averageW: number | null
+    readonly instantW: number | null
+    readonly energyJ: number | null
+  }[]
+  /** Null where the board has no such field, or it did not show the step. */
+  readonly average: StepResponse | null
+  readonly instant: StepResponse | null
+}
+
+interface StepResponse {
+  readonly fromW: number
+  readonly toW: number
+  /** Median time between two different values: how old a reading can be, ms. */
+  readonly refreshMs: number
+  /** From the end of the load until half, and nine tenths, of the step were shown, ms. */
+  readonly halfMs: number
+  readonly ninetyMs: number
+}
+
+/** Load the board with matrix products, end them at once, and watch. @throws what the pool throws where no tenant starts */
+export async function measureSensorStep(
+  { gpu, tenants, clock }: ProfiledBoard,
+  signal?: AbortSignal,
+): Promise<SensorStep | null> {
+  const { name: model, batchSize } = probes[0]!
+  const read: Telemetry[] = []
+  const watch = async (durationMs: number) => {
+    for (let left = durationMs; left > 0; left -= PERIOD_MS) {
+      await clock.sleep(PERIOD_MS, signal)
+      read.push(await gpu.sample())
+    }
+  }
+  await tenants.apply([{ model, mpsPercent: 100, batchSize }], signal ? { signal } : {})
+  if (tenants.counters().some(({ state }) => state !== 'running')) {
+    await tenants.stop()
+    return null
+  }
+  await watch(LOADED_MS)
+  await tenants.stop()
+  const endMs = clock.now()
+  await watch(IDLE_MS)
+  const readings = read.map((each) => ({
+    ms: Math.round(10 * (each.timeMs - endMs)) / 10,
+    averageW: each.powerAverageW,
+    instantW: each.powerInstantW,
+    energyJ: each.energyJ,
+  }))
+  const responseOf = (of: 'averageW' | 'instantW') =>
+    stepResponse(readings.flatMap(({ ms, [of]: watts }) => (watts === null ? [] : [{ ms, watts }])))
+  return { readings, average: responseOf('averageW'), instant: responseOf('instantW') }
+}
+
+function stepResponse(readings: readonly { readonly ms: number; readonly watts: number }[]): StepResponse | null {
+  const within = (from: number, to: number) => readings.filter(({ ms }) => ms >= from && ms < to)
+  const before = within(-1000, 0)
+  const after = within(IDLE_MS - 1500, IDLE_MS)
+  if (before.length === 0 || after.length === 0) return null
+  const fromW = median(before.map(({ watts }) => watts))
+  const toW = median(after.map(({ watts }) => watts))
+  const passes = (part: number) => within(0, IDLE_MS).find(({ watts }) => watts <= fromW + part * (toW - fromW))?.ms
+  const halfMs = passes(0.5)
+  const ninetyMs = passes(0.9)
+  if (!(fromW > toW) || halfMs === undefined || ninetyMs === undefined) return null
+  const changes = readings.filter(({ watts }, i) => i > 0 && watts !== readings[i - 1]!.watts)
+  const gaps = changes.slice(1).map(({ ms }, i) => ms - changes[i]!.ms)
+  return { fromW, toW, refreshMs: gaps.length > 0 ? median(gaps) : Number.NaN, halfMs, ninetyMs }
+}
