@@ -33,8 +33,8 @@ export {
   WARM_UP_ITERATIONS,
 } from './profile/run-report.js'
 export {
-  matrixAxes,
   minDemand,
+  matrixAxes,
   parseSensitivityMatrix,
   profileOfMatrix,
   type SensitivityMatrix,
