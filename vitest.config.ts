@@ -46,7 +46,7 @@ const pure = [
  */
 const alone = [
   'packages/backend/test/service.test.ts',
-  'packages/govern/test/processes.test.ts',
+  'packages/govern/test/{llm,processes}.test.ts',
   'packages/{mps-control,node-service}/test/!(peer-credentials|readme).test.ts',
   'packages/nvml-control/test/!(message-lines|no-secrets|readme|run-child|served-lease).test.ts',
   'packages/cli/test/doctor.test.ts',

@@ -1,36 +1,54 @@
 /**
  * The law against fixed clocks in virtual time.
  *
- *   pnpm evaluate-govern [--traces 20] [--seed 1] [--seconds 300] [--workers 2]
+ *   pnpm evaluate-govern [--traces 20] [--seed 1] [--seconds 300] [--kind flash-crowds]
  *
  * Traces of each kind: joules against the best fixed clock in hindsight, the one that holds the peak, and the board left alone.
  */
 import { parseArgs } from 'node:util'
 import { mean, quantile } from '@pctodl/numerics'
-import { drawTrial, type Judged, judgeTrial, kinds } from '../test/virtual-trials.js'
+import { drawLlm, llmKinds, runLlm } from '../test/virtual-llm.js'
+import { drawTrial, type Judged, judge, judgeTrial, kinds } from '../test/virtual-trials.js'
 
 const { values } = parseArgs({
   options: {
     traces: { type: 'string', default: '20' },
     seed: { type: 'string', default: '1' },
     seconds: { type: 'string', default: '300' },
+    kind: { type: 'string' },
   },
 })
 const percent = (share: number) => (100 * share).toFixed(2)
 const all: Judged[] = []
 const rows: Record<string, string | number>[] = []
-for (const kind of kinds) {
-  const judged: Judged[] = []
+const llms = llmKinds.map((kind) => {
+  return [
+    `llm-${kind}`,
+    async (seed: number, seconds: number) => {
+      const trial = await drawLlm(kind, seed, seconds)
+      return judge(
+        trial.board,
+        (clock) => runLlm(trial, clock),
+        () => runLlm(trial, 'law'),
+      )
+    },
+  ] as const
+})
+const tritons = kinds.map((kind) => {
+  return [kind, (seed: number, seconds: number) => judgeTrial(drawTrial(kind, seed, seconds))] as const
+})
+for (const [kind, run] of [...tritons, ...llms].filter(([kind]) => kind === (values.kind ?? kind))) {
+  const results: Judged[] = []
   for (let i = 0; i < Number(values.traces); i++) {
-    const result = await judgeTrial(drawTrial(kind, Number(values.seed) + i, Number(values.seconds)))
+    const result = await run(Number(values.seed) + i, Number(values.seconds))
     const { attainment, alone, ofBest, ofPeak, peakOverMean } = result
     process.stderr.write(
       `${kind} ${Number(values.seed) + i}: ${percent(attainment)} % (alone ${percent(alone)}), ${ofBest.toFixed(3)} of best, ${ofPeak.toFixed(3)} of peak, peak over mean ${peakOverMean.toFixed(2)}\n`,
     )
-    judged.push(result)
+    results.push(result)
   }
-  all.push(...judged)
-  rows.push(row(kind, judged))
+  all.push(...results)
+  rows.push(row(kind, results))
 }
 rows.push(row('all', all))
 console.table(rows)

@@ -2,8 +2,7 @@ import { readFileSync } from 'node:fs'
 import { PctodlError } from '@pctodl/platform'
 import { parse, YAMLError } from 'yaml'
 import { z } from 'zod'
-import type { MetricNames } from './metrics/mapped.js'
-import type { LatencyKind } from './metrics/vllm.js'
+import type { LatencyKind, MetricNames } from './metrics/histograms.js'
 
 export interface LatencyObjective {
   readonly ms: number
@@ -45,6 +44,8 @@ export interface GovernConfig {
 }
 
 const url = z.url({ protocol: /^https?$/, error: 'an http(s) URL, such as http://127.0.0.1:8000' })
+/** Of a server; what its clients append is not wanted. */
+const server = url.transform((address) => address.replace(/(\/v[12])?\/*$/, ''))
 const common = {
   name: z.string().regex(/^[\w.:/+-]{1,64}$/, 'at most 64 letters, digits and ._:/+-'),
   objective: z.strictObject({
@@ -54,13 +55,13 @@ const common = {
 }
 const triton = z.strictObject({
   ...common,
-  triton: url,
+  triton: server,
   metrics: url.optional(),
   model: z.string('the name of the model in the server'),
 })
 const vllm = z.strictObject({
   ...common,
-  vllm: url,
+  vllm: server,
   model: z.string('the name of the model in the server'),
   objective: common.objective.extend({ of: z.enum(['e2e', 'ttft', 'tpot']).default('e2e') }),
 })
@@ -68,9 +69,8 @@ const prometheus = z.strictObject({
   ...common,
   prometheus: url,
   series: z.strictObject({
-    completed: z.string('the counter of answered requests'),
-    p99Ms: z.string('the gauge of the 99th percentile, ms'),
-    queued: z.string().optional(),
+    histogram: z.string('the name of the histogram of latencies, without _bucket'),
+    inFlight: z.string().optional(),
     labels: z.record(z.string(), z.string()).optional(),
   }),
 })

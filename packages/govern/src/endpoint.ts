@@ -1,13 +1,14 @@
 import { PctodlError } from '@pctodl/platform'
 import { ZodError } from 'zod'
-import type { ServiceConfig } from './config.js'
-import { readMapped } from './metrics/mapped.js'
+import type { MappedService, ServiceConfig, VllmService } from './config.js'
+import { type HistogramSample, readMapped, readVllm } from './metrics/histograms.js'
 import type { BatchLimits, ServiceSample } from './metrics/service-sample.js'
 import { readTriton, readTritonLimits } from './metrics/triton.js'
-import { readVllm } from './metrics/vllm.js'
 
 /** A server that has not answered within this time, ms, or answers with more, bytes, has not answered. */
 const TIMEOUT_MS = 1000
+/** The first answer may take longer: without it there is nothing to govern. */
+const FIRST_TIMEOUT_MS = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 /** Readiness is asked for this often, ms. */
 const PROBE_MS = 1000
@@ -38,7 +39,6 @@ export class Endpoint {
   /** What is not as the configuration might suggest. */
   get notice(): string | null {
     const { config, objectiveMs } = this
-    if ('prometheus' in config) return `${config.name}: latency feedback only; nothing tells how long its batches take`
     if (objectiveMs === config.objective.ms) return null
     return `${config.name}: the objective of ${config.objective.ms} ms is no bucket of the server's; ${objectiveMs} ms is judged`
   }
@@ -46,16 +46,10 @@ export class Endpoint {
   /** How the server batches; null where it does not tell. @throws PctodlError `ENDPOINT` */
   async limits(): Promise<BatchLimits | null> {
     const { config } = this
-    if ('prometheus' in config) return null
     try {
-      if ('triton' in config) return readTritonLimits(JSON.parse(await this.#get(tritonModel(config, 'config'))))
-      const sample = readVllm(
-        config.model,
-        await this.#get(`${config.vllm}/metrics`),
-        config.objective.ms,
-        config.objective.of,
-      )
-      if (sample) this.objectiveMs = sample.objectiveMs
+      if ('triton' in config)
+        return readTritonLimits(JSON.parse(await this.#get(tritonModel(config, 'config'), FIRST_TIMEOUT_MS)))
+      this.objectiveMs = (await this.#histogram(config, FIRST_TIMEOUT_MS))?.objectiveMs ?? this.objectiveMs
       return null
     } catch (error) {
       throw new PctodlError('ENDPOINT', `${config.name}: ${messageOf(error)}; is the server up, and the model loaded?`)
@@ -82,25 +76,35 @@ export class Endpoint {
       ])
       return readTriton(config.model, metrics, JSON.parse(stats))
     }
-    if ('vllm' in config) {
-      return readVllm(config.model, await this.#get(`${config.vllm}/metrics`), config.objective.ms, config.objective.of)
-    }
-    return readMapped(await this.#get(config.prometheus), config.series)
+    return this.#histogram(config)
+  }
+
+  async #histogram(config: VllmService | MappedService, timeoutMs = TIMEOUT_MS): Promise<HistogramSample | null> {
+    const { ms } = config.objective
+    if ('prometheus' in config) return readMapped(await this.#get(config.prometheus, timeoutMs), config.series, ms)
+    return readVllm(config.model, await this.#get(`${config.vllm}/metrics`, timeoutMs), ms, config.objective.of)
   }
 
   /** Triton answers metrics while it drains, and is not ready then. */
   async #isReady(): Promise<boolean> {
     if (!('triton' in this.config)) return true
     if (performance.now() < this.#probeMs) return this.#ready
-    const { ok } = await fetch(`${this.config.triton}/v2/health/ready`, { signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const { ok, body } = await fetch(`${this.config.triton}/v2/health/ready`, {
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    await body?.cancel()
     this.#ready = ok
     this.#probeMs = performance.now() + PROBE_MS
     return ok
   }
 
-  async #get(address: string): Promise<string> {
-    const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS) })
-    if (!response.ok) throw new Error(`${address} answers ${response.status}`)
+  async #get(address: string, timeoutMs = TIMEOUT_MS): Promise<string> {
+    const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) })
+    if (!response.ok) {
+      // What is not read would hold its connection.
+      await response.body?.cancel()
+      throw new Error(`${address} answers ${response.status}`)
+    }
     const chunks: Uint8Array[] = []
     let bytes = 0
     for await (const chunk of response.body ?? []) {

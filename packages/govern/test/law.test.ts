@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { drawLlm, runLlm } from './virtual-llm.js'
 import { VirtualServer } from './virtual-server.js'
 import { drawTrial, judgeTrial, lawOf, SCRAPE_MS, stepOf, type Trial } from './virtual-trials.js'
 
@@ -53,6 +54,26 @@ describe('the law against the serving engine', () => {
         expect(Math.abs(error), `${service.name} at ${smClockMhz} MHz`).toBeLessThan(0.05)
       })
     }
+  })
+
+  it('holds a language model to its histogram, for less energy', async () => {
+    const trial = await drawLlm('steady', 22, 240)
+    const alone = await runLlm(trial, null)
+    const run = await runLlm(trial, 'law')
+    expect(run.attainment).toBeGreaterThanOrEqual(Math.min(0.99, alone.attainment - 0.005))
+    expect(run.joules).toBeLessThan(0.9 * alone.joules)
+    expect(Math.min(...run.clocksMhz.slice(-100))).toBeGreaterThan(0)
+  })
+
+  it('does not take a load beyond all measure for none', async () => {
+    const trial = coLocated('steady', 7, 10)
+    const server = await VirtualServer.start(trial.board, trial.loads, trial.seed)
+    const law = lawOf(server)
+    for (let ms = 0; ms < 10_000; ms += SCRAPE_MS) await server.lock((await stepOf(law, server)).smClockMhz)
+    const metrics = server.metrics.bind(server)
+    server.metrics = () => metrics().replaceAll(/(pending_request_count\{.*\}) .*/g, '$1 1e12')
+    const { smClockMhz } = await stepOf(law, server)
+    expect(smClockMhz).toBeGreaterThan(1000)
   })
 
   it('asks for no clock beyond what helps where no clock keeps the objective', async () => {

@@ -8,6 +8,7 @@ import {
   readVllm,
   type ServiceSample,
 } from '../src/index.js'
+import { since } from '../src/metrics/service-sample.js'
 
 const triton = `# HELP nv_inference_request_success Number of successful inference requests
 nv_inference_request_success{model="a",version="1"} 30
@@ -40,12 +41,13 @@ describe('metrics', () => {
       completed: 42,
       failed: 2,
       queued: 3,
-      running: 0,
+      running: null,
       latencyMs: 84,
       waitMs: 21,
       late: null,
       p99Ms: 5.5,
       batches: [{ size: 4, count: 6, ms: 24 }],
+      judged: null,
     })
     expect(readTriton('c', triton, stats)).toBeNull()
     expect(() => readTriton('a', triton, { model_stats: [{ batch_stats: [{ batch_size: 'x' }] }] })).toThrow(
@@ -71,19 +73,55 @@ describe('metrics', () => {
       late: 10,
       queued: 4,
       objectiveMs: 300,
-      batches: [{ count: 100, ms: 25_500 }],
+      judged: { counts: [90, 97, 100], sumMs: 25_500 },
     })
     expect(readVllm('m', text, 500, 'e2e')).toMatchObject({ late: 3, objectiveMs: 500 })
-    expect(readVllm('m', text, 100, 'e2e')).toBeNull()
+    expect(() => readVllm('m', text, 100, 'e2e')).toThrow('no bucket of its histogram lies within 100 ms')
     expect(readVllm('m', text, 500, 'ttft')).toBeNull()
   })
 
   it('are taken by name from others', () => {
-    const names = { completed: 'done_total', p99Ms: 'p99', labels: { app: 'x\\y"z' } }
-    const text = 'done_total{app="x\\\\y\\"z"} 5 1700000000\np99{app="x\\\\y\\"z"} 12.5\np99{app="other"} 99\n'
-    expect(readMapped(text, names)).toMatchObject({ completed: 5, p99Ms: 12.5, batches: [] })
-    expect(readMapped('', names)).toBeNull()
+    const names = { histogram: 'time', inFlight: 'now', labels: { app: 'x\\y"z' } }
+    const line = (name: string, value: number, more = '') => `${name}{app="x\\\\y\\"z"${more}} ${value} 1700000000\n`
+    const text =
+      line('time_bucket', 4, ',le="0.1"') +
+      line('time_bucket', 5, ',le="+Inf"') +
+      line('time_sum', 0.5) +
+      line('now', 2)
+    expect(readMapped(`${text}now{app="other"} 9\n`, names, 150)).toMatchObject({
+      completed: 5,
+      late: 1,
+      running: 2,
+      objectiveMs: 100,
+    })
+    expect(readMapped(text, { histogram: 'time' }, 150)).toMatchObject({ completed: 5, running: null })
+    expect(readMapped('', names, 150)).toBeNull()
   })
+
+  it.each(['-1', '1e308', 'NaN', '+Inf', 'x'])('leave out what no counter says: %s', (value) => {
+    const success = 'nv_inference_request_success{model="a"'
+    expect(readTriton('a', `${success}} ${value}\n`, stats)).toBeNull()
+    expect(readTriton('a', `${success},version="1"} 4\n${success},version="2"} ${value}\n`, stats)).toMatchObject({
+      completed: 4,
+    })
+  })
+
+  it('are refused where buckets are none', () => {
+    const lines = (...counts: number[]) =>
+      `${['0.1', '0.2', '+Inf'].map((le, i) => `t_bucket{le="${le}"} ${counts[i]}\n`).join('')}t_sum 1\n`
+    expect(readMapped(lines(3, 2, 9), { histogram: 't' }, 150)).toBeNull()
+    expect(readMapped(lines(1, 2, 9).replace('+Inf', 'much'), { histogram: 't' }, 150)).toBeNull()
+    const [before, after] = [lines(3, 4, 9), lines(2, 4, 9)].map((text) => readMapped(text, { histogram: 't' }, 150)!)
+    expect(since(before!.judged!, before!.judged!)).toMatchObject({ counts: [0, 0, 0], sumMs: 0 })
+    expect(since(before!.judged!, after!.judged!)).toBeNull()
+  })
+
+  it.each([{ max_batch_size: 2e9 }, { max_batch_size: -1 }, { instance_group: [{ count: 1e9 }] }])(
+    'refuse limits that are none: %j',
+    (config) => {
+      expect(() => readTritonLimits(config)).toThrow()
+    },
+  )
 
   it('tell the states of a server apart', () => {
     const at = (completed: number, queued = 0): ServiceSample => {
@@ -97,6 +135,7 @@ describe('metrics', () => {
         late: null,
         p99Ms: null,
         batches: [],
+        judged: null,
       }
     }
     expect(endpointState(at(1), at(2), true)).toBe('serving')
@@ -117,6 +156,12 @@ describe('the configuration', () => {
       intervalMs: 250,
       services: [{ name: 'a', triton: 'http://h:8000', model: 'm', objective: { ms: 60, attainment: 0.99 } }],
     })
+  })
+
+  it('takes addresses as clients know them', () => {
+    const vllm = "{name: b, vllm: 'http://h:1/v1/', model: m, objective: {ms: 60}}"
+    const { services } = parseConfig(`services: [${service.replace('8000', '8000/')}, ${vllm}]`, 'f')
+    expect(services).toMatchObject([{ triton: 'http://h:8000' }, { vllm: 'http://h:1' }])
   })
 
   it.each([

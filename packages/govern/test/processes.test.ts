@@ -24,6 +24,7 @@ describe.skipIf(missingUsers)(
     let node: Node
     let gpu: NvmlGpu
     let service: ChildProcess
+    let serve: () => Promise<void>
     let programs: ReturnType<typeof programsFolder>
     let governor: ChildProcess
     let log: string
@@ -90,8 +91,11 @@ describe.skipIf(missingUsers)(
       gpu = await openGpu(0, { libraryPath: node.libraryPath, access: 'direct' })
       const { socket, policyFile, stateFolder, mpsFolder } = node.options
       const places = ['--socket', socket, '--policy', policyFile, '--state', stateFolder, '--mps', mpsFolder]
-      service = start('pctodld', 'serve', ...places, '--library', node.libraryPath, '--http', 'none')
-      await eventually(() => existsSync(socket), 'the service listens')
+      serve = async () => {
+        service = start('pctodld', 'serve', ...places, '--library', node.libraryPath, '--http', 'none')
+        await eventually(() => existsSync(socket!), 'the service listens')
+      }
+      await serve()
       govern()
     })
     afterAll(async () => {
@@ -141,6 +145,21 @@ describe.skipIf(missingUsers)(
       triton.ready = false
       expect(await back('the server drains')).toBeLessThan(LIMIT_MS)
       triton.ready = true
+      await held()
+    })
+
+    it('governs again when the node service has restarted, and when it allows again what it refused', async () => {
+      await held()
+      service.kill('SIGTERM')
+      await ended(service)
+      expect(await back('the service has ended')).toBeLessThan(LIMIT_MS)
+      node.allow()
+      await serve()
+      // Until it has asked and was refused.
+      const before = steps().length
+      await eventually(() => steps().length > before + 30, 'it goes on looking')
+      expect(await clockMhz()).toBeGreaterThanOrEqual(ALONE_MHZ)
+      node.allow(everything([process.getuid!()]))
       await held()
     })
 

@@ -2,7 +2,7 @@ import { SimulatedGpu, type SimulatedProcess, type SimulatedServices, SimulatedT
 import type { Arrivals, Clock, GpuLease, LatencyHistogram, Service, Telemetry } from '@pctodl/platform'
 
 /** Time that only this file moves. */
-class ManualClock implements Clock {
+export class ManualClock implements Clock {
   ms = 0
   now(): number {
     return this.ms

@@ -32,7 +32,7 @@ export interface Outcome {
   readonly worst: number
 }
 
-export const kinds = ['steady', 'day', 'bursts', 'steps', 'over-dispersed'] as const
+export const kinds = ['steady', 'day', 'bursts', 'steps', 'over-dispersed', 'high-day', 'flash-crowds'] as const
 
 export function drawTrial(kind: (typeof kinds)[number], seed: number, seconds: number): Trial {
   const random = new SeededRandom(seedFrom('govern', kind, seed))
@@ -63,6 +63,14 @@ export function drawTrial(kind: (typeof kinds)[number], seed: number, seconds: n
           periodMs: 1000 * seconds,
           peakMs: 1000 * seconds * phase,
         })
+      // The last two have peaks of several times the mean: shares of the time, and of what the models answer together.
+      if (kind === 'high-day') return hills(seconds, throughput, [[phase, 0.35, within(0.82, 0.92)]])
+      if (kind === 'flash-crowds') {
+        return hills(seconds, throughput, [
+          [from / 2, 0.04, within(0.85, 0.95)],
+          [0.4 + from / 2, 0.06, within(0.75, 0.9)],
+        ])
+      }
       if (kind === 'steps') {
         const peak = during(poissonArrivals({ ratePerS: within(1, 2) * meanPerS }), {
           fromMs: from * 1000 * seconds,
@@ -84,6 +92,21 @@ export function drawTrial(kind: (typeof kinds)[number], seed: number, seconds: n
     }
   })
   return { board, kind, seed, loads, seconds }
+}
+
+/** A calm from which the rate rises, in six equal steps up and six down, around given moments: [moment, width, height]. */
+function hills(seconds: number, throughputPerS: number, all: readonly (readonly [number, number, number])[]) {
+  const steps = all.flatMap(([moment, width, height]) =>
+    Array.from({ length: 6 }, (_, i) => {
+      const half = (width * (6 - i)) / 12
+      const middle = Math.min(1 - half, Math.max(half, moment))
+      return during(poissonArrivals({ ratePerS: ((height - 0.08) * throughputPerS) / 6 }), {
+        fromMs: WARM_MS + 1000 * seconds * (middle - half),
+        toMs: WARM_MS + 1000 * seconds * (middle + half),
+      })
+    }),
+  )
+  return superposed([poissonArrivals({ ratePerS: 0.08 * throughputPerS }), ...steps])
 }
 
 /** @param smClockMhz null: left alone */
@@ -187,16 +210,28 @@ export interface Judged {
   readonly run: GovernedRun
 }
 
-export async function judgeTrial(trial: Trial): Promise<Judged> {
-  const alone = await runFixed(trial, null)
-  const spec = findGpuSpec(trial.board)
+export function judgeTrial(trial: Trial): Promise<Judged> {
+  return judge(
+    trial.board,
+    (smClockMhz) => runFixed(trial, smClockMhz),
+    () => runGoverned(trial),
+  )
+}
+
+export async function judge(
+  board: string,
+  runFixed: (smClockMhz: number | null) => Promise<Outcome>,
+  runGoverned: () => Promise<GovernedRun>,
+): Promise<Judged> {
+  const alone = await runFixed(null)
+  const spec = findGpuSpec(board)
   const clocks = smClocksAt(spec, spec.performanceMemClocksMhz[0]!)!.filter((clock) => clock <= spec.boostClockMhz)
   const runs = new Map<number, Outcome>()
   /** The lowest clock that keeps 99 %, or as much as the top one does: attainment rises with the clock. */
   const lowest = async (attained: (outcome: Outcome) => number) => {
     const run = async (index: number) => {
       const clock = clocks[index]!
-      const outcome = runs.get(clock) ?? (await runFixed(trial, clock))
+      const outcome = runs.get(clock) ?? (await runFixed(clock))
       runs.set(clock, outcome)
       return outcome
     }
@@ -211,7 +246,7 @@ export async function judgeTrial(trial: Trial): Promise<Judged> {
   }
   const best = await lowest(({ attainment }) => attainment)
   const peak = await lowest(({ worst }) => worst)
-  const run = await runGoverned(trial)
+  const run = await runGoverned()
   const meanMhz = run.clocksMhz.reduce((sum, clock) => sum + clock, 0) / run.clocksMhz.length
   return {
     attainment: run.attainment,

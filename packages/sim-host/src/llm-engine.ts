@@ -30,9 +30,13 @@ const firstTokenBounds = [
 ]
 const perTokenBounds = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80]
 
+/** What of a connection to the board is used. */
+type Board = Pick<MessageClient, 'request' | 'onClose' | 'close'>
+
 /** Continuous batching as in vLLM: one step a batch of one token of each sequence that answers, and of parts of new prompts. */
 export class LlmEngine {
-  readonly #client: MessageClient
+  readonly #client: Board
+  readonly #now: () => number
   readonly #waiting: Running[] = []
   #running: Running[] = []
   #busy = false
@@ -43,8 +47,9 @@ export class LlmEngine {
   /** When the board is gone. */
   readonly ended: Promise<void>
 
-  private constructor(client: MessageClient) {
+  private constructor(client: Board, now: () => number) {
     this.#client = client
+    this.#now = now
     this.ended = new Promise((resolve) => {
       client.onClose = resolve
     })
@@ -52,13 +57,14 @@ export class LlmEngine {
 
   static async start(
     parameters: number,
-    attach: (given: { readonly work: GivenWork }) => Promise<{ readonly client: MessageClient }>,
+    attach: (given: { readonly work: GivenWork }) => Promise<{ readonly client: Board }>,
+    now: () => number = () => performance.now(),
   ): Promise<LlmEngine> {
     // Of each token every weight is used once; a block has twelve squares of its width.
     const weights = Math.round(parameters / KERNELS)
     const elements = 2 * Math.round(Math.sqrt(weights / 12))
     const { client } = await attach({ work: { kernels: KERNELS, flops: 2 * weights, elements, weights } })
-    return new LlmEngine(client)
+    return new LlmEngine(client, now)
   }
 
   get waiting(): number {
@@ -67,7 +73,7 @@ export class LlmEngine {
 
   /** @returns what gives it up */
   add(sequence: Sequence): () => void {
-    const nowMs = performance.now()
+    const nowMs = this.#now()
     const running = Object.assign(sequence, {
       ...{ arrivedMs: nowMs, promptLeft: sequence.promptTokens, generated: 0, tokenMs: nowMs },
     })
@@ -141,21 +147,21 @@ export class LlmEngine {
 
   #token(sequence: Running): void {
     const histogram = sequence.generated === 0 ? this.#firstToken : this.#laterToken
-    histogram.observe(sequence.tokenMs)
-    sequence.tokenMs = performance.now()
+    const nowMs = this.#now()
+    histogram.observe(nowMs - sequence.tokenMs)
+    sequence.tokenMs = nowMs
     sequence.generated++
     this.#tokens.generated++
     const isLast = sequence.generated === sequence.maxTokens
     if (isLast) {
       this.#running = this.#running.filter((each) => each !== sequence)
       this.#tokens.finished++
-      this.#whole.observe(sequence.arrivedMs)
+      this.#whole.observe(nowMs - sequence.arrivedMs)
     }
     sequence.onToken(isLast)
   }
 }
 
-/** Of times that have passed since then. */
 class Histogram {
   readonly #name: string
   readonly #bounds: readonly number[]
@@ -168,8 +174,8 @@ class Histogram {
     this.#counts = this.#bounds.map(() => 0)
   }
 
-  observe(sinceMs: number): void {
-    const seconds = (performance.now() - sinceMs) / 1000
+  observe(ms: number): void {
+    const seconds = ms / 1000
     this.#sum += seconds
     for (const [i, bound] of this.#bounds.entries()) if (seconds <= bound) this.#counts[i]!++
   }

@@ -35,7 +35,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
   const options = command.opts<GovernOptions>()
   const config = readConfig(options.config)
   const address = options.http === undefined ? null : /^(.+):(\d{1,5})$/.exec(options.http)
-  if (options.http !== undefined && address === null)
+  if (options.http !== undefined && !(Number(address?.[2]) <= 65_535))
     throw new UsageError(`--http: '${options.http}' is no address (127.0.0.1:9403)`)
   const gpu = await openGpu(config.gpu, {
     ...(options.library === undefined ? {} : { libraryPath: options.library }),
@@ -84,7 +84,7 @@ class View {
     const { smClockMhz, reason, powerW, predictedW } = step
     const key = `${smClockMhz} ${reason}`
     const atMs = Date.parse(step.at)
-    const seconds = this.#atMs === 0 ? 0 : (atMs - this.#atMs) / 1000
+    const seconds = this.#atMs === 0 ? 0 : Math.max(0, atMs - this.#atMs) / 1000
     this.#atMs = atMs
     if (powerW !== null) {
       this.#drawnJ += powerW * seconds

@@ -1,11 +1,8 @@
 /** Before anything was measured: the share of a time that the clock bounds, and how a batch of twice the size compares. */
 const PRIOR_CLOCK_SHARE = 0.85
 const PRIOR_DOUBLE = 1.7
-/** Batches that this belief weighs, and the most that one size at one clock does. */
-const PRIOR_BATCHES = 0.5
+/** The most that one size at one clock weighs, in batches. */
 const MAX_WEIGHT = 300
-/** What is kept of old batches with each fit. */
-const KEPT = 0.99
 const TERMS = 4
 const SWEEPS = 200
 
@@ -22,18 +19,22 @@ interface Cell {
  */
 export class BatchTimes {
   readonly #topMhz: number
+  readonly #prior: number
+  readonly #kept: number
   readonly #cells = new Map<string, Cell>()
   #terms: readonly number[] = [0, 0, 0, 0]
 
-  constructor(topMhz: number) {
+  /** @param prior batches that the belief before any weighs. @param kept of old batches with each fit */
+  constructor(topMhz: number, prior = 0.5, kept = 0.99) {
     this.#topMhz = topMhz
+    this.#prior = prior
+    this.#kept = kept
   }
 
   get known(): boolean {
     return this.#terms.some((term) => term > 0)
   }
 
-  /** @param size where a server counts no batches: how many requests run together */
   timeMs(size: number, smClockMhz: number): number {
     const [a, b, c, d] = this.#terms as [number, number, number, number]
     return a + b * size + (c + d * size) * (this.#topMhz / smClockMhz)
@@ -60,8 +61,8 @@ export class BatchTimes {
     } else this.#cells.set(key, { smClockMhz, size, count, ms })
   }
 
-  /** Least squares of relative errors. */
-  fit(): void {
+  /** Least squares of relative errors. @param double before it was measured, how much longer a batch of twice the size takes */
+  fit(double: number = PRIOR_DOUBLE): void {
     const cells = [...this.#cells.values()]
     if (cells.length === 0) return
     const normal = new Float64Array(TERMS * TERMS)
@@ -81,15 +82,15 @@ export class BatchTimes {
     const topMs = ms / count / (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * ratio)
     for (const [factor, times] of [
       [1, 1],
-      [2, PRIOR_DOUBLE],
+      [2, double],
     ] as const) {
       for (const x of [1, 2])
-        add(PRIOR_BATCHES, factor * size, x, topMs * times * (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * x))
+        add(this.#prior, factor * size, x, topMs * times * (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * x))
     }
     this.#terms = nonNegative(normal, target, this.#terms)
     for (const [key, cell] of this.#cells) {
-      cell.count *= KEPT
-      cell.ms *= KEPT
+      cell.count *= this.#kept
+      cell.ms *= this.#kept
       if (cell.count < 0.2) this.#cells.delete(key)
     }
   }

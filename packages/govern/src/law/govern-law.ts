@@ -31,12 +31,14 @@ export interface GovernDecision {
 /** Objectives are aimed at with so much of the late requests that they allow. */
 const AIM = 0.7
 /** Attainment that a lower clock may cost where no clock keeps the objective. */
-const GIVEN_UP = 0.002
+const GIVEN_UP = 0.003
 /** The clock falls to the most that was needed for so long, ms. */
 const HOLD_MS = 2000
 /** It falls only by more states than this, and by no more than this share at once: what lies below is not known yet. */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
+/** The same where only whole requests show what it costs. */
+const UNSEEN_FALL = 0.03
 /** Power is fitted to means of so many seconds. */
 const GATHERED_S = 0.99
 /** What is late after so long at the top clock is not for want of clock, ms. */
@@ -94,16 +96,20 @@ export class GovernLaw {
     this.#ranMhz = clockMhz
     const atTop = this.#smClockMhz === null || this.#smClockMhz === this.#clocks.at(-1)
     if (!atTop) this.#belowTopMs = timeMs
-    const excused = timeMs - this.#belowTopMs > EXCUSED_MS
+    const excused = timeMs - this.#belowTopMs > EXCUSED_MS + this.#shownAfterMs
     this.services.forEach((service, i) => {
       const sample = samples[i]
-      const interval = { timeMs, seconds, smClockMhz: steady, busyShare: input.busyShare, excused }
+      const interval = { timeMs, seconds, smClockMhz: steady, clockMhz, busyShare: input.busyShare, excused }
       if (sample && seconds > 0) service.update(sample, interval)
       else service.rebase(sample ?? null)
     })
     this.#readPower(telemetry, seconds, clockMhz)
     if (!this.services.every(({ known }) => known)) return { smClockMhz: null, reason: 'learning' }
     return this.#choose(timeMs, memClockMhz)
+  }
+
+  get #shownAfterMs(): number {
+    return Math.max(...this.services.map(({ shownAfterMs }) => shownAfterMs))
   }
 
   /** Up to the boost clock: no firmware goes further by itself. */
@@ -162,9 +168,11 @@ export class GovernLaw {
     const present = this.#smClockMhz ?? Math.min(clocks.at(-1)!, this.#ranMhz ?? clocks.at(-1)!)
     let chosenMhz = most.smClockMhz
     if (chosenMhz < present) {
-      const lowest = clocks.find((clock) => clock >= present * (1 - LARGEST_FALL))!
+      const lowest = clocks.find(
+        (clock) => clock >= present * (1 - (this.#shownAfterMs > 0 ? UNSEEN_FALL : LARGEST_FALL)),
+      )!
       const isNear = clocks.indexOf(present) - clocks.indexOf(chosenMhz) <= BAND_STATES
-      const isSettled = timeMs - this.#changedMs >= SETTLE_MS
+      const isSettled = timeMs - this.#changedMs >= SETTLE_MS + this.#shownAfterMs
       chosenMhz = isNear || !isSettled ? present : Math.max(lowest, chosenMhz)
     }
     let { reason } = most
@@ -217,8 +225,8 @@ export class GovernLaw {
   #lacking(smClockMhz: number, ready: boolean): string | null {
     for (const [i, service] of this.services.entries()) {
       const { name } = service.service
-      const { ratePerS, cautious, wanted } = this.#goals[i]![ready ? 0 : 1]
-      if (service.attainmentAt(smClockMhz, ratePerS, cautious) < wanted) return `latency of ${name}`
+      const { ratePerS, wanted } = this.#goals[i]![ready ? 0 : 1]
+      if (service.attainmentAt(smClockMhz, ratePerS) < wanted) return `latency of ${name}`
       if (!service.drainsAt(smClockMhz, ready ? 0.5 : 1)) return `backlog of ${name}`
     }
     return null
@@ -229,23 +237,22 @@ export class GovernLaw {
     const topMhz = this.#clocks.at(-1)!
     const [readyPerS, nowPerS] = service.rates
     const target = 1 - AIM * (1 - service.service.attainment)
-    const atTop = service.attainmentAt(topMhz, nowPerS, false)
-    const now = { ratePerS: nowPerS, cautious: false, wanted: Math.min(target, atTop - GIVEN_UP) }
+    const atTop = service.attainmentAt(topMhz, nowPerS)
+    const now = { ratePerS: nowPerS, wanted: Math.min(target, atTop - GIVEN_UP * Math.min(1, 1 + atTop)) }
     let [low, high] = [nowPerS, readyPerS]
-    if (service.attainmentAt(topMhz, nowPerS, true) < target) return [now, now]
-    if (service.attainmentAt(topMhz, readyPerS, true) >= target) low = readyPerS
+    if (atTop < target) return [now, now]
+    if (service.attainmentAt(topMhz, readyPerS) >= target) low = readyPerS
     while (high > 1.02 * low) {
       const middle = (low + high) / 2
-      if (service.attainmentAt(topMhz, middle, true) >= target) low = middle
+      if (service.attainmentAt(topMhz, middle) >= target) low = middle
       else high = middle
     }
-    return [{ ratePerS: low, cautious: true, wanted: target }, now]
+    return [{ ratePerS: low, wanted: target }, now]
   }
 }
 
 interface Goal {
   readonly ratePerS: number
-  readonly cautious: boolean
   /** Attainment. */
   readonly wanted: number
 }

@@ -1,8 +1,9 @@
 import { quantile } from '@pctodl/numerics'
 import { BatchQueue, batchSizesUpTo } from '@pctodl/perf-model/serving'
 import { ArrivalRate } from '@pctodl/scheduler'
-import type { BatchLimits, ServiceSample } from '../metrics/service-sample.js'
+import { type BatchLimits, type ServiceSample, since } from '../metrics/service-sample.js'
 import { BatchTimes } from './batch-times.js'
+import { HistogramForecast } from './histogram-forecast.js'
 
 export interface GovernedService {
   readonly name: string
@@ -19,6 +20,8 @@ export interface Interval {
   readonly seconds: number
   /** That ran all the time; null where it changed. */
   readonly smClockMhz: number | null
+  /** At its end. */
+  readonly clockMhz: number | null
   /** Mean share of the time in which the board was busy, by NVML, 0..1. */
   readonly busyShare: number
   /** A higher clock would not have helped. */
@@ -41,8 +44,11 @@ const MEAN_POINTS = [0.1, 0.3, 0.5, 0.7, 0.9]
 /** Intervals whose dispersion is remembered; the median of a squared normal deviate. */
 const DISPERSIONS = 120
 const CHI_SQUARED_MEDIAN = 0.455
-const BIAS_WEIGHT = 0.03
-const MAX_BIAS = 2
+/** Of the dispersion over an interval, what shows within the time of a batch. */
+const AT_ONCE = 0.5
+const EXTRA_WEIGHT = 0.03
+/** Of the objective. */
+const MAX_EXTRA = 0.5
 /** A wait within one interval spreads evenly up to so many times its mean. */
 const WAIT_SPREAD = 2.2
 /** Attainment is that of so many seconds, which fade; before, of so many good ones. */
@@ -51,14 +57,12 @@ const PRIOR_S = 60
 /** Parts of the late requests that the objective allows: below the one there is no caution, above the other all of it. */
 const CALM = 0.1
 const FULL = 0.3
+/** Where few requests are counted, a lull is one from so many tens of samples on. */
+const LULL_S = 12
 /** A peak fades over so many seconds. */
 const PEAK_S = 600
 /** Full caution is ready for so much of the highest rate of the last minutes. */
 const PEAK_FACTOR = 1.1
-/** Where only a percentile is known, caution scales it by up to so much. */
-const TAIL_CAUTION = 0.4
-/** What is kept of an old percentile with each interval. */
-const TAIL_KEPT = 0.9
 
 /** One service as its server's counters show it, and what of its objective it would keep at another clock. */
 export class ServiceForecast {
@@ -66,6 +70,9 @@ export class ServiceForecast {
   readonly times: BatchTimes
   readonly #rate = new ArrivalRate(1)
   readonly #queue: BatchQueue | null
+  /** In place of the queue, where batches are not counted. */
+  readonly #histogram: HistogramForecast
+  #busyShare = 0
   readonly #batchMs: Float64Array
   #before: ServiceSample | null = null
   #queued = 0
@@ -78,16 +85,14 @@ export class ServiceForecast {
   readonly #topMhz: number
   #intervals = 0
   #unitS: number | undefined
-  /** Percentile at the top clock where no batches are known, ms. */
-  #tailMs = 0
   /** Work of the last interval. */
   work: Work = NO_WORK
   #burstiness = 1
   /** Of the last intervals. */
   readonly #arrived: number[] = []
   readonly #dispersions: number[] = []
-  /** Measured mean latency over the predicted. */
-  #bias = 1
+  /** Measured mean latency beyond the predicted, ms. */
+  #extraMs = 0
   /** Requests that were answered in the last interval. */
   answered = 0
   lateShare = 0
@@ -98,18 +103,27 @@ export class ServiceForecast {
     this.#topMhz = topMhz
     const { limits } = service
     this.#queue = limits ? new BatchQueue(batchSizesUpTo(limits.maxBatchSize)) : null
+    this.#histogram = new HistogramForecast(topMhz)
     this.#batchMs = new Float64Array(this.#queue?.sizes.length ?? 0)
   }
 
   /** Requests/s to be ready for, and now. */
   get rates(): readonly [number, number] {
     const { perS } = this.#rate
+    // Few requests tell of a lull by chance.
+    if (this.#queue === null)
+      return [Math.max(perS, this.#rate.meanPerS(LULL_S)), Math.max(perS, this.#rate.meanPerS(LULL_S))]
     return [perS + this.#caution * Math.max(0, PEAK_FACTOR * this.#peakPerS - perS), perS]
   }
 
   /** Whether times of batches are known. */
   get known(): boolean {
-    return this.#queue !== null ? this.times.known : this.#tailMs > 0
+    return this.#queue !== null ? this.times.known : this.#histogram.known
+  }
+
+  /** Before this has passed, a change of the clock does not show, ms. */
+  get shownAfterMs(): number {
+    return this.#queue !== null ? 0 : this.#histogram.meanMs
   }
 
   /** The server has started again: its counters begin at 0, what was learnt stays. */
@@ -119,7 +133,8 @@ export class ServiceForecast {
     this.work = NO_WORK
   }
 
-  update(sample: ServiceSample, { timeMs, seconds, smClockMhz, busyShare, excused }: Interval): void {
+  update(sample: ServiceSample, interval: Interval): void {
+    const { timeMs, seconds, smClockMhz, excused } = interval
     const before = this.#before
     this.#before = sample
     if (before === null) return
@@ -127,15 +142,27 @@ export class ServiceForecast {
     this.answered = answered
     const late = this.#lateOf(before, sample, answered)
     this.lateShare = answered > 0 ? late / answered : 0
-    const { queued } = sample
-    const arrived = sample.completed + sample.failed + queued
-    this.#queued = queued
+    const { queued, running } = sample
+    const arrived = sample.completed + sample.failed + queued + (running ?? 0)
+    this.#queued = queued + (running ?? 0)
     this.#rate.update(timeMs, arrived)
     this.#remember(seconds, excused ? 0 : late)
     this.#disperse(arrived)
-    this.#learn(before, sample, seconds, smClockMhz)
-    // Without batches, what NVML calls busy is this server's.
-    if (this.#queue === null) this.work = { full: 0, busy: busyShare }
+    if (this.#queue !== null) this.#learn(before, sample, seconds, smClockMhz)
+    else this.#learnLatencies(before, sample, interval)
+  }
+
+  #learnLatencies(before: ServiceSample, sample: ServiceSample, { seconds, clockMhz, busyShare }: Interval): void {
+    const judged = before.judged && sample.judged && since(before.judged, sample.judged)
+    if (judged === null || clockMhz === null) return
+    this.#histogram.observe({
+      ...{ seconds, smClockMhz: clockMhz, busyShare, ratePerS: this.rates[1], completed: this.answered, judged },
+      inServer: sample.running === null ? null : this.#queued,
+      wholeMs: sample.latencyMs - before.latencyMs,
+    })
+    // What NVML calls busy is this server's, for want of better.
+    this.#busyShare = busyShare
+    this.work = { full: 0, busy: busyShare }
   }
 
   /** Requests that were late between two samples; an estimate where the server does not count them. */
@@ -155,24 +182,18 @@ export class ServiceForecast {
   }
 
   #learn(before: ServiceSample, after: ServiceSample, seconds: number, smClockMhz: number | null): void {
-    const concurrency = 2 ** Math.round(Math.log2(after.running + 1))
     let busyMs = 0
     let requests = 0
     for (const { size, count, ms } of after.batches) {
       const earlier = before.batches.find((each) => each.size === size)
       const ran = count - (earlier?.count ?? 0)
       if (!(ran > 0)) continue
-      if (smClockMhz !== null) this.times.observe(smClockMhz, size * concurrency, ran, ms - (earlier?.ms ?? 0))
+      if (smClockMhz !== null) this.times.observe(smClockMhz, size, ran, ms - (earlier?.ms ?? 0))
       busyMs += ms - (earlier?.ms ?? 0)
       requests += ran * size
     }
     this.work = this.#workOf(requests / seconds, busyMs / 1000 / seconds)
-    if (smClockMhz !== null && this.#queue !== null && this.times.known)
-      this.#compare(before, after, seconds, smClockMhz)
-    if (after.p99Ms !== null && smClockMhz !== null) {
-      const tailMs = after.p99Ms / this.times.slowdown(smClockMhz)
-      this.#tailMs = Math.max(tailMs, TAIL_KEPT * this.#tailMs + (1 - TAIL_KEPT) * tailMs)
-    }
+    if (smClockMhz !== null && this.times.known) this.#compare(before, after, seconds, smClockMhz)
     if (this.#intervals++ % 4 === 3 || !this.known) this.times.fit()
   }
 
@@ -207,8 +228,9 @@ export class ServiceForecast {
     if (queue.overloaded || answered < MIN_COMPARED) return
     const predictedMs = MEAN_POINTS.reduce((sum, share) => sum + queue.quantileMs(share), 0) / MEAN_POINTS.length
     const measuredMs = (after.latencyMs - before.latencyMs) / answered
-    const ratio = Math.min(MAX_BIAS, Math.max(1 / MAX_BIAS, measuredMs / predictedMs))
-    this.#bias += BIAS_WEIGHT * (ratio - this.#bias)
+    const most = MAX_EXTRA * this.service.objectiveMs
+    const extraMs = Math.min(most, Math.max(-most, measuredMs - predictedMs))
+    this.#extraMs += EXTRA_WEIGHT * (extraMs - this.#extraMs)
   }
 
   #workOf(requestsPerS: number, busy: number): Work {
@@ -219,20 +241,14 @@ export class ServiceForecast {
     return { full: requestsPerS * this.#unitS, busy }
   }
 
-  /**
-   * Share of the requests that would be within the objective, 0..1; below 0 where the server could not keep up, by so much of the
-   * rate. Where only a percentile is known, 1 stands for what keeps the objective.
-   */
-  attainmentAt(smClockMhz: number, ratePerS: number, cautious: boolean): number {
-    const { limits, objectiveMs } = this.service
+  /** Share of the requests that would be within the objective, 0..1; below 0 where the server could not keep up, by so much of the rate. */
+  attainmentAt(smClockMhz: number, ratePerS: number): number {
+    const { objectiveMs } = this.service
     const queue = this.#queue
-    if (queue === null || limits === null) {
-      const tailMs = this.#tailMs * this.times.slowdown(smClockMhz) * (cautious ? 1 + TAIL_CAUTION * this.#caution : 1)
-      return Math.min(1, objectiveMs / tailMs)
-    }
+    if (queue === null) return this.#histogram.attainmentAt(smClockMhz, ratePerS, objectiveMs)
     this.#solve(smClockMhz, ratePerS)
     if (queue.overloaded) return this.#capacityPerS(smClockMhz) / ratePerS - 1
-    return queue.within(objectiveMs / this.#bias)
+    return queue.within(objectiveMs - this.#extraMs)
   }
 
   /**
@@ -243,14 +259,15 @@ export class ServiceForecast {
   drainsAt(smClockMhz: number, share: number): boolean {
     const { limits, objectiveMs } = this.service
     const queued = this.#queued
-    if (limits === null || queued <= limits.maxBatchSize * limits.instances) return true
+    if (limits === null) return this.#histogram.drainsAt(smClockMhz, this.rates[1], queued, objectiveMs)
+    if (queued <= limits.maxBatchSize * limits.instances) return true
     return 1000 * queued <= share * objectiveMs * this.#capacityPerS(smClockMhz)
   }
 
   /** Work at a rate and a clock. */
   workAt(smClockMhz: number, ratePerS: number): Work {
     const queue = this.#queue
-    if (queue === null) return this.work
+    if (queue === null) return { full: 0, busy: this.#histogram.busyAt(smClockMhz, this.#busyShare) }
     this.#solve(smClockMhz, ratePerS)
     return this.#workOf(ratePerS, queue.utilisation * this.service.limits!.instances)
   }
@@ -261,7 +278,7 @@ export class ServiceForecast {
     queue.sizes.forEach((size, i) => {
       this.#batchMs[i] = this.times.timeMs(size, smClockMhz)
     })
-    const burstiness = this.#burstiness
+    const burstiness = 1 + AT_ONCE * (this.#burstiness - 1)
     const ratePerMs = Math.max(0.01, ratePerS) / 1000
     queue.solve({ ratePerMs, batchMs: this.#batchMs, servers: instances, delayMs: maxQueueDelayMs, burstiness })
   }

@@ -1,3 +1,5 @@
+import type { Latencies } from './service-sample.js'
+
 export interface Series {
   readonly labels: Readonly<Record<string, string>>
   readonly value: number
@@ -7,7 +9,8 @@ const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
 
 /**
- * Series of the given names in the Prometheus text format. Values that are not finite are left out, as are lines that are none.
+ * Series of the given names in the Prometheus text format. Values that no counter or gauge of requests has are left out, as are
+ * lines that are none.
  *
  * @param names of series as written, e.g. `x_bucket`
  */
@@ -18,7 +21,7 @@ export function parsePrometheus(text: string, names: ReadonlySet<string>): Map<s
     if (end <= 0 || !names.has(line.slice(0, end))) continue
     const [, name, labelText, valueText] = LINE.exec(line) ?? []
     const value = Number(valueText)
-    if (name === undefined || !Number.isFinite(value)) continue
+    if (name === undefined || !(value >= 0 && value <= Number.MAX_SAFE_INTEGER)) continue
     const labels: Record<string, string> = {}
     for (const [, key, raw] of (labelText ?? '').matchAll(LABEL)) {
       labels[key!] = raw!.replace(/\\(.)/g, (_, escaped) => (escaped === 'n' ? '\n' : escaped))
@@ -37,32 +40,32 @@ export function sumOf(series: readonly Series[] | undefined, labels: Readonly<Re
   return matching.length === 0 ? null : matching.reduce((sum, { value }) => sum + value, 0)
 }
 
-/** A cumulative histogram; bounds ascend, the last is Infinity. */
-export interface Histogram {
-  readonly bounds: readonly number[]
-  readonly counts: readonly number[]
-  readonly sum: number
-}
-
-/** @returns null where the series of the histogram are missing */
-export function histogramOf(
+/** A histogram of seconds. @returns null where its series are missing or are none */
+export function latenciesOf(
   series: ReadonlyMap<string, readonly Series[]>,
   name: string,
   labels: Readonly<Record<string, string>>,
-): Histogram | null {
+): Latencies | null {
   const byBound = new Map<number, number>()
   for (const { labels: own, value } of series.get(`${name}_bucket`) ?? []) {
     if (!Object.entries(labels).every(([key, wanted]) => own[key] === wanted)) continue
-    const bound = own['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number(own['le'])
-    if (!Number.isNaN(bound)) byBound.set(bound, (byBound.get(bound) ?? 0) + value)
+    const bound = own['le'] === '+Inf' ? Number.POSITIVE_INFINITY : Number.parseFloat(own['le'] ?? '')
+    if (!Number.isNaN(bound)) byBound.set(1000 * bound, (byBound.get(1000 * bound) ?? 0) + value)
   }
   const sum = sumOf(series.get(`${name}_sum`), labels)
-  if (byBound.size === 0 || sum === null) return null
-  const bounds = [...byBound.keys()].sort((a, b) => a - b)
-  return { bounds, counts: bounds.map((bound) => byBound.get(bound)!), sum }
+  const boundsMs = [...byBound.keys()].sort((a, b) => a - b)
+  const counts = boundsMs.map((bound) => byBound.get(bound)!)
+  const isOne =
+    boundsMs.at(-1) === Number.POSITIVE_INFINITY && counts.every((count, i) => count >= (counts[i - 1] ?? 0))
+  return sum === null || !isOne ? null : { boundsMs, counts, sumMs: 1000 * sum }
+}
+
+/** The largest bucket within an objective; -1 where there is none. */
+export function bucketWithin({ boundsMs }: Latencies, objectiveMs: number): number {
+  return boundsMs.findLastIndex((bound) => bound <= objectiveMs * (1 + 1e-9))
 }
 
 /** Names of the series of a histogram. */
 export function histogramNames(name: string): string[] {
-  return [`${name}_bucket`, `${name}_sum`, `${name}_count`]
+  return [`${name}_bucket`, `${name}_sum`]
 }

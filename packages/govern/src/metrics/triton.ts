@@ -8,18 +8,23 @@ const names = new Set(
     .map((name) => `nv_inference_${name}`),
 )
 
-const duration = z.object({ count: z.number().default(0), ns: z.number().default(0) })
+/** Beyond it, a number is not the size of a batch. */
+const LARGEST_BATCH = 65_536
+const counter = z.number().min(0).max(Number.MAX_SAFE_INTEGER).default(0)
+const duration = z.object({ count: counter, ns: counter })
 const statistics = z.object({
   model_stats: z.array(
     z.object({
-      batch_stats: z.array(z.object({ batch_size: z.number(), compute_infer: duration })).default([]),
+      batch_stats: z
+        .array(z.object({ batch_size: z.int().min(1).max(LARGEST_BATCH), compute_infer: duration }))
+        .default([]),
     }),
   ),
 })
 const configuration = z.object({
-  max_batch_size: z.number().default(0),
-  dynamic_batching: z.object({ max_queue_delay_microseconds: z.coerce.number().default(0) }).nullish(),
-  instance_group: z.array(z.object({ count: z.number().default(1) })).default([]),
+  max_batch_size: z.int().min(0).max(LARGEST_BATCH).default(0),
+  dynamic_batching: z.object({ max_queue_delay_microseconds: z.coerce.number().min(0).max(1e9).default(0) }).nullish(),
+  instance_group: z.array(z.object({ count: z.int().min(0).max(1000).default(1) })).default([]),
 })
 
 /**
@@ -47,12 +52,13 @@ export function readTriton(model: string, metrics: string, stats: unknown): Serv
     completed,
     failed: of('request_failure') ?? 0,
     queued: of('pending_request_count') ?? 0,
-    running: 0,
+    running: null,
     latencyMs: (of('request_duration_us') ?? 0) / 1000,
     waitMs: (of('queue_duration_us') ?? 0) / 1000,
     late: null,
     p99Ms: worstP99Ms(series.get('nv_inference_request_summary_us'), model),
     batches: [...byKey].map(([size, { count, ms }]) => ({ size, count, ms })),
+    judged: null,
   }
 }
 

@@ -1,0 +1,165 @@
+import type { Latencies } from '../metrics/service-sample.js'
+import { BatchTimes } from './batch-times.js'
+
+/** Requests whose latencies are remembered, and how many must be known. */
+const REMEMBERED = 600
+const ENOUGH = 100
+/** Of so many, a mean shows what the fit does not know yet. */
+const FEW = 60
+/** Share of the capacity from which on a server counts as overloaded. */
+const MAX_LOAD = 0.98
+/** Latencies are relative to those at the mean rate of so long. */
+const RATE_S = 100
+/** Concurrency and clock ratio are told apart by these factors. */
+const SIZES_PER_OCTAVE = 4
+const CLOCK_STEP_MHZ = 15
+/** Before anything was measured, the busy share tells how much of a latency is waiting for others: at most so much of it. */
+const MAX_SHARED = 0.5
+
+/** Requests differ more than batches do: the belief before any weighs so many, and they are kept for longer. */
+const PRIOR_REQUESTS = 20
+const KEPT = 0.998
+
+/** What was counted between two samples. */
+export interface LatencyInterval {
+  readonly seconds: number
+  readonly smClockMhz: number
+  /** NVML's, 0..1. */
+  readonly busyShare: number
+  readonly ratePerS: number
+  /** Requests in the server now; null where it does not tell. */
+  readonly inServer: number | null
+  readonly completed: number
+  /** Their latencies together, ms. */
+  readonly wholeMs: number
+  /** Of the kind that the objective judges. */
+  readonly judged: Latencies
+}
+
+/**
+ * Latencies of a server of which nothing but histograms is known. The mean is linear in the requests that share the server and in
+ * top / f, as times of batches are, and by Little's law as many share it as its rate times its latency: this is the mean at any clock
+ * and rate. How many take so much longer is
+ * read from the buckets.
+ */
+export class HistogramForecast {
+  readonly #topMhz: number
+  /** By requests in the server, in place of the size of a batch. */
+  readonly #whole: BatchTimes
+  readonly #judged: BatchTimes
+  /** Requests in each bucket, which fade, and their mean latency. */
+  #boundsMs: readonly number[] = []
+  #counts: number[] = []
+  #counted = 0
+  #judgedMs = 0
+  /** Of the last few, as measured and as predicted. */
+  #measuredNowMs = 0
+  #predictedNowMs = 0
+  #meanMs = 0
+  /** Means over about the time that a request takes. */
+  #inServer = 0
+  #ratio = 1
+  #intervals = 0
+  #ratePerS = 0
+
+  constructor(topMhz: number) {
+    this.#topMhz = topMhz
+    this.#whole = new BatchTimes(topMhz, PRIOR_REQUESTS, KEPT)
+    this.#judged = new BatchTimes(topMhz, PRIOR_REQUESTS, KEPT)
+  }
+
+  get known(): boolean {
+    return this.#counted >= ENOUGH && this.#judged.known && this.#whole.known
+  }
+
+  /** Mean time in the server, ms: changes show no earlier. */
+  get meanMs(): number {
+    return this.#meanMs
+  }
+
+  observe(interval: LatencyInterval): void {
+    const { seconds, smClockMhz, busyShare, ratePerS, inServer, completed, wholeMs, judged } = interval
+    const weight = Math.min(1, (2000 * seconds) / Math.max(1, this.#meanMs))
+    const now = inServer ?? (ratePerS * this.#meanMs) / 1000
+    if (this.#counted === 0) this.#ratio = this.#topMhz / smClockMhz
+    this.#inServer += weight * (now - this.#inServer)
+    this.#ratio += weight * (this.#topMhz / smClockMhz - this.#ratio)
+    if (completed > 0) {
+      const kept = Math.exp(-completed / 50)
+      const seen = this.#meanMs === 0 ? 0 : kept
+      this.#meanMs = seen * this.#meanMs + (1 - seen) * (wholeMs / completed)
+    }
+    const size = 2 ** (Math.round(SIZES_PER_OCTAVE * Math.log2(Math.max(0.05, this.#inServer))) / SIZES_PER_OCTAVE)
+    const clockMhz = CLOCK_STEP_MHZ * Math.round(this.#topMhz / this.#ratio / CLOCK_STEP_MHZ)
+    const count = judged.counts.at(-1)!
+    this.#whole.observe(clockMhz, size, completed, wholeMs)
+    this.#judged.observe(clockMhz, size, count, judged.sumMs)
+    if (this.#intervals++ % 4 === 3 || !this.known) {
+      const double = 1 + Math.min(MAX_SHARED, busyShare)
+      this.#whole.fit(double)
+      this.#judged.fit(double)
+    }
+    // Not at the rate of now: by chance it is high or low, and latencies are not.
+    this.#ratePerS += Math.min(1, this.#ratePerS === 0 ? 1 : seconds / RATE_S) * (ratePerS - this.#ratePerS)
+    const meanMs = count > 0 ? this.#meanAt(this.#topMhz / this.#ratio, this.#ratePerS) : 0
+    if (meanMs > 0 && Number.isFinite(meanMs)) this.#count(judged, meanMs)
+  }
+
+  /** Share of the requests within a latency, 0..1; below 0 where the server could not keep up, by so much of the rate. */
+  attainmentAt(smClockMhz: number, ratePerS: number, objectiveMs: number): number {
+    const load = this.#loadAt(smClockMhz, ratePerS)
+    if (load >= MAX_LOAD) return MAX_LOAD / load - 1.001
+    const meanMs = this.#meanAt(smClockMhz, ratePerS)
+    const off = this.#measuredNowMs / this.#predictedNowMs
+    return 1 - this.#beyond((objectiveMs * this.#judgedMs) / (meanMs * off))
+  }
+
+  /** Whether those who are in the server now would be answered early enough, where they are more than usual. */
+  drainsAt(smClockMhz: number, ratePerS: number, inServer: number, objectiveMs: number): boolean {
+    if (inServer <= 2 + 2 * this.#inServerAt(smClockMhz, ratePerS)) return true
+    return this.#judged.timeMs(inServer, smClockMhz) <= objectiveMs
+  }
+
+  /** The busy share there, from what it is now. */
+  busyAt(smClockMhz: number, busyShare: number): number {
+    return Math.min(
+      1,
+      (busyShare * this.#whole.slowdown(smClockMhz)) / this.#whole.slowdown(this.#topMhz / this.#ratio),
+    )
+  }
+
+  /** How much of the server's capacity is asked for. */
+  #loadAt(smClockMhz: number, ratePerS: number): number {
+    return (ratePerS / 1000) * (this.#whole.timeMs(1, smClockMhz) - this.#whole.timeMs(0, smClockMhz))
+  }
+
+  #inServerAt(smClockMhz: number, ratePerS: number): number {
+    const load = Math.min(MAX_LOAD, this.#loadAt(smClockMhz, ratePerS))
+    return ((ratePerS / 1000) * this.#whole.timeMs(0, smClockMhz)) / (1 - load)
+  }
+
+  #meanAt(smClockMhz: number, ratePerS: number): number {
+    return this.#judged.timeMs(this.#inServerAt(smClockMhz, ratePerS), smClockMhz)
+  }
+
+  #count({ boundsMs, counts, sumMs }: Latencies, meanMs: number): void {
+    const added = counts.at(-1)!
+    const kept = this.#boundsMs.length === boundsMs.length ? Math.max(0, 1 - added / REMEMBERED) : 0
+    this.#boundsMs = boundsMs
+    this.#counts = counts.map((count, i) => kept * (this.#counts[i] ?? 0) + count)
+    this.#counted = kept * this.#counted + added
+    this.#judgedMs += (added / this.#counted) * (sumMs / added - this.#judgedMs)
+    const weight = Math.max(1 - Math.exp(-added / FEW), added / this.#counted)
+    this.#measuredNowMs += weight * (sumMs / added - this.#measuredNowMs)
+    this.#predictedNowMs += weight * (meanMs - this.#predictedNowMs)
+  }
+
+  /** Share of the requests that take longer. Between two bounds it falls exponentially. */
+  #beyond(ms: number): number {
+    const bucket = this.#boundsMs.findIndex((bound) => bound >= ms)
+    const at = (i: number) => (i < 0 ? 1 : (this.#counted - this.#counts[i]! + 0.5) / (this.#counted + 1))
+    const [lowMs, highMs] = [this.#boundsMs[bucket - 1] ?? 0, this.#boundsMs[bucket]!]
+    if (!Number.isFinite(highMs)) return at(bucket - 1)
+    return at(bucket - 1) * (at(bucket) / at(bucket - 1)) ** ((ms - lowMs) / (highMs - lowMs))
+  }
+}

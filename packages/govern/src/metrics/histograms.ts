@@ -1,0 +1,83 @@
+import { bucketWithin, histogramNames, latenciesOf, parsePrometheus, sumOf } from './prometheus-text.js'
+import type { Latencies, ServiceSample } from './service-sample.js'
+
+/** What an objective of a language model is about: the whole answer, its first token, or each further one. */
+export type LatencyKind = 'e2e' | 'ttft' | 'tpot'
+
+/** Names of the series of a server that is neither Triton nor vLLM. */
+export interface MetricNames {
+  /** Histogram of the latencies of requests, in seconds. */
+  readonly histogram: string
+  /** Gauge of the requests in the server. */
+  readonly inFlight?: string | undefined
+  readonly labels?: Readonly<Record<string, string>> | undefined
+}
+
+/** A sample with the bound that the objective was snapped to. */
+export interface HistogramSample extends ServiceSample {
+  /** The largest bucket bound within the objective, ms: attainment is exact there. */
+  readonly objectiveMs: number
+}
+
+/** Newest name first. */
+const vllmHistograms: Readonly<Record<LatencyKind, readonly string[]>> = {
+  e2e: ['vllm:e2e_request_latency_seconds'],
+  ttft: ['vllm:time_to_first_token_seconds'],
+  tpot: ['vllm:inter_token_latency_seconds', 'vllm:time_per_output_token_seconds'],
+}
+const [running, waiting] = ['vllm:num_requests_running', 'vllm:num_requests_waiting']
+const vllmNames = new Set([...Object.values(vllmHistograms).flat().flatMap(histogramNames), running, waiting])
+
+/** One model of a vLLM server; null where it has no such series. @throws Error where no bucket lies within the objective */
+export function readVllm(
+  model: string,
+  metrics: string,
+  objectiveMs: number,
+  kind: LatencyKind,
+): HistogramSample | null {
+  const series = parsePrometheus(metrics, vllmNames)
+  const labels = { model_name: model }
+  const first = (of: LatencyKind) =>
+    vllmHistograms[of].map((name) => latenciesOf(series, name, labels)).find((each) => each !== null)
+  const gauge = (name: string) => sumOf(series.get(name), labels) ?? 0
+  return sampleOf(first('e2e'), first(kind), objectiveMs, gauge(waiting), gauge(running))
+}
+
+/** Any server with a histogram; null where it has no such series. @throws Error where no bucket lies within the objective */
+export function readMapped(
+  metrics: string,
+  { histogram, inFlight, labels = {} }: MetricNames,
+  objectiveMs: number,
+): HistogramSample | null {
+  const names = [...histogramNames(histogram), ...(inFlight === undefined ? [] : [inFlight])]
+  const series = parsePrometheus(metrics, new Set(names))
+  const whole = latenciesOf(series, histogram, labels) ?? undefined
+  const inServer = inFlight === undefined ? null : sumOf(series.get(inFlight), labels)
+  return sampleOf(whole, whole, objectiveMs, 0, inServer)
+}
+
+function sampleOf(
+  whole: Latencies | undefined,
+  judged: Latencies | undefined,
+  objectiveMs: number,
+  queued: number,
+  running: number | null,
+): HistogramSample | null {
+  if (whole === undefined || judged === undefined) return null
+  const bucket = bucketWithin(judged, objectiveMs)
+  if (bucket < 0)
+    throw new Error(`no bucket of its histogram lies within ${objectiveMs} ms; the first: ${judged.boundsMs[0]} ms`)
+  return {
+    completed: whole.counts.at(-1)!,
+    failed: 0,
+    queued,
+    running,
+    latencyMs: whole.sumMs,
+    waitMs: null,
+    late: judged.counts.at(-1)! - judged.counts[bucket]!,
+    p99Ms: null,
+    batches: [],
+    judged,
+    objectiveMs: judged.boundsMs[bucket]!,
+  }
+}
