@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import path from 'node:path'
 import { makePrivateFolder } from '@pctodl/command-line'
@@ -195,6 +195,7 @@ export class NodeService {
     if (zeusdSocket !== undefined) {
       const admit: ZeusdHost['admit'] = (stream, peer) => this.#admit(stream, peer)
       this.#zeusd = await ZeusdServer.start(zeusdSocket, { boards: () => this.#keepers, admit })
+      this.#letIn()
     }
     this.#audit.add({ event: 'service-started', detail: `${this.#keepers.length} boards` })
     for (const reason of this.status().reasons) this.#say(reason)
@@ -213,16 +214,20 @@ export class NodeService {
     this.#letIn()
   }
 
-  /** Nobody but those whom the policy knows gets as far as the queue of their socket. */
+  /** Nobody but those whom the policy knows gets as far as the queues of their socket and of Zeus's, which does not try again. */
   #letIn(): void {
-    const { path } = socketsOf(this.#options.socket)[1]!
-    if (!existsSync(path)) return
+    const { socket, zeusdSocket } = this.#options
     const { rules } = this.#lastPolicy
-    try {
-      letConnect(path, { uids: rules.flatMap(({ uids }) => [...uids]), gids: rules.flatMap(({ gids }) => [...gids]) })
-    } catch (error) {
-      // They have the public one.
-      this.#say(error instanceof Error ? error.message : String(error))
+    const known = { uids: rules.flatMap(({ uids }) => [...uids]), gids: rules.flatMap(({ gids }) => [...gids]) }
+    for (const each of [socketsOf(socket)[1].path, zeusdSocket]) {
+      if (each === undefined || !existsSync(each)) continue
+      try {
+        letConnect(each, known)
+      } catch (error) {
+        // They have the public one; Zeus has no other.
+        this.#say(error instanceof Error ? error.message : String(error))
+        if (each === zeusdSocket) chmodSync(each, 0o666)
+      }
     }
   }
 
@@ -312,7 +317,10 @@ export class NodeService {
   }
 
   async #readMetrics(): Promise<string> {
-    await Promise.all(this.#keepers.map((keeper) => keeper.read(SOON_MS)))
+    const read = async (keeper: BoardKeeper) => {
+      keeper.readings = await keeper.read(SOON_MS)
+    }
+    await Promise.all(this.#keepers.map(read))
     return this.#metrics.registry.metrics()
   }
 

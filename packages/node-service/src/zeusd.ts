@@ -96,10 +96,10 @@ export class ZeusdServer {
     })
   }
 
-  /** @throws PctodlError `SOCKET` */
+  /** Root's alone, until others are let in. @throws PctodlError `SOCKET` */
   static async start(socket: string, host: ZeusdHost): Promise<ZeusdServer> {
     const zeusd = new ZeusdServer(host)
-    await listenOn(zeusd.#server, socket, 0o666)
+    await listenOn(zeusd.#server, socket, 0o600)
     return zeusd
   }
 
@@ -295,8 +295,8 @@ function boardsOf(ids: string | null, keepers: readonly BoardKeeper[]): readonly
 
 /** @throws PctodlError `UNREADABLE` */
 async function readingsOf(keeper: BoardKeeper): Promise<BoardReadings> {
-  await keeper.read(READ_MS)
-  if (keeper.readings) return keeper.readings
+  const readings = await keeper.read(READ_MS)
+  if (readings) return readings
   throw new PctodlError('UNREADABLE', `GPU ${keeper.index} has not answered in ${READ_MS} ms`)
 }
 

@@ -1,8 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
+import { childrenOf, commandLineOf } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildFaultyNvml, type FaultyNvml } from '../../nvml-control/test/faulty-nvml.js'
+import { BoardProcess } from '../src/board-process.js'
 import {
   buildPrograms,
   eventually,
@@ -14,6 +16,34 @@ import {
   startClient,
   startNode,
 } from './node-host.js'
+
+/** Processes that have been started for boards. */
+const workers = () => childrenOf(process.pid).filter(({ pid }) => commandLineOf(pid)?.includes('board-worker'))
+
+describe('the process of a board', () => {
+  const options = { board: '0', libraryPath: '/nonexistent', leaseFolder: '/nonexistent', lockFolder: '/nonexistent' }
+
+  it('that ends at once is not started again at once, whoever asks how often', async () => {
+    const board = new BoardProcess(options)
+    const asked = board.ask('count')
+    process.kill(workers()[0]!.pid, 'SIGKILL')
+    await expect(asked).rejects.toThrow(/ended with SIGKILL/)
+    for (let i = 0; i < 10; i++) await expect(board.ask('count')).rejects.toThrow(/a moment ago/)
+    await eventually(
+      async () => (await board.ask('count').catch((error) => error.code)) !== 'NVML_TIMEOUT',
+      'it is back',
+    )
+    await board.close()
+  })
+
+  it('is none any more after the end, whoever asks', async () => {
+    const board = new BoardProcess(options)
+    await expect(board.ask('count')).rejects.toThrow(/NVML/)
+    await board.close()
+    await expect(board.ask('count')).rejects.toThrow(/is ending/)
+    expect(workers()).toEqual([])
+  })
+})
 
 const ALICE = 60_001
 const BOB = 60_002

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { pythonWith } from '../../../test/python-environment.js'
 import { eventually, missingCompiler, type Node, NodeService, startNode } from './node-host.js'
@@ -47,7 +48,7 @@ describe.skipIf(missingCompiler)(`the socket for Zeus${missingCompiler ? ` (${mi
   const lease = (index = 0) => service.status().boards[index]!.lease
 
   it('tells what it has, and what the boards read', async () => {
-    expect(statSync(zeusdSocket).mode & 0o777).toBe(0o666)
+    expect(statSync(zeusdSocket).mode & 0o777).toBe(0o660)
     expect(JSON.parse((await ask('GET', '/discover')).text)).toMatchObject({
       gpus: [{ id: 0 }, { id: 1 }],
       auth_required: false,
@@ -131,7 +132,7 @@ sys.stdin.read()
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     try {
-      const lines = client.stdout!.setEncoding('utf8')[Symbol.asyncIterator]()
+      const lines = createInterface({ input: client.stdout! })[Symbol.asyncIterator]()
       const { refused, ...rest } = JSON.parse((await lines.next()).value)
       expect(rest).toEqual({ kind: 'ZeusdNVIDIAGPU', limit: 250_000, persistence: false })
       expect(refused).toEqual({
