@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -151,6 +152,26 @@ sys.stdin.read()
     }
     await eventually(() => lease() === null, 'the lease has ended with the process')
   })
+
+  it.skipIf(ownUid !== 0)(
+    'has no place in its queue for strangers, until the policy knows them (needs root)',
+    async () => {
+      const connectAs = (uid: number) =>
+        new Promise<string>((resolve) => {
+          process.seteuid!(uid)
+          const socket = connect(zeusdSocket)
+          process.seteuid!(0)
+          socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''))
+          socket.once('connect', () => {
+            socket.destroy()
+            resolve('connected')
+          })
+        })
+      expect(await connectAs(60_002)).toBe('EACCES')
+      node.allow({ users: [60_002], boards: ['*'] })
+      await eventually(async () => (await connectAs(60_002)) === 'connected', 'the policy knows it')
+    },
+  )
 
   it('puts the board back when the process that has set it is killed', async () => {
     const script = `
