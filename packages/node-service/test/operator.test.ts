@@ -303,7 +303,11 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
           leased = range
           lockedMhz = null
         },
-        reset: () => change({ kind: 'sm-clock', range: null }),
+        reset: async () => {
+          if (!(await change({ kind: 'sm-clock', range: null })) || !leased) return
+          leased = { minMhz: 210, maxMhz: 2100 }
+          lockedMhz = null
+        },
         release: async () => {
           await client?.request({ type: 'release', board }).catch(() => {})
           await steps['drop']!()
