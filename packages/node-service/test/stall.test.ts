@@ -25,15 +25,19 @@ describe('the process of a board', () => {
 
   it('that ends at once is not started again at once, whoever asks how often', async () => {
     const board = new BoardProcess(options)
-    const asked = board.ask('count')
-    process.kill(workers()[0]!.pid, 'SIGKILL')
-    await expect(asked).rejects.toThrow(/ended with SIGKILL/)
-    for (let i = 0; i < 10; i++) await expect(board.ask('count')).rejects.toThrow(/a moment ago/)
-    await eventually(
-      async () => (await board.ask('count').catch((error) => error.code)) !== 'NVML_TIMEOUT',
-      'it is back',
-    )
+    const startedMs = performance.now()
+    const started = new Set<number>()
+    while (performance.now() - startedMs < 2500) {
+      const asked = board.ask('count').catch(() => {})
+      for (const { pid } of workers()) {
+        started.add(pid)
+        process.kill(pid, 'SIGKILL')
+      }
+      await asked
+    }
     await board.close()
+    expect(started.size).toBeGreaterThan(0)
+    expect(started.size).toBeLessThanOrEqual(1 + (performance.now() - startedMs) / 1000)
   })
 
   it('is none any more after the end, whoever asks', async () => {
