@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, renameSync, writeSync } from 'node:fs'
+import { closeSync, existsSync, fstatSync, ftruncateSync, renameSync, writeSync } from 'node:fs'
 import path from 'node:path'
 import { makePrivateFolder, openToWrite } from '@pctodl/command-line'
 
@@ -135,12 +135,17 @@ export class AuditLog {
     const line = `${harmless(JSON.stringify({ at: new Date().toISOString(), ...entry, ...short, ...who }))}\n`
     if (this.#bytes > 0 && this.#bytes + line.length > this.#maxBytes) this.#beginAnew()
     const written = writeSync(this.#fd, line)
+    if (written < Buffer.byteLength(line)) {
+      // Half a line would spoil the one after it, too.
+      ftruncateSync(this.#fd, this.#bytes)
+      throw new Error('no space left for a whole line')
+    }
     this.#bytes += written
-    if (written < Buffer.byteLength(line)) throw new Error('no space left for a whole line')
   }
 
   #beginAnew(): void {
-    renameSync(this.file, path.join(path.dirname(this.file), 'audit.1.jsonl'))
+    // It is not there where there was no room for the next one before.
+    if (existsSync(this.file)) renameSync(this.file, path.join(path.dirname(this.file), 'audit.1.jsonl'))
     const before = this.#fd
     this.#fd = openLog(this.file)
     this.#bytes = 0

@@ -42,8 +42,9 @@ export class BoardKeeper {
   readonly name: string
   /** Its MIG instances, as they were last seen: the operator may divide it at any time. */
   instances: readonly MigInstanceInfo[] = []
-  /** What metrics tell; null where it cannot be read. */
+  /** What metrics tell; null where it could not be read. */
   readings: BoardReadings | null = null
+  #reading: Promise<BoardReadings | null> | null = null
   readonly #options: BoardKeeperOptions
   /** By what they are of: the board's UUID, or an instance's. */
   readonly #held = new Map<string, HeldLease>()
@@ -244,16 +245,19 @@ export class BoardKeeper {
     return this.#looking ? performance.now() - this.#lookingSinceMs : 0
   }
 
-  /** For metrics, as far as the board answers within a time, ms. */
-  async read(timeoutMs: number): Promise<void> {
-    this.readings = null
-    const { process } = this.#options
+  /** As far as the board answers within a time, ms. It is read once at a time, whoever asks: they share the answer. */
+  async read(timeoutMs: number): Promise<BoardReadings | null> {
+    const ask = () => this.#options.process.ask('readings').catch(() => null)
+    this.#reading ??= ask().finally(() => {
+      this.#reading = null
+    })
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<null>((resolve) => {
       timer = setTimeout(() => resolve(null), timeoutMs)
     })
-    this.readings = await Promise.race([process.ask('readings').catch(() => null), late])
+    const readings = await Promise.race([this.#reading, late])
     clearTimeout(timer)
+    return readings
   }
 
   /** Resolves when its process is gone. */

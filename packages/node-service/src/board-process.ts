@@ -25,6 +25,9 @@ interface Reply {
 /** How long a board may take to answer, ms: some of it asks the driver several times, with pauses. A new process has to start, too. */
 const DEADLINE_MS = 10_000
 
+/** Between the starts of two processes, ms: one that ends at once would keep a core busy, and whoever asks would start it. */
+const BETWEEN_STARTS_MS = 1000
+
 /** Nothing can be said of the board, or done to it, until it is back. */
 export class BoardGoneError extends PctodlError {}
 
@@ -39,6 +42,8 @@ export class BoardProcess {
   readonly #waiting = new Map<number, Waiting>()
   #child: ChildProcess | null = null
   #why = ''
+  #startedMs = Number.NEGATIVE_INFINITY
+  #isClosed = false
   #board: string
   #nextId = 0
 
@@ -49,6 +54,7 @@ export class BoardProcess {
 
   /** @throws PctodlError what the board's process throws; BoardGoneError where the board, the driver or the process is gone */
   async ask<Ask extends Asked>(ask: Ask, ...args: Parameters<KeptBoard[Ask]>): Promise<Answer<Ask>> {
+    if (this.#isClosed) throw new BoardGoneError('NVML_TIMEOUT', 'the service is ending')
     if (this.#why !== '') throw new BoardGoneError('NVML_TIMEOUT', this.#why)
     const child = this.#child ?? this.#start()
     const id = this.#nextId++
@@ -67,6 +73,8 @@ export class BoardProcess {
 
   /** Resolves when the process is gone, or is to be waited for no longer. */
   async close(): Promise<void> {
+    // Whoever asks later, a look that was waiting for its turn, gets no other process, which would keep the board.
+    this.#isClosed = true
     const child = this.#child
     if (!child) return
     this.onLost = () => {}
@@ -78,6 +86,9 @@ export class BoardProcess {
   }
 
   #start(): ChildProcess {
+    if (performance.now() - this.#startedMs < BETWEEN_STARTS_MS)
+      throw new BoardGoneError('NVML_TIMEOUT', 'its process has ended a moment ago, and is about to be started again')
+    this.#startedMs = performance.now()
     const child = fork(workerProgram(), [JSON.stringify({ ...this.#options, board: this.#board })], {
       execArgv: [],
       env: cleanEnvironment(),
@@ -85,9 +96,10 @@ export class BoardProcess {
       // What is typed at our terminal is not for it.
       detached: true,
     })
+    child.on('error', () => {})
+    if (child.pid === undefined) throw new BoardGoneError('NVML_TIMEOUT', 'its process cannot be started')
     this.#child = child
     child.on('message', (reply: Reply) => this.#settle(reply))
-    child.on('error', () => {})
     child.once('exit', (code, signal) => {
       const reason = this.#why || `its process ended with ${signal ?? code}`
       this.#child = null

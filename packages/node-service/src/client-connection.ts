@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream'
+import type { Socket } from 'node:net'
 import {
   type LeaseReport,
   MAX_REQUEST_BYTES,
@@ -43,15 +43,12 @@ interface Leased {
   readonly silence: NodeJS.Timeout | undefined
 }
 
-/** A socket, or what stands for one. */
-export type ClientStream = Duplex & { destroySoon(): void }
-
 /** One client. Its leases live as long as its connection. */
 export class ClientConnection {
   readonly peer: Peer
   /** Resolves when the connection is gone and its leases have ended. */
   readonly ended: Promise<void>
-  readonly #socket: ClientStream
+  readonly #socket: Socket
   readonly #host: ConnectionHost
   readonly #leased = new Map<string, Leased>()
   readonly #impatience: NodeJS.Timeout
@@ -62,7 +59,7 @@ export class ClientConnection {
   #queued = 0
   #queue: Promise<void> = Promise.resolve()
 
-  constructor(socket: ClientStream, peer: Peer, host: ConnectionHost) {
+  constructor(socket: Socket, peer: Peer, host: ConnectionHost) {
     this.peer = peer
     this.#socket = socket
     this.#host = host

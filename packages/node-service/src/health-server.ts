@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { ServiceStatus } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { Registry } from 'prom-client'
 
-/** Whoever is on the node may connect; more than so many at a time, or so slow, ms, need no answer. */
+/** Whoever is on the node may connect: of more than so many the oldest makes room, and those that are so slow, ms, get no answer. */
 const MAX_CONNECTIONS = 16
 const PATIENCE_MS = 5000
 /** Boards are read no more often than this, ms, whoever asks how often: those who ask meanwhile wait, and share a reading. */
@@ -46,7 +46,13 @@ export class HealthServer {
         response.writeHead(500).end(`${error instanceof Error ? error.message : error}\n`)
       }
     })
-    server.maxConnections = MAX_CONNECTIONS
+    const open = new Set<Socket>()
+    server.on('connection', (socket: Socket) => {
+      open.add(socket)
+      socket.once('close', () => open.delete(socket))
+      const [oldest] = open
+      if (open.size > MAX_CONNECTIONS) oldest?.destroy()
+    })
     // One that says nothing at all has no headers to wait for.
     server.timeout = PATIENCE_MS
     await new Promise<void>((resolve, reject) => {
@@ -73,13 +79,17 @@ export class HealthServer {
 function shared(read: () => Promise<string>): () => Promise<string> {
   let readAtMs = Number.NEGATIVE_INFINITY
   let next: Promise<string> | null = null
+  let reading: Promise<unknown> = Promise.resolve()
   const wait = async () => {
+    await reading
     const waitMs = Math.max(0, readAtMs + BETWEEN_READINGS_MS - performance.now())
     // In any case a turn later: by then `next` is ours to clear.
     await new Promise((resolve) => setTimeout(resolve, waitMs))
     readAtMs = performance.now()
     next = null
-    return read()
+    const text = read()
+    reading = text.catch(() => {})
+    return text
   }
   return () => {
     next ??= wait()

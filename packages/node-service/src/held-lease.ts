@@ -42,6 +42,7 @@ export class HeldLease {
   readonly target: string
   readonly holder: Holder
   readonly since: string = new Date().toISOString()
+  readonly #sinceMs = performance.now()
   /** What it has set, by kind. */
   readonly changes: Map<ChangeKind, BoardChange> = new Map()
   /** What the holder tells of itself. */
@@ -60,9 +61,9 @@ export class HeldLease {
     this.holder = options.holder
   }
 
-  /** How long it has lasted, ms. */
+  /** How long it has lasted, ms, whatever becomes of the time of day. */
   get lastedMs(): number {
-    return Date.now() - Date.parse(this.since)
+    return performance.now() - this.#sinceMs
   }
 
   get mps(): MpsDaemon | null {

@@ -191,7 +191,8 @@ export class KeptBoard {
       device.powerLimitW()
       await this.#keep(device.uuid)
       const left = this.#lease ? 'nothing' : await this.#putRight()
-      const others = (await this.#lease?.noticeOthers()) ?? []
+      // What cannot be written down now is noticed again; the ceiling holds in any case.
+      const others = (await this.#lease?.noticeOthers().catch(() => [])) ?? []
       await this.#keepWithin(ceiling)
       const mig = device.mig()
       const found = this.#lease?.found ?? null
@@ -278,15 +279,18 @@ export class KeptBoard {
     const isBelow = isSame(this.#standing.smClock, ceiling.smClock) && isSame(this.#standing.memClock, ceiling.memClock)
     if (isBelow && !isAbove(lease?.found.powerLimitW ?? null) && !isAbove(device.powerLimitW())) return
     if (lease) {
-      lease.amend({
+      const found = {
         ...(isAbove(lease.found.powerLimitW) ? { powerLimitW } : {}),
         smClockLock: ceiling.smClock,
         memClockLock: ceiling.memClock,
-      })
+      }
+      // A disk that is full does not lift the ceiling: what the journal says otherwise is looked at after it was put back.
+      orNull(() => lease.amend(found))
       if (isAbove(device.powerLimitW())) {
+        const lower = () => applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
         // What the lease has not set, it need not put back.
-        if (lease.touches('power-limit')) await lease.setPowerLimit(powerLimitW!)
-        else await applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
+        if (lease.touches('power-limit')) await lease.setPowerLimit(powerLimitW!).catch(lower)
+        else await lower()
       }
       if (!isBelow) await this.#lockWithin(ceiling, lease)
       return

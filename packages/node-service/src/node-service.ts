@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
 import path from 'node:path'
 import { makePrivateFolder } from '@pctodl/command-line'
@@ -15,7 +15,7 @@ import { PctodlError } from '@pctodl/platform'
 import { AuditLog } from './audit-log.js'
 import { BoardKeeper } from './board-keeper.js'
 import { BoardProcess } from './board-process.js'
-import { ClientConnection, type ClientStream, type ConnectionHost } from './client-connection.js'
+import { ClientConnection, type ConnectionHost } from './client-connection.js'
 import { HealthServer } from './health-server.js'
 import { activatedSocket, listenOn } from './listening-socket.js'
 import { Names } from './names.js'
@@ -23,7 +23,7 @@ import { type Peer, peerOf } from './peer-credentials.js'
 import { loadPolicy, Policy } from './policy.js'
 import { ServiceMetrics } from './service-metrics.js'
 import { sayToSystemd } from './systemd.js'
-import { type ZeusdHost, ZeusdServer } from './zeusd.js'
+import { ZeusdServer } from './zeusd.js'
 
 export interface NodeServiceOptions extends LoadNvmlOptions {
   /** Path of the socket, unless systemd hands one over. */
@@ -97,15 +97,12 @@ export class NodeService {
       isReady: () => this.status().ready,
     })
     const accept = (socket: Socket) => {
-      let peer: Peer
       try {
-        peer = peerOf(socket)
+        this.#admit(socket, peerOf(socket))
       } catch (error) {
         this.#say(error instanceof Error ? error.message : String(error))
         socket.destroy()
-        return
       }
-      if (!this.#admit(socket, peer)) socket.destroy()
     }
     this.#servers = socketsOf(options.socket).map(() => createServer(accept))
   }
@@ -158,11 +155,10 @@ export class NodeService {
     for (const server of this.#servers) server.close()
     const connections = [...this.#connections]
     for (const connection of connections) connection.close()
-    await Promise.all(connections.map(({ ended }) => ended))
+    await Promise.all([this.#zeusd?.close(), ...connections.map(({ ended }) => ended)])
     const processes = [...this.#keepers, ...[...this.#missing.values()].map(({ process }) => process)]
     await Promise.all(processes.map((each) => each.close()))
     await this.#http?.close()
-    await this.#zeusd?.close()
     this.#audit.note({ event: 'service-stopped' })
     this.#audit.close()
     for (const lock of this.#locks) lock.release()
@@ -193,8 +189,8 @@ export class NodeService {
         () => this.status(),
       )
     if (zeusdSocket !== undefined) {
-      const admit: ZeusdHost['admit'] = (stream, peer) => this.#admit(stream, peer)
-      this.#zeusd = await ZeusdServer.start(zeusdSocket, { boards: () => this.#keepers, admit })
+      this.#zeusd = await ZeusdServer.start(zeusdSocket, this.#connectionHost)
+      this.#letIn()
     }
     this.#audit.add({ event: 'service-started', detail: `${this.#keepers.length} boards` })
     for (const reason of this.status().reasons) this.#say(reason)
@@ -213,16 +209,20 @@ export class NodeService {
     this.#letIn()
   }
 
-  /** Nobody but those whom the policy knows gets as far as the queue of their socket. */
+  /** Nobody but those whom the policy knows gets as far as the queues of their socket and of Zeus's, which does not try again. */
   #letIn(): void {
-    const { path } = socketsOf(this.#options.socket)[1]!
-    if (!existsSync(path)) return
+    const { socket, zeusdSocket } = this.#options
     const { rules } = this.#lastPolicy
-    try {
-      letConnect(path, { uids: rules.flatMap(({ uids }) => [...uids]), gids: rules.flatMap(({ gids }) => [...gids]) })
-    } catch (error) {
-      // They have the public one.
-      this.#say(error instanceof Error ? error.message : String(error))
+    const known = { uids: rules.flatMap(({ uids }) => [...uids]), gids: rules.flatMap(({ gids }) => [...gids]) }
+    for (const each of [socketsOf(socket)[1].path, zeusdSocket]) {
+      if (each === undefined || !existsSync(each)) continue
+      try {
+        letConnect(each, known)
+      } catch (error) {
+        // They have the public one; Zeus has no other.
+        this.#say(error instanceof Error ? error.message : String(error))
+        if (each === zeusdSocket) chmodSync(each, 0o666)
+      }
     }
   }
 
@@ -312,7 +312,10 @@ export class NodeService {
   }
 
   async #readMetrics(): Promise<string> {
-    await Promise.all(this.#keepers.map((keeper) => keeper.read(SOON_MS)))
+    const read = async (keeper: BoardKeeper) => {
+      keeper.readings = await keeper.read(SOON_MS)
+    }
+    await Promise.all(this.#keepers.map(read))
     return this.#metrics.registry.metrics()
   }
 
@@ -360,12 +363,11 @@ export class NodeService {
     }
   }
 
-  #admit(stream: ClientStream, peer: Peer): boolean {
-    if (this.#closing || !this.#hasRoomFor(peer)) return false
-    const connection = new ClientConnection(stream, peer, this.#connectionHost)
+  #admit(socket: Socket, peer: Peer): void {
+    if (this.#closing || !this.#hasRoomFor(peer)) return void socket.destroy()
+    const connection = new ClientConnection(socket, peer, this.#connectionHost)
     this.#connections.add(connection)
     void connection.ended.then(() => this.#connections.delete(connection))
-    return true
   }
 
   #hasRoomFor(peer: Peer): boolean {

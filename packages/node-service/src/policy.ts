@@ -21,7 +21,8 @@ const boards = z
   .min(1)
 
 const ceilingSchema = z.strictObject({
-  boards,
+  // An instance has no limit and no clock of its own.
+  boards: z.array(z.string().regex(/^(\*|GPU-[\w-]+)$/, 'the UUID of a board (GPU-...), or *')).min(1),
   powerLimitW: watts.optional(),
   smClockMhz: span(mhz).optional(),
   memClockMhz: span(mhz).optional(),
@@ -219,7 +220,7 @@ export function loadPolicy(file: string, idOf?: IdOf): Policy {
  */
 export function parsePolicy(text: string, file = 'the policy', idOf: IdOf = () => undefined): Policy {
   try {
-    const result = policySchema.safeParse(JSON.parse(text))
+    const result = policySchema.safeParse(parseOnce(text))
     if (!result.success) {
       const { path: at, message } = result.error.issues[0]!
       throw new Error(`${at.join('.') || 'the whole'}: ${message}`)
@@ -242,6 +243,19 @@ export function parsePolicy(text: string, file = 'the policy', idOf: IdOf = () =
   } catch (error) {
     throw policyError(file, error)
   }
+}
+
+/** JSON in which no object has a key twice: of two lists of ceilings the first would be lost without a word. */
+function parseOnce(text: string): unknown {
+  let keys = 0
+  const value: unknown = JSON.parse(text, function (this: unknown, _, each: unknown) {
+    if (!Array.isArray(this)) keys++
+    return each
+  })
+  const written = [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(([, colon]) => colon !== undefined).length
+  // The whole is told as well, under no key.
+  if (written > keys - 1) throw new Error('an object has a key twice')
+  return value
 }
 
 function allows(rule: Rule, change: BoardChange): boolean {

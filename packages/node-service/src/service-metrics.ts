@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import type { BoardEvent, LeaseReport } from '@pctodl/nvml-control'
+import { type BoardEvent, dcgmMetrics, type LeaseReport } from '@pctodl/nvml-control'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { labelsOfWorkload, type Workload } from './identity.js'
 import type { BoardReadings } from './kept-board.js'
@@ -35,28 +35,6 @@ interface Sample {
 
 /** Of boards and leases; a family that has no use for a label leaves it out. Names as dcgm-exporter has them. */
 const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_id', 'hpc_job', 'pod_uid'] as const
-
-/** The same quantities under dcgm-exporter's names, with its units, for the dashboards that are made for it. */
-const asDcgmExporter: readonly (readonly [
-  name: string,
-  kind: 'gauge' | 'counter',
-  help: string,
-  read: (readings: BoardReadings) => number | null,
-])[] = [
-  ['DCGM_FI_DEV_POWER_USAGE', 'gauge', 'Power draw (in W).', ({ powerAverageW }) => powerAverageW],
-  [
-    'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION',
-    'counter',
-    'Total energy consumption since boot (in mJ).',
-    ({ energyJ }) => energyJ && energyJ * 1000,
-  ],
-  ['DCGM_FI_DEV_POWER_MGMT_LIMIT', 'gauge', 'Power limit (in W).', ({ powerLimitW }) => powerLimitW],
-  ['DCGM_FI_DEV_SM_CLOCK', 'gauge', 'SM clock frequency (in MHz).', ({ smClockMhz }) => smClockMhz],
-  ['DCGM_FI_DEV_MEM_CLOCK', 'gauge', 'Memory clock frequency (in MHz).', ({ memClockMhz }) => memClockMhz],
-  ['DCGM_FI_DEV_GPU_TEMP', 'gauge', 'GPU temperature (in C).', ({ temperatureC }) => temperatureC],
-  ['DCGM_FI_DEV_GPU_UTIL', 'gauge', 'GPU utilization (in %).', ({ smUtilPercent }) => smUtilPercent],
-  ['DCGM_FI_DEV_MEM_COPY_UTIL', 'gauge', 'Memory utilization (in %).', ({ memUtilPercent }) => memUtilPercent],
-]
 
 /** What Prometheus gets. Boards are read when it asks, and only then; what cannot be read is left out, never 0. */
 export class ServiceMetrics {
@@ -146,8 +124,9 @@ export class ServiceMetrics {
     reading('pctodl_board_mem_clock_mhz', 'Memory clock.', ({ memClockMhz }) => memClockMhz)
     reading('pctodl_board_clients', 'Processes with a context on the board.', ({ clients }) => clients)
     reading('pctodl_board_power_limit_default_watts', "The driver's own limit.", ({ defaultLimitW }) => defaultLimitW)
-    for (const [name, kind, help, read] of asDcgmExporter) {
-      family(kind, name, help, () =>
+    // The same under the names of dcgm-exporter, for the dashboards that are made for it.
+    for (const { name, type, help, value } of dcgmMetrics) {
+      family(type, name, help, () =>
         boards().map(({ index, uuid, name, readings, targets }) => {
           const pci = readings ? { pci_bus_id: readings.pciBusId } : {}
           const ids = {
@@ -159,7 +138,7 @@ export class ServiceMetrics {
             ...pci,
           }
           const workload = labelsOfWorkload(targets[0]?.lease?.holder.peer.workload)
-          return { labels: { ...ids, ...workload }, value: readings && read(readings) }
+          return { labels: { ...ids, ...workload }, value: readings && value(readings) }
         }),
       )
     }

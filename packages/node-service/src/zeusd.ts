@@ -1,30 +1,26 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { Duplex } from 'node:stream'
 import {
   type BoardChange,
   isRunning,
   type ProcessIdentity,
   parseServiceRequest,
   processIdentity,
-  type ServiceMessage,
-  type ServiceRequestBody,
 } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { BoardKeeper } from './board-keeper.js'
+import type { ConnectionHost } from './client-connection.js'
+import type { Holder } from './held-lease.js'
 import type { BoardReadings } from './kept-board.js'
 import { listenOn } from './listening-socket.js'
 import { type Peer, peerOf } from './peer-credentials.js'
 
 /** What zeusd's endpoint needs of the service. */
-export interface ZeusdHost {
-  readonly boards: () => readonly BoardKeeper[]
-  /** Serve a stream of requests as a connection of this peer. @returns false where there is no room for one more */
-  readonly admit: (stream: ZeusSession, peer: Peer) => boolean
-}
+type ZeusdHost = Pick<ConnectionHost, 'boards' | 'policy' | 'onRefused' | 'onInternalError'>
 
 const MAX_CONNECTIONS = 128
 const MAX_CONNECTIONS_OF_USER = 16
+const MAX_PROCESSES_OF_USER = 32
 const MAX_BODY_BYTES = 4096
 /** Zeus drops a connection that was idle for 5 s; the server must not be the first. */
 const KEEP_ALIVE_MS = 30_000
@@ -96,18 +92,19 @@ export class ZeusdServer {
     })
   }
 
-  /** @throws PctodlError `SOCKET` */
+  /** Root's alone, until others are let in. @throws PctodlError `SOCKET` */
   static async start(socket: string, host: ZeusdHost): Promise<ZeusdServer> {
     const zeusd = new ZeusdServer(host)
-    await listenOn(zeusd.#server, socket, 0o666)
+    await listenOn(zeusd.#server, socket, 0o600)
     return zeusd
   }
 
-  /** The leases are the service's to end. */
+  /** All leases end. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#server.closeAllConnections()
     await new Promise((resolve) => this.#server.close(resolve))
+    await Promise.all([...this.#sessions].map((session) => session.end('the service is ending')))
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -137,9 +134,9 @@ export class ZeusdServer {
     const setter = own(setters, verb)
     if (setter && request.method === 'POST') {
       if (ids === null) throw new PctodlError('BAD_REQUEST', 'gpu_ids is missing')
-      const change = setter({ ...Object.fromEntries(searchParams), ...(await bodyOf(request)) })
+      const change = valid(setter({ ...Object.fromEntries(searchParams), ...(await bodyOf(request)) }))
       const session = this.#sessionOf(this.#peers.get(request.socket))
-      for (const { uuid } of meant) await session.change(uuid, change)
+      for (const keeper of meant) await session.change(keeper, change)
       return {}
     }
     if (request.method !== 'GET') throw new PctodlError('NOT_FOUND', `no such call: ${request.method} ${pathname}`)
@@ -164,110 +161,98 @@ export class ZeusdServer {
     }
     const known = [...this.#sessions].find((session) => session.isOf(process, peer.uid))
     if (known) return known
-    const session = new ZeusSession(process, peer.uid)
-    if (!this.#host.admit(session, peer))
+    if ([...this.#sessions].filter(({ uid }) => uid === peer.uid).length >= MAX_PROCESSES_OF_USER)
       throw new PctodlError('TOO_MANY', 'too many programs of this user have a board')
+    const session = new ZeusSession(process, peer, this.#host)
     this.#sessions.add(session)
-    session.once('close', () => {
-      this.#sessions.delete(session)
-      if (this.#sessions.size === 0) clearInterval(this.#timer)
-    })
-    if (this.#sessions.size === 1) {
-      this.#timer = setInterval(() => {
-        for (const each of this.#sessions) if (!isRunning(each.process)) each.destroy()
-      }, LOOK_MS).unref()
-    }
+    this.#timer ??= setInterval(() => this.#endGone(), LOOK_MS).unref()
     return session
+  }
+
+  #endGone(): void {
+    for (const session of this.#sessions) {
+      if (isRunning(session.process)) continue
+      this.#sessions.delete(session)
+      void session.end('its process has ended')
+    }
+    if (this.#sessions.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
   }
 }
 
-interface Waiting {
-  resolve(): void
-  reject(error: Error): void
-}
-
-/** What a process asks over HTTP, as a connection of the service's own protocol. */
-export class ZeusSession extends Duplex {
+/** A process that has set something here. Its leases are as any client's, under the same policy and audit. */
+class ZeusSession {
   readonly process: ProcessIdentity
-  readonly #uid: number
-  readonly #leased = new Set<string>()
-  readonly #waiting = new Map<number, Waiting>()
-  #nextId = 0
+  readonly #host: ZeusdHost
+  readonly #holder: Holder
+  #hasEnded = false
   /** One change after the other: two must not both acquire the board. */
-  #turns: Promise<unknown>
+  #turns: Promise<unknown> = Promise.resolve()
 
-  constructor(process: ProcessIdentity, uid: number) {
-    super()
+  constructor(process: ProcessIdentity, peer: Peer, host: ZeusdHost) {
     this.process = process
-    this.#uid = uid
-    // What goes wrong is told to those who wait.
-    this.on('error', () => {})
-    this.#turns = this.#ask({ type: 'hello', versions: [3], program: 'zeus' }).catch(() => {})
+    this.#host = host
+    this.#holder = { peer, program: 'zeus', onEnded: () => {} }
+  }
+
+  get uid(): number {
+    return this.#holder.peer.uid
   }
 
   isOf({ pid, startTime }: ProcessIdentity, uid: number): boolean {
-    return this.process.pid === pid && this.process.startTime === startTime && this.#uid === uid && !this.destroyed
+    return this.process.pid === pid && this.process.startTime === startTime && this.uid === uid
   }
 
   /** @throws PctodlError as the service's own clients get it */
-  change(board: string, change: BoardChange): Promise<void> {
-    const turn = this.#turns.then(async () => {
-      const isNew = !this.#leased.has(board)
-      if (isNew) {
-        await this.#ask({ type: 'acquire', board })
-        this.#leased.add(board)
-      }
-      try {
-        await this.#ask({ type: 'change', board, change })
-      } catch (error) {
-        // Nobody keeps a board by asking for what is refused.
-        if (isNew && this.#leased.delete(board)) await this.#ask({ type: 'release', board })
-        throw error
-      }
-    })
+  async change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
+    const turn = this.#turns.then(() => this.#change(keeper, change))
     this.#turns = turn.catch(() => {})
-    return turn
-  }
-
-  async #ask(body: ServiceRequestBody): Promise<void> {
-    const line = JSON.stringify({ id: this.#nextId, body })
     try {
-      // A request that is none would end the connection, and with it all leases.
-      parseServiceRequest(line)
+      await turn
     } catch (error) {
-      throw new PctodlError('BAD_REQUEST', error instanceof Error ? error.message : String(error))
+      if (error instanceof PctodlError) this.#host.onRefused(this.#holder.peer, this.#holder.program, error)
+      else this.#host.onInternalError(error)
+      throw error
     }
-    if (this.destroyed) throw new PctodlError('SERVICE_GONE', 'the service is ending')
-    await new Promise<void>((resolve, reject) => {
-      this.#waiting.set(this.#nextId++, { resolve, reject })
-      this.push(`${line}\n`)
-    })
   }
 
-  override _read(): void {}
+  /** Its leases end, also one that is being acquired. */
+  async end(why: string): Promise<void> {
+    this.#hasEnded = true
+    const end = (keeper: BoardKeeper) => keeper.end(keeper.uuid, this.#holder, why)
+    await Promise.allSettled(this.#host.boards().map(end))
+    await this.#turns
+    await Promise.allSettled(this.#host.boards().map(end))
+  }
 
-  /** An answer of the service; each is written as a line by itself. */
-  override _write(line: Buffer, _: unknown, done: () => void): void {
-    const message: ServiceMessage = JSON.parse(line.toString())
-    if ('event' in message) this.#leased.delete(message.board)
-    else if (message.id !== null) {
-      const waiting = this.#waiting.get(message.id)
-      this.#waiting.delete(message.id)
-      if ('error' in message) waiting?.reject(new PctodlError(message.error.code, message.error.message))
-      else waiting?.resolve()
+  async #change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
+    if (this.#hasEnded) throw new PctodlError('SERVICE_GONE', 'the process, or the service, is ending')
+    const { uuid } = keeper
+    const { peer } = this.#holder
+    const isNew = !keeper.holds(uuid, this.#holder)
+    if (isNew) {
+      this.#host.policy().assertMayLease(peer, uuid)
+      await keeper.acquire(uuid, this.#holder)
     }
-    done()
+    try {
+      this.#host.policy().assertMayChange(peer, uuid, change, keeper.found(uuid, this.#holder))
+      await keeper.change(uuid, this.#holder, change)
+    } catch (error) {
+      // Nobody keeps a board by asking for what is refused.
+      if (isNew) await keeper.end(uuid, this.#holder, null)
+      throw error
+    }
   }
+}
 
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    for (const { reject } of this.#waiting.values()) reject(new PctodlError('SERVICE_GONE', 'the service is ending'))
-    this.#waiting.clear()
-    done(error)
-  }
-
-  /** As a socket has it: nothing waits to be written here. */
-  destroySoon(): void {
-    this.destroy()
+/** @throws PctodlError `BAD_REQUEST` for what the service's own clients could not ask for either */
+function valid(change: BoardChange): BoardChange {
+  try {
+    parseServiceRequest(JSON.stringify({ id: 0, body: { type: 'change', board: 'GPU-0', change } }))
+    return change
+  } catch (error) {
+    throw new PctodlError('BAD_REQUEST', error instanceof Error ? error.message : String(error))
   }
 }
 
@@ -295,8 +280,8 @@ function boardsOf(ids: string | null, keepers: readonly BoardKeeper[]): readonly
 
 /** @throws PctodlError `UNREADABLE` */
 async function readingsOf(keeper: BoardKeeper): Promise<BoardReadings> {
-  await keeper.read(READ_MS)
-  if (keeper.readings) return keeper.readings
+  const readings = await keeper.read(READ_MS)
+  if (readings) return readings
   throw new PctodlError('UNREADABLE', `GPU ${keeper.index} has not answered in ${READ_MS} ms`)
 }
 

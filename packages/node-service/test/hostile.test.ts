@@ -138,6 +138,8 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     const isGone = (socket: Socket) => socket.destroyed || socket.readableEnded
     for (const socket of many) socket.resume()
     await eventually(() => many.filter(isGone).length >= 180, 'those beyond a few are sent away')
+    // A probe is answered while they are there.
+    expect((await fetch(`${service.url}/healthz`)).status).toBe(200)
     // Ours and the server's ends of those that stay.
     expect(descriptors() - before).toBeLessThan(60)
     await (await open()).request({ type: 'acquire', board: boardOf(0) })
@@ -400,6 +402,28 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     rmSync(folder, { recursive: true })
   })
 
+  it('goes on with its log once there is room for a new one', (context) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-audit-'))
+    const mount = (options: string) => spawnSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder]).status === 0
+    // The folder, and one file in it.
+    if (!mount('nr_inodes=2,mode=700')) context.skip('may not mount a small disk here')
+    try {
+      const log = new AuditLog(folder, { maxBytes: 1000 })
+      const entry = { event: 'changed', detail: 'x'.repeat(300) } as const
+      const kept = Array.from({ length: 6 }, () => log.note(entry))
+      expect(kept).toContain(false)
+      mount('remount,nr_inodes=10')
+      expect(log.note(entry)).toBe(true)
+      log.close()
+      for (const file of readdirSync(folder))
+        for (const line of readFileSync(path.join(folder, file), 'utf8').trim().split('\n'))
+          expect(JSON.parse(line)).toMatchObject(entry)
+    } finally {
+      spawnSync('umount', ['-l', folder])
+      rmSync(folder, { recursive: true })
+    }
+  })
+
   it('leaves no lease behind that nobody has when the disk is full', async (context) => {
     await service.close()
     const stateFolder = path.join(node.folder, 'small')
@@ -425,9 +449,18 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
         await eventually(() => leaseOf(0) === null, 'nobody has the lease')
       }
       expect(code).toBe('AUDIT_LOG')
+      // The operator's word is put on no disk, and holds.
+      const ceilings = [{ boards: [boardOf(1)], powerLimitW: 220 }]
+      const policy = { format: 'pctodl-policy', version: 1, rules: [everything([0, ALICE])], ceilings }
+      writeFileSync(node.options.policyFile, JSON.stringify(policy))
+      await eventually(() => node.devices[1]!.powerLimitW() === 220, 'the ceiling holds')
+      node.allow(everything([0, ALICE]))
       // And what must be put back is, whether it can be written down or not.
       holder.close()
-      await eventually(() => leaseOf(1) === null && node.devices[1]!.powerLimitW() === 350, 'it is put back')
+      await eventually(() => leaseOf(1) === null, 'the lease has ended')
+      // A ceiling that is taken away raises no limit.
+      expect(node.devices[1]!.powerLimitW()).toBe(220)
+      node.devices[1]!.check('nvmlDeviceSetPowerManagementLimit', 350_000)
       rmSync(full)
       const client = await open()
       for (const index of [0, 1]) await client.request({ type: 'acquire', board: boardOf(index) })

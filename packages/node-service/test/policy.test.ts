@@ -1,5 +1,6 @@
 import type { BoardChange, FoundState } from '@pctodl/nvml-control'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
+import { HeldLease } from '../src/held-lease.js'
 import { parsePolicy } from '../src/policy.js'
 
 const board = 'GPU-1'
@@ -19,4 +20,32 @@ describe('a policy that bounds the clock', () => {
   it('lets the holder of a lease take away its own', () => {
     expect(() => policy.assertMayChange(peer, board, unlock, { smClockLock: null } as FoundState)).not.toThrow()
   })
+})
+
+describe('a policy that says less than it seems to', () => {
+  const whole = (rest: string) => () => parsePolicy(`{ "format": "pctodl-policy", "version": 1, ${rest} }`)
+
+  it('is refused: of a key that is there twice one would be lost', () => {
+    expect(whole('"rules": [], "ceilings": [{ "boards": ["*"] }], "ceilings": []')).toThrow(/a key twice/)
+    expect(whole('"rules": [{ "users": [1], "boards": ["*"], "boards": ["GPU-1"] }]')).toThrow(/a key twice/)
+    expect(
+      whole('"rules": [{ "users": [1], "boards": ["GPU-1"] }, { "users": [1], "boards": ["GPU-1"] }]'),
+    ).not.toThrow()
+    expect(() => parsePolicy('{"rules":[":","\\":"]')).toThrow(/until it is right/)
+  })
+
+  it('is refused: a ceiling for a MIG instance, which has no limit of its own', () => {
+    expect(whole('"rules": [], "ceilings": [{ "boards": ["MIG-1"], "powerLimitW": 200 }]')).toThrow(/a board/)
+  })
+})
+
+it('a lease lasts as long as it lasts, also where somebody sets the time of day', () => {
+  const holder = { peer, program: 'test', onEnded: () => {} }
+  const device = { subject: 'GPU 0', computeProcesses: () => [] }
+  const lease = new HeldLease({ target: board, holder, device, mpsFolder: '/nowhere', onMps: () => {} })
+  const later = vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 86_400_000)
+  expect(lease.lastedMs).toBeLessThan(60_000)
+  later.mockReturnValue(0)
+  expect(lease.lastedMs).toBeGreaterThanOrEqual(0)
+  later.mockRestore()
 })

@@ -1,8 +1,10 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
+import { childrenOf, commandLineOf } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { buildFaultyNvml, type FaultyNvml } from '../../nvml-control/test/faulty-nvml.js'
+import { BoardProcess } from '../src/board-process.js'
 import {
   buildPrograms,
   eventually,
@@ -14,6 +16,38 @@ import {
   startClient,
   startNode,
 } from './node-host.js'
+
+/** Processes that have been started for boards. */
+const workers = () => childrenOf(process.pid).filter(({ pid }) => commandLineOf(pid)?.includes('board-worker'))
+
+describe('the process of a board', () => {
+  const options = { board: '0', libraryPath: '/nonexistent', leaseFolder: '/nonexistent', lockFolder: '/nonexistent' }
+
+  it('that ends at once is not started again at once, whoever asks how often', async () => {
+    const board = new BoardProcess(options)
+    const startedMs = performance.now()
+    const started = new Set<number>()
+    while (performance.now() - startedMs < 2500) {
+      const asked = board.ask('count').catch(() => {})
+      for (const { pid } of workers()) {
+        started.add(pid)
+        process.kill(pid, 'SIGKILL')
+      }
+      await asked
+    }
+    await board.close()
+    expect(started.size).toBeGreaterThan(0)
+    expect(started.size).toBeLessThanOrEqual(1 + (performance.now() - startedMs) / 1000)
+  })
+
+  it('is none any more after the end, whoever asks', async () => {
+    const board = new BoardProcess(options)
+    await expect(board.ask('count')).rejects.toThrow(/NVML/)
+    await board.close()
+    await expect(board.ask('count')).rejects.toThrow(/is ending/)
+    expect(workers()).toEqual([])
+  })
+})
 
 const ALICE = 60_001
 const BOB = 60_002

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { pythonWith } from '../../../test/python-environment.js'
 import { eventually, missingCompiler, type Node, NodeService, startNode } from './node-host.js'
@@ -47,7 +49,7 @@ describe.skipIf(missingCompiler)(`the socket for Zeus${missingCompiler ? ` (${mi
   const lease = (index = 0) => service.status().boards[index]!.lease
 
   it('tells what it has, and what the boards read', async () => {
-    expect(statSync(zeusdSocket).mode & 0o777).toBe(0o666)
+    expect(statSync(zeusdSocket).mode & 0o777).toBe(0o660)
     expect(JSON.parse((await ask('GET', '/discover')).text)).toMatchObject({
       gpus: [{ id: 0 }, { id: 1 }],
       auth_required: false,
@@ -131,7 +133,7 @@ sys.stdin.read()
       stdio: ['pipe', 'pipe', 'inherit'],
     })
     try {
-      const lines = client.stdout!.setEncoding('utf8')[Symbol.asyncIterator]()
+      const lines = createInterface({ input: client.stdout! })[Symbol.asyncIterator]()
       const { refused, ...rest } = JSON.parse((await lines.next()).value)
       expect(rest).toEqual({ kind: 'ZeusdNVIDIAGPU', limit: 250_000, persistence: false })
       expect(refused).toEqual({
@@ -150,6 +152,26 @@ sys.stdin.read()
     }
     await eventually(() => lease() === null, 'the lease has ended with the process')
   })
+
+  it.skipIf(ownUid !== 0)(
+    'has no place in its queue for strangers, until the policy knows them (needs root)',
+    async () => {
+      const connectAs = (uid: number) =>
+        new Promise<string>((resolve) => {
+          process.seteuid!(uid)
+          const socket = connect(zeusdSocket)
+          process.seteuid!(0)
+          socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? ''))
+          socket.once('connect', () => {
+            socket.destroy()
+            resolve('connected')
+          })
+        })
+      expect(await connectAs(60_002)).toBe('EACCES')
+      node.allow({ users: [60_002], boards: ['*'] })
+      await eventually(async () => (await connectAs(60_002)) === 'connected', 'the policy knows it')
+    },
+  )
 
   it('puts the board back when the process that has set it is killed', async () => {
     const script = `

@@ -55,5 +55,7 @@ export { type BoardFacts, boardFacts } from './describe/board-facts.js'
 export { specOfBoard, UnknownBoardError } from './describe/spec-of-board.js'
 // Run a program under what a lease holds.
 export { runChild } from './commands/run-child.js'
+// What Prometheus is told.
+export { dcgmMetrics } from './commands/prometheus.js'
 // Sample over time.
 export { Sampler } from './sampling/sampler.js'

@@ -128,7 +128,6 @@ function readEverything(nvml: Nvml): unknown {
     device.energyJ()
     device.smClockMhz()
     device.memClockMhz()
-    device.maxClocks()
     device.eventReasons()
     device.computeProcesses()
     device.computeMode()

@@ -1,38 +1,50 @@
 import { hostname } from 'node:os'
+import type { Telemetry } from '@pctodl/platform'
 import { eventReasonBits } from '../nvml/event-reasons.js'
 import type { BoardStatus } from './board-status.js'
 
-interface Metric {
+interface Metric<Board> {
   readonly name: string
   readonly type: 'gauge' | 'counter'
   readonly help: string
   /** Null leaves the sample out: Prometheus has no "unknown". */
-  readonly value: (board: BoardStatus) => number | null
+  readonly value: (board: Board) => number | null
 }
+
+/** A reading, and the limit that is set. */
+type Reading = Telemetry & { readonly powerLimitW: number | null }
+
+/** Quantities that NVIDIA's dcgm-exporter has as well, with its names and units. */
+export const dcgmMetrics: readonly Metric<Reading>[] = [
+  gauge('DCGM_FI_DEV_SM_CLOCK', 'SM clock frequency (in MHz).', ({ smClockMhz }) => smClockMhz),
+  gauge('DCGM_FI_DEV_MEM_CLOCK', 'Memory clock frequency (in MHz).', ({ memClockMhz }) => memClockMhz),
+  gauge('DCGM_FI_DEV_GPU_TEMP', 'GPU temperature (in C).', ({ temperatureC }) => temperatureC),
+  gauge('DCGM_FI_DEV_POWER_USAGE', 'Power draw (in W).', ({ powerAverageW }) => powerAverageW),
+  gauge('DCGM_FI_DEV_POWER_MGMT_LIMIT', 'Current power limit (in W).', ({ powerLimitW }) => powerLimitW),
+  {
+    name: 'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION',
+    type: 'counter',
+    help: 'Total energy consumption since the driver was loaded (in mJ).',
+    value: ({ energyJ }) => (energyJ === null ? null : Math.round(energyJ * 1000)),
+  },
+  gauge('DCGM_FI_DEV_GPU_UTIL', 'GPU utilization (in %).', ({ smUtilPercent }) => smUtilPercent),
+  gauge('DCGM_FI_DEV_MEM_COPY_UTIL', 'Memory utilization (in %).', ({ memUtilPercent }) => memUtilPercent),
+]
 
 const mebibytes = (bytes: number | null) => (bytes === null ? null : Math.round(bytes / 1024 ** 2))
 
 /** Names and units as NVIDIA's dcgm-exporter has them where the quantity is the same; ours begin with `pctodl_`. */
-const metrics: readonly Metric[] = [
-  gauge('DCGM_FI_DEV_SM_CLOCK', 'SM clock frequency (in MHz).', (board) => board.telemetry.smClockMhz),
-  gauge('DCGM_FI_DEV_MEM_CLOCK', 'Memory clock frequency (in MHz).', (board) => board.telemetry.memClockMhz),
-  gauge('DCGM_FI_DEV_GPU_TEMP', 'GPU temperature (in C).', (board) => board.telemetry.temperatureC),
-  gauge('DCGM_FI_DEV_POWER_USAGE', 'Power draw (in W).', (board) => board.telemetry.powerAverageW),
+const metrics: readonly Metric<BoardStatus>[] = [
+  ...dcgmMetrics.map(({ value, ...metric }) => ({
+    ...metric,
+    value: ({ telemetry, powerLimitW }: BoardStatus) => value({ ...telemetry, powerLimitW }),
+  })),
   gauge(
     'DCGM_FI_DEV_POWER_USAGE_INSTANT',
     'Instantaneous power draw (in W).',
     (board) => board.telemetry.powerInstantW,
   ),
-  gauge('DCGM_FI_DEV_POWER_MGMT_LIMIT', 'Current power limit (in W).', (board) => board.powerLimitW),
   gauge('DCGM_FI_DEV_ENFORCED_POWER_LIMIT', 'Effective power limit (in W).', (board) => board.enforcedPowerLimitW),
-  {
-    name: 'DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION',
-    type: 'counter',
-    help: 'Total energy consumption since the driver was loaded (in mJ).',
-    value: ({ telemetry }) => (telemetry.energyJ === null ? null : Math.round(telemetry.energyJ * 1000)),
-  },
-  gauge('DCGM_FI_DEV_GPU_UTIL', 'GPU utilization (in %).', (board) => board.telemetry.smUtilPercent),
-  gauge('DCGM_FI_DEV_MEM_COPY_UTIL', 'Memory utilization (in %).', (board) => board.telemetry.memUtilPercent),
   gauge('DCGM_FI_DEV_FB_USED', 'Framebuffer memory used (in MiB).', (board) =>
     mebibytes(board.telemetry.memoryUsedBytes),
   ),
@@ -87,7 +99,7 @@ export function prometheusText(boards: readonly BoardStatus[], lost: readonly st
   )
 }
 
-function gauge(name: string, help: string, value: Metric['value']): Metric {
+function gauge<Board>(name: string, help: string, value: Metric<Board>['value']): Metric<Board> {
   return { name, type: 'gauge', help, value }
 }
 

@@ -53,7 +53,6 @@ const signatures = {
   nvmlDeviceGetMemoryInfo: 'one',
   nvmlDeviceGetSupportedMemoryClocks: 'two',
   nvmlDeviceGetSupportedGraphicsClocks: 'selectTwo',
-  nvmlDeviceGetMaxClockInfo: 'select',
   nvmlDeviceGetDefaultApplicationsClock: 'select',
   nvmlDeviceGetTemperatureThreshold: 'select',
   nvmlDeviceGetPowerManagementLimit: 'one',

@@ -113,14 +113,6 @@ export class NvmlDevice implements NvmlHandle {
     }))
   }
 
-  /** Highest clocks that the board reports, MHz. */
-  maxClocks(): { readonly smClockMhz: number; readonly memClockMhz: number } {
-    return {
-      smClockMhz: this.#selected('nvmlDeviceGetMaxClockInfo', CLOCK_SM),
-      memClockMhz: this.#selected('nvmlDeviceGetMaxClockInfo', CLOCK_MEM),
-    }
-  }
-
   /** Default application clock of the SMs, MHz; null on boards without application clocks. */
   defaultApplicationClockMhz(): number | null {
     return orNull(() => this.#selected('nvmlDeviceGetDefaultApplicationsClock', CLOCK_SM))
