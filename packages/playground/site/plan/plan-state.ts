@@ -1,0 +1,61 @@
+import type { Signal } from '@preact/signals'
+import type { KnownBoards } from '../work/known-boards.js'
+import { LatestAnswer } from '../work/latest-answer.js'
+
+/** What every question for a plan has. */
+export interface AskedPlan {
+  /** Key of a board, or name of a parameter file that was opened. */
+  readonly board: string
+  readonly powerCapW: number
+  /** Watts to stay below the cap. */
+  readonly powerMarginW: number
+  readonly sharePercentStep: number
+  /** Most tenants; null for the limit of MPS. */
+  readonly maxTenants: number | null
+  /** MHz; null for the best one. */
+  readonly memClockMhz: number | null
+}
+
+/** Something that goes on while a room is entered. */
+interface Followed {
+  follow(): () => void
+}
+
+/** What the parts of a room need of its state. */
+export type Planning<Question extends AskedPlan> = Pick<
+  PlanState<Question, unknown, Followed>,
+  'question' | 'known' | 'change'
+>
+
+/** What a room of plans knows; it asks its worker whenever its question changes. */
+export class PlanState<Question extends AskedPlan, Answer, More extends Followed> {
+  readonly question: Signal<Question>
+  readonly known: KnownBoards
+  readonly plan: LatestAnswer<Question, Answer>
+  /** Set-ups to compare the plan with, or plans under other caps. */
+  readonly more: More
+
+  constructor(
+    question: Signal<Question>,
+    known: KnownBoards,
+    ask: (question: Question) => Promise<Answer>,
+    more: More,
+  ) {
+    this.question = question
+    this.known = known
+    this.plan = new LatestAnswer(question, ask)
+    this.more = more
+  }
+
+  /** Answer until the room is left. */
+  enter(): () => void {
+    const leave = [this.plan.follow(), this.more.follow()]
+    return () => {
+      for (const one of leave) one()
+    }
+  }
+
+  change(part: Partial<Question>): void {
+    this.question.value = { ...this.question.peek(), ...part }
+  }
+}
