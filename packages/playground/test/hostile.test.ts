@@ -57,8 +57,8 @@ async function drop(page: Page, files: readonly { readonly name: string; readonl
     for (const { name, text } of ${JSON.stringify(files)}) made.items.add(new File([text], name))
     return made
   })()`)
-  await page.dispatchEvent('#run-title', 'dragover', { dataTransfer: transfer })
-  await page.dispatchEvent('#run-title', 'drop', { dataTransfer: transfer })
+  await page.dispatchEvent('#question', 'dragover', { dataTransfer: transfer })
+  await page.dispatchEvent('#question', 'drop', { dataTransfer: transfer })
 }
 
 describe.skipIf(browserFile === undefined)(inBrowser, () => {
@@ -70,7 +70,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
 
   it('takes any address: no error, nothing runs that it brings, and the page still answers', async () => {
     const complaints: string[] = []
-    const page = await playground.open('', complaints)
+    const page = await playground.open('#/plan', complaints)
     await page.waitForSelector('[data-planned=true]')
     for (const address of [...fc.sample(hash, { numRuns: cases(30, 12), seed: 29 }), '#/run/services?task=no&gpu=no']) {
       await page.evaluate(`location.hash = ${JSON.stringify(address)}`)
@@ -133,7 +133,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       { name: 'none.json', text: JSON.stringify({ recordVersion: 1, board: 'x', algorithm: 'y', windows: [null] }) },
     ])
     await page.waitForSelector('[role=status]:has-text("none.json cannot be shown: ")')
-    expect(await page.locator('section [role=status]').first().textContent()).toContain('none.json: power')
+    expect(await page.locator('.front [role=status]').first().textContent()).toContain('none.json: power')
     const row = page.locator('table.policies tbody tr').last()
     expect(await row.locator('strong').textContent()).toBe(markup)
     expect(await row.locator('.tenants-now').textContent()).toBe(`${markup}.events.jsonl, ${markup}`)

@@ -23,15 +23,17 @@ export function Bars(props: {
   const longest = Math.max(...bars.map(({ value }) => value ?? 0))
   const [head, ...rest] = heads
   return (
-    <Table label={label} class="comparison" heads={['set-up', '', head, ...rest]}>
+    <Table label={label} class="comparison" heads={['set-up', head, ...rest]}>
       {bars.map(({ name, value, text, more, id }, i) => (
         <tr key={name} class={i === 0 ? 'ours' : ''} data-manner={id}>
           <th scope="row" class="text">
             {name}
+            <div
+              class="bar"
+              aria-hidden="true"
+              style={{ width: `${longest > 0 ? (100 * (value ?? 0)) / longest : 0}%` }}
+            />
           </th>
-          <td class="bar" aria-hidden="true">
-            <span style={{ width: `${longest > 0 ? (100 * (value ?? 0)) / longest : 0}%` }} />
-          </td>
           <td data-figure="score">{text}</td>
           {more.map((cell, k) => (
             <td key={k}>{cell}</td>

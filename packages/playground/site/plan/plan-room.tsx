@@ -1,3 +1,4 @@
+import { sameProcess } from '@pctodl/platform'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Bars } from '../parts/bars.js'
@@ -26,18 +27,17 @@ export function PlanRoom({ state, onRun }: { readonly state: State; readonly onR
   const problem = state.plan.problem.value
   const points = state.more.points.value
   const names = question.networks.map(({ model }) => model).join(', ')
+  const swept: Swept = {
+    points,
+    powerCapW: question.powerCapW,
+    highestW: board?.powerLimitW.max ?? 350,
+    onPick: (powerCapW) => state.change({ powerCapW }),
+  }
   return (
     <Room
       title={`How much can ${names} do on ${board?.name ?? question.board}, at most ${question.powerCapW} W?`}
       slider={<PlanCap state={state} />}
-      picture={
-        <SweepChart
-          points={points}
-          powerCapW={question.powerCapW}
-          highestW={board?.powerLimitW.max ?? 350}
-          onPick={(powerCapW) => state.change({ powerCapW })}
-        />
-      }
+      picture={<SweepChart {...swept} />}
       form={<PlanForm state={state} />}
       marks={{
         'data-planned': problem !== '' || answered?.question === question,
@@ -51,7 +51,11 @@ export function PlanRoom({ state, onRun }: { readonly state: State; readonly onR
       ) : (
         <NoPlan state={state} message={answered.answer.message} lowestCapW={answered.answer.lowestFeasibleCapW} />
       )}
-      <SweepTable points={points} />
+      <section aria-labelledby="sweep-title">
+        <h2 id="sweep-title">Every cap</h2>
+        <SweepChart {...swept} isEnergy />
+        <SweepTable points={points} />
+      </section>
       <TakeAlong>
         <Copyable title="As a command" text={planCommand(question)} />
         <Copyable title="As a program" text={planProgram(question)} />
@@ -66,45 +70,56 @@ const clocksText = (clocks: { readonly smClockMhz: number; readonly memClockMhz:
 const bounds = (interval: readonly number[], digits: number) =>
   interval.map((value) => value.toFixed(digits)).join(' and ')
 
-/** The throughput of the best plan under every cap. */
-function SweepChart(props: {
+interface Swept {
   readonly points: readonly SweepPoint[]
   readonly powerCapW: number
   readonly highestW: number
   readonly onPick: (powerCapW: number) => void
-}): JSX.Element {
-  const { points, powerCapW, highestW } = props
+}
+
+const energyOf = ({ powerW, throughput }: SweepPoint) => powerW / throughput
+
+/** The throughput, or the energy of a sample, of the best plan under every cap. */
+function SweepChart({
+  points,
+  powerCapW,
+  highestW,
+  onPick,
+  isEnergy = false,
+}: Swept & { isEnergy?: boolean }): JSX.Element {
   const [first, last] = [points[0], points.at(-1)]
-  const ends =
-    first && last
-      ? `: ${rate(first.throughput)} at ${first.powerCapW} W, ${rate(last.throughput)} at ${last.powerCapW} W`
-      : ''
+  const name = isEnergy ? 'Energy of a sample' : 'Throughput'
+  const text = (point: SweepPoint) => (isEnergy ? `${energyOf(point).toFixed(4)} J` : rate(point.throughput))
+  const ends = first && last ? `: ${text(first)} at ${first.powerCapW} W, ${text(last)} at ${last.powerCapW} W` : ''
+  const lowest = Math.min(...points.map(energyOf))
   return (
     <LineChart
-      description={`Throughput over the power cap${ends}`}
-      height={250}
+      description={`${name} over the power cap${ends}`}
+      height={isEnergy ? 190 : 250}
       xLabel="power cap, W"
-      yLabel="samples/s"
+      yLabel={isEnergy ? 'J a sample' : 'samples/s'}
       xRange={[Math.floor((first?.powerCapW ?? 100) / 10) * 10, Math.ceil(highestW / 10) * 10]}
-      yRange={[0, null]}
+      // Close to the lowest cap a sample costs many times the lowest energy.
+      yRange={[0, isEnergy && Number.isFinite(lowest) ? 2.5 * lowest : null]}
       markers={[{ x: powerCapW, color: '--cap' }]}
       fromMarker
-      onPick={(x) => props.onPick(Math.round(x))}
+      onPick={(x) => onPick(Math.round(x))}
       curves={[
+        { label: name, color: isEnergy ? '--energy' : '--plan' },
         { label: 'high', color: '--plan', hidden: true },
-        { label: 'throughput', color: '--plan' },
         { label: 'low', color: '--plan', hidden: true },
       ]}
-      bands={[{ between: [0, 2], color: '--plan-band' }]}
+      bands={[{ between: [1, 2], color: '--plan-band' }]}
       values={[
         points.map((point) => point.powerCapW),
-        points.map((point) => point.throughputInterval[1]),
-        points.map((point) => point.throughput),
-        points.map((point) => point.throughputInterval[0]),
+        points.map((point) => (isEnergy ? energyOf(point) : point.throughput)),
+        points.map((point) => (isEnergy ? null : point.throughputInterval[1])),
+        points.map((point) => (isEnergy ? null : point.throughputInterval[0])),
       ]}
       readout={(i) => {
-        const { powerCapW: cap, throughput, throughputInterval, powerW } = points[i]!
-        return `${cap} W: ${rate(throughput)} (95 % between ${bounds(throughputInterval, 0)}), ${(powerW / throughput).toFixed(4)} J a sample`
+        const point = points[i]!
+        const more = isEnergy ? `SM at ${point.smClockMhz} MHz` : `95 % between ${bounds(point.throughputInterval, 0)}`
+        return `${point.powerCapW} W: ${text(point)}, ${more}`
       }}
     />
   )
@@ -210,24 +225,25 @@ function Found(props: {
   )
 }
 
-/** The processes of a plan; equal ones share a row. */
+/** The processes of a plan; equal neighbours share a row. */
 function TenantTable(props: { readonly plan: FoundPlan; readonly colorOf: (model: string) => string }): JSX.Element {
   const { configuration, prediction } = props.plan
-  const groups = new Map<string, { count: number; readonly index: number }>()
-  configuration.tenants.forEach(({ model, mpsPercent, batchSize }, index) => {
-    const key = [model, mpsPercent, batchSize].join(' ')
-    const group = groups.get(key)
-    if (group) group.count++
-    else groups.set(key, { count: 1, index })
-  })
+  const { tenants } = configuration
+  const isLike = (a: number, b: number) =>
+    tenants[a]?.batchSize === tenants[b]!.batchSize && sameProcess(tenants[a]!, tenants[b]!)
+  const groups: { count: number; readonly index: number }[] = []
+  for (const index of tenants.keys()) {
+    if (isLike(index - 1, index)) groups.at(-1)!.count++
+    else groups.push({ count: 1, index })
+  }
   return (
     <Table
       label="The processes of the plan"
       class="tenants"
       heads={['network', 'processes', 'share', 'batch', 'each does', 'latency of a batch']}
     >
-      {[...groups.values()].map(({ count, index }) => {
-        const { model, mpsPercent, batchSize } = configuration.tenants[index]!
+      {groups.map(({ count, index }) => {
+        const { model, mpsPercent, batchSize } = tenants[index]!
         const { throughput, latencyMs, p99LatencyMs } = prediction.tenants[index]!
         return (
           <tr key={index}>
