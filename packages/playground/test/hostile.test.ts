@@ -117,6 +117,25 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     expect(complaints).toEqual([])
   })
 
+  it('tells on the page what is wrong with a link, until the question changes', async () => {
+    const complaints: string[] = []
+    const page = await playground.open('#/plan?cap=-5&policies=foo', complaints)
+    const told = page.locator('main > [role=alert] li')
+    await told.first().waitFor()
+    expect(await told.allTextContents()).toEqual([
+      expect.stringContaining("'policies' is no word of this room's links"),
+      expect.stringContaining("cap: got '-5', expected a number above 0"),
+    ])
+    await page.goto(playground.address('#/run?policies=foo&events=x'))
+    await page.waitForSelector('main > [role=alert] li:has-text("events: got")')
+    expect(await told.count()).toBe(2)
+    await page.goto(playground.address('#/plan?cap=190'))
+    await page.waitForSelector('[data-planned=true]')
+    expect(await told.count()).toBe(0)
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+
   it('shows a record that is dropped, as text alone, and says what is wrong with others', async () => {
     const run = new SimulatedRun({ ...firstRun, durationS: 10 }, 'powercap', loadPerfModel('3080Ti'))
     run.allow(Number.POSITIVE_INFINITY)

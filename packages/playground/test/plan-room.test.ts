@@ -76,10 +76,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
 
   it('says what stands in the way, as the command line does, and what would help', async () => {
     const complaints: string[] = []
-    const page = await playground.open(
-      '#/plan?gpu=A100&model=vgg19&cap=30&latency=30&percentile=p99&risk=mean',
-      complaints,
-    )
+    const page = await playground.open('#/plan?gpu=A100&model=vgg19&cap=30&latency=30&percentile=p99', complaints)
     const refusal = (await page.locator('[role=alert]').textContent())!
     expect(await answerTo((await page.locator('pre').first().textContent())!)).toContain(refusal)
     await page.locator('button:has-text("Take ")').click()
@@ -89,6 +86,30 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     expect(await wrong.locator('[role=alert]').textContent()).toContain("unknown board 'nothing'")
     expect(complaints).toEqual([])
     await Promise.all([page.close(), wrong.close()])
+  })
+
+  it('leaves no old plan beside a wrong cap, and says when a plan may exceed a right one', async () => {
+    const complaints: string[] = []
+    const page = await playground.open('#/plan?gpu=3080Ti&model=resnet50&cap=200', complaints)
+    const cap = page.locator('.slider input[type=text]')
+    for (const wrong of ['-5', '', 'x', '0']) {
+      await cap.fill('200')
+      await page.waitForSelector('[data-planned=true] [data-figure=throughput]')
+      expect(await page.locator('.refusal').count()).toBe(0)
+      await cap.fill(wrong)
+      await page.waitForSelector('[data-planned=true] [role=alert]:has-text("powerCapW")')
+      expect(await page.locator('[data-figure], .comparison').count(), wrong).toBe(0)
+      expect(await page.locator('.slider .problem').textContent()).toBe('watts above 0')
+    }
+    await cap.fill('200')
+    await page.locator('select:has-text("mean power below")').selectOption('mean')
+    await page.waitForSelector('.refusal:has-text("exceeds the cap with probability 0.")')
+    expect(await page.locator('pre').first().textContent()).not.toContain('--risk')
+    await page.click('button:has-text("Plan for a risk of 5 %")')
+    await page.waitForSelector('[data-planned=true]:not(:has(.refusal))')
+    expect(await page.locator('pre').first().textContent()).toContain('--risk 0.05')
+    expect(complaints).toEqual([])
+    await page.close()
   })
 
   it('has no barrier in light, in dark or on a phone, and nothing to scroll sideways for', async () => {

@@ -76,6 +76,14 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     expect(await page.locator('.asked-services .problem').allTextContents()).toEqual(['0 to 1000000'])
     await page.locator('input[aria-label="Requests/s of search"]').fill('250')
     await page.waitForSelector('[data-compared=true] [data-manner=equal-shares]')
+    // The length of each bar is proportional to its figure.
+    const bars = await Promise.all(
+      (await page.locator('.comparison tbody tr').all()).map(async (row) => [
+        Number(await row.locator('[data-figure=score]').textContent()),
+        (await row.locator('.bar').boundingBox())!.width,
+      ]),
+    )
+    for (const [score, width] of bars) expect(width! / bars[0]![1]!).toBeCloseTo(score! / bars[0]![0]!, 1)
     expect(await barriersEverywhere(page)).toEqual([])
     await page.click('button:has-text("Run these services under this cap")')
     await page.waitForURL(/#\/run\/services\?gpu=3080Ti&services=search:resnet50:250:40,/)
@@ -115,6 +123,21 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     expect(complaints).toEqual([])
     await page.close()
   })
+
+  it.each(['', '#/run', '#/plan', '#/plan/services'])(
+    'shows question, slider and picture on the first screen of a phone: %s',
+    async (hash) => {
+      const complaints: string[] = []
+      const page = await playground.open(hash, complaints, { viewport: { width: 390, height: 844 } })
+      for (const part of ['#question', '.slider input[type=range]', '.front :is(canvas, .comparison)']) {
+        const box = (await page.locator(part).first().boundingBox())!
+        expect(box.y + box.height, part).toBeLessThanOrEqual(844)
+      }
+      expect(await page.evaluate('location.hash')).toMatch(hash === '' ? /^#\/run\/services\?/ : hash)
+      expect(complaints).toEqual([])
+      await page.close()
+    },
+  )
 
   it('takes a burst into the address while it runs', async () => {
     const complaints: string[] = []
