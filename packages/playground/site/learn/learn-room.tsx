@@ -4,7 +4,7 @@ import { useEffect, useId, useState } from 'preact/hooks'
 import { BoardChoice } from '../parts/board-fields.js'
 import { Choice } from '../parts/fields.js'
 import { LineChart, nearestIndex } from '../parts/line-chart.js'
-import { Chip } from '../parts/table.js'
+import { Key } from '../parts/table.js'
 import type { KnownBoards } from '../work/known-boards.js'
 import type { WorkerThread } from '../work/worker-thread.js'
 import { type Story, type StoryName, type StorySubject, storyNames } from './story.js'
@@ -96,7 +96,7 @@ function ToldStory({ name, story }: { readonly name: StoryName; readonly story: 
       const value = columns[curve]?.[i]
       return typeof value === 'number' ? [`${label} ${Number(value.toPrecision(4))}`.trim()] : []
     })
-    return `${plot.xLabel} ${Number(xs[i]!.toPrecision(4))}: ${values.join(', ')} ${plot.yLabel}`
+    return `${plot.xLabel} = ${Number(xs[i]!.toPrecision(4))}: ${values.join(', ')} ${plot.yLabel}`
   }
   return (
     <section class="story" aria-labelledby={id}>
@@ -108,16 +108,7 @@ function ToldStory({ name, story }: { readonly name: StoryName; readonly story: 
         <p>{why}</p>
       </div>
       <div class="plot">
-        <ul class="key">
-          {plot.curves
-            .filter(({ label }) => label !== '')
-            .map(({ label, color }) => (
-              <li key={label}>
-                <Chip color={`var(${color})`} />
-                {label}
-              </li>
-            ))}
-        </ul>
+        <Key entries={plot.curves.filter(({ label }) => label !== '')} />
         <LineChart
           {...plot}
           height={230}

@@ -56,6 +56,22 @@ export function Chip({ color }: { readonly color: string }): JSX.Element {
   return <span class="chip" style={{ background: color }} aria-hidden="true" />
 }
 
+/** Which colour of the style sheet stands for what. */
+export function Key(props: {
+  readonly entries: readonly { readonly label: string; readonly color: string }[]
+}): JSX.Element {
+  return (
+    <ul class="key">
+      {props.entries.map(({ label, color }) => (
+        <li key={label}>
+          <Chip color={`var(${color})`} />
+          {label}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
 const COLORS = 7
 
 /** A colour of the style sheet by an index. */

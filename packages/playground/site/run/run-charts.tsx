@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { LineChart } from '../parts/line-chart.js'
-import { Chip } from '../parts/table.js'
+import { Chip, Key } from '../parts/table.js'
 import { type Column, type Lane, padded, timesOf } from './lane.js'
 
 /** One quantity of all lanes over the time of the run. */
@@ -24,8 +24,8 @@ interface Charted {
   readonly markers: readonly number[]
 }
 
-function LaneChart(props: Charted & { readonly quantity: Quantity; readonly height?: number }): JSX.Element {
-  const { lanes, durationS, markers, quantity, height = 190 } = props
+function LaneChart(props: Charted & { readonly quantity: Quantity; readonly isKeyed?: boolean }): JSX.Element {
+  const { lanes, durationS, markers, quantity, isKeyed = false } = props
   const { title, unit, digits, of, perSecond, range, isStepped = false, limit } = quantity
   const all = timesOf(lanes)
   // Lanes grow in place: all of it is looked at each time.
@@ -39,11 +39,12 @@ function LaneChart(props: Charted & { readonly quantity: Quantity; readonly heig
   return (
     <div>
       <h3>{title}</h3>
+      {isKeyed && <Key entries={lanes.map(({ name, color, source }) => ({ label: source ?? name, color }))} />}
       <LineChart
         xLabel="s"
         xRange={[0, Math.max(durationS, all.at(-1) ?? 0)]}
         markers={markers.map((x) => ({ x, color: '--soft' }))}
-        height={height}
+        height={isKeyed ? 250 : 190}
         yLabel={unit}
         yRange={range}
         description={`${title}; last: ${valuesAt(length - 1, 0)} ${unit}${limitAt(length - 1)}`}
@@ -64,7 +65,7 @@ export function PowerChart(props: Charted): JSX.Element {
   return (
     <LaneChart
       {...props}
-      height={250}
+      isKeyed
       quantity={{
         title: 'Power, as the sensor of the board reads it',
         unit: 'W',
