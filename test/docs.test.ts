@@ -7,7 +7,7 @@ import { type Block, blocksOf, DocumentBlocks, promisedOf, wordsOf } from './doc
 // Every code block of the guides is executed: see `document-blocks.ts` for what each kind of block means.
 
 const root = path.resolve(import.meta.dirname, '..')
-const guides = readdirSync(path.join(root, 'docs')).filter((file) => file.endsWith('.md'))
+const guides = readdirSync(path.join(root, 'docs')).filter((file) => file.endsWith('.md') && file !== 'glossary.md')
 const pages = [
   'README.md',
   'ARCHITECTURE.md',

@@ -99,7 +99,7 @@ export const USUAL_SEED = 1
 /**
  * Where the results of a cell go, without an extension: `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>W`, and for other
  * seeds than the usual one `..._seed2`, for further repetitions on a real board `..._run2`, for boards of the ensemble
- * `..._v3` before that, for services at another load `..._x2` or `..._most-load` before that.
+ * `..._v3` before that, for services at another load `..._x2` or `..._max-load` before that.
  */
 export function cellStem(cell: Cell): string {
   const { task, algorithm, seed, real, variant } = cell
@@ -110,7 +110,7 @@ export function cellStem(cell: Cell): string {
 
 /** Of a task at the load of a cell. */
 export function loadStem({ task, loadFactor, maxLoad }: Pick<Cell, 'task' | 'loadFactor' | 'maxLoad'>): string {
-  return `${taskFileStem(task)}${loadFactor === undefined ? '' : `_x${loadFactor}`}${maxLoad ? '_most-load' : ''}`
+  return `${taskFileStem(task)}${loadFactor === undefined ? '' : `_x${loadFactor}`}${maxLoad ? '_max-load' : ''}`
 }
 
 /** Set of tasks that the results of a cell belong to; undefined for the paper's. */

@@ -6,7 +6,7 @@ import { resultsColumns } from '../table/results-csv.js'
 import type { ComparedRun } from './compare-runs.js'
 
 const RESULT_FILE =
-  /^(\w+_[a-z0-9-]+)\/(\d+_.+?_(?:[\d.]+W|power_\w+?|dynamic)(?:_[\d.]+(?:x|ms)|_equal-p99)?(?:_x[\d.]+)?(?:_most-load)?)(?:_v\d+)?(?:_(?:seed|run)\d+)?(?:_repeat\d+)?\.csv$/
+  /^(\w+_[a-z0-9-]+)\/(\d+_.+?_(?:[\d.]+W|power_\w+?|dynamic)(?:_[\d.]+(?:x|ms)|_equal-p99)?(?:_x[\d.]+)?(?:_max-load)?)(?:_v\d+)?(?:_(?:seed|run)\d+)?(?:_repeat\d+)?\.csv$/
 
 /**
  * The results files of a folder: ours, and those that the Python code's runner wrote, which have the same names and columns. A run
