@@ -83,7 +83,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       expect(await page.locator('img, iframe, main script').count(), address).toBe(0)
     }
     await page.evaluate("location.hash = '#/plan?gpu=A100&model=vgg19&cap=180'")
-    await page.waitForSelector('[data-planned=true] h2:has-text("vgg19 on NVIDIA A100")')
+    await page.waitForSelector('[data-planned=true] h2:has-text("vgg19 do on NVIDIA A100")')
     expect(complaints).toEqual([])
     await page.close()
   })
