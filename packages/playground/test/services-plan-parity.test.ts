@@ -6,7 +6,7 @@ import { loadPerfModel } from '@pctodl/perf-model'
 import { afterAll, describe, expect, it } from 'vitest'
 import { answerServices, plainServices } from '../site/plan-services/services-answer.js'
 import { firstServicesQuestion, type ServicesQuestion } from '../site/plan-services/services-question.js'
-import { servicesCommand } from '../site/plan-services/written-services-plan.js'
+import { servicesCommand } from '../site/plan/written-plan.js'
 import { usualService } from '../site/services/asked-service.js'
 import { servicesYaml } from '../site/services/services-yaml.js'
 

@@ -1,5 +1,5 @@
 import type { ServiceGoal, ServicePlanOptions } from '@pctodl/greedy-partition/services'
-import type { AskedPlan } from '../plan/plan-state.js'
+import type { AskedPlan } from '../plan/asked-plan.js'
 import { type AskedService, firstServices } from '../services/asked-service.js'
 
 export const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']

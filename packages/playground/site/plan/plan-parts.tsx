@@ -1,7 +1,8 @@
 import type { Tenant } from '@pctodl/platform'
 import type { ComponentChildren, JSX } from 'preact'
 import { CapSlider, Choice, NumberField } from '../parts/fields.js'
-import type { AskedPlan, Planning } from './plan-state.js'
+import type { AskedPlan } from './asked-plan.js'
+import type { Planning } from './plan-state.js'
 
 /** The cap that a plan must keep; nothing while the board is not known. */
 export function PlanCap<Question extends AskedPlan>(props: {

@@ -1,5 +1,5 @@
 import type { PartitionOptions } from '@pctodl/greedy-partition'
-import type { AskedPlan } from './plan-state.js'
+import type { AskedPlan } from './asked-plan.js'
 
 /** A network that shares the board, and the weight of one of its samples. */
 export interface Demand {

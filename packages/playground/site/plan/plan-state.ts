@@ -1,20 +1,7 @@
 import type { Signal } from '@preact/signals'
 import type { KnownBoards } from '../work/known-boards.js'
 import { LatestAnswer } from '../work/latest-answer.js'
-
-/** What every question for a plan has. */
-export interface AskedPlan {
-  /** Key of a board, or name of a parameter file that was opened. */
-  readonly board: string
-  readonly powerCapW: number
-  /** Watts to stay below the cap. */
-  readonly powerMarginW: number
-  readonly sharePercentStep: number
-  /** Most tenants; null for the limit of MPS. */
-  readonly maxTenants: number | null
-  /** MHz; null for the best one. */
-  readonly memClockMhz: number | null
-}
+import type { AskedPlan } from './asked-plan.js'
 
 /** Something that goes on while a room is entered. */
 interface Followed {
