@@ -22,7 +22,12 @@ export const MAX_SERVICES = 12
 export const LONGEST_NAME = 60
 
 /** The numbers of a service, in the order in which they are shown, with the bounds of the command line. */
-export const serviceNumbers = [
+export const serviceNumbers: readonly {
+  readonly field: 'ratePerS' | 'p99Ms' | 'weight' | 'maxBatchSize' | 'maxQueueDelayMs'
+  readonly head: string
+  readonly expected: string
+  readonly accepts: (value: number) => boolean
+}[] = [
   {
     field: 'ratePerS',
     head: 'requests/s',
@@ -43,7 +48,7 @@ export const serviceNumbers = [
     expected: '0 or more',
     accepts: (value: number) => value >= 0 && value <= 1e6,
   },
-] as const
+]
 
 /** The fields of a service that are not the defaults. */
 export function ownFields(service: AskedService): (readonly [field: string, value: number])[] {
