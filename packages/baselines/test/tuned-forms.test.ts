@@ -33,7 +33,11 @@ describe.each(Object.entries(forms))('%s', (name, create) => {
     expect(policy.name).toBe(name)
     const start = policy.start(150)
     expect(memClockMhz).toBe(5001)
-    expect(start).toMatchObject({ ...planClocks(start.tenants!, 150), powerLimitW: 150, powerLimitRole: 'hardware-limit' })
+    expect(start).toMatchObject({
+      ...planClocks(start.tenants!, 150),
+      powerLimitW: 150,
+      powerLimitRole: 'hardware-limit',
+    })
   })
 
   it('is below its cap from the first window on, also after a step down of the cap', () => {

@@ -48,9 +48,7 @@ describe('the slowdown model', () => {
   })
 
   it('predicts workloads that it has never seen better than no slowdown at all', () => {
-    const unseen = workloads
-      .slice(14)
-      .flatMap((unseen) => seen.map((known) => lawfulColocation([unseen, known])))
+    const unseen = workloads.slice(14).flatMap((unseen) => seen.map((known) => lawfulColocation([unseen, known])))
     const errorOf = (keptOf: (members: Members) => readonly number[]) =>
       unseen.reduce((sum, { members, throughputs }) => {
         const kept = keptOf(members)
@@ -254,9 +252,7 @@ describe('intervals by what is new about a group', () => {
   })
 
   it('hold for workloads that were never seen', () => {
-    const unseen = workloads
-      .slice(14)
-      .flatMap((unseen) => seen.map((known) => lawfulColocation([unseen, known])))
+    const unseen = workloads.slice(14).flatMap((unseen) => seen.map((known) => lawfulColocation([unseen, known])))
     expect(covered(noisy(unseen, 5))).toBeGreaterThan(0.75)
   })
 

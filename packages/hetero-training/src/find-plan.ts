@@ -89,10 +89,7 @@ function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: B
     const gap = split.cost - lowerBound
     if (eta > 0) return planned(split, gap)
     const longestS = split.timeS * (1 + SAME_TIME)
-    const thrifty = least(
-      { ...energy, longestS, maxEnergyJ: objective.maxEnergyJ },
-      { ...split, cost: split.energyJ },
-    )
+    const thrifty = least({ ...energy, longestS, maxEnergyJ: objective.maxEnergyJ }, { ...split, cost: split.energyJ })
     return planned(thrifty.split ?? split, gap)
   }
   const search = new DeadlineSearch(options, job.globalBatch)

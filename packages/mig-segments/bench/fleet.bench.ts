@@ -26,7 +26,12 @@ const fleets: Record<string, Fleet> = {
   'one model, one clock': { groups: [{ gpu: 'H100', profiles: at(highest), idleW }] },
   shared: {
     groups: [
-      { gpu: 'H100', profiles: at(highest), idleW, coRunners: coRunners.map((each) => ({ ...each, smClockMhz: highest })) },
+      {
+        gpu: 'H100',
+        profiles: at(highest),
+        idleW,
+        coRunners: coRunners.map((each) => ({ ...each, smClockMhz: highest })),
+      },
     ],
   },
   clocks: { groups: [{ gpu: 'H100', profiles: clocked, idleW }] },

@@ -193,8 +193,12 @@ describe('instances shared by models, and boards with clocks of their own', () =
     const strange = [coRunnersOf('3g.40gb', [], 1, { smClockMhz: 1000 })]
     await expect(wrong({ coRunners: strange })).rejects.toThrow(/coRunners: got '3g.40gb'.*a MIG profile of A30/)
     const { powerW: _, ...unmeasured } = coRunnersOf('1g.6gb', [], 1, { smClockMhz: 1000 })
-    await expect(wrong({ coRunners: [unmeasured], idleW: 20, boardCapW: 100 })).rejects.toThrow(/coRunners.*measured power/)
-    await expect(wrong({ coRunners: [{ ...coRunners[0], smClockMhz: 1000, maxMembers: 9 }] })).rejects.toThrow(/maxMembers/)
+    await expect(wrong({ coRunners: [unmeasured], idleW: 20, boardCapW: 100 })).rejects.toThrow(
+      /coRunners.*measured power/,
+    )
+    await expect(wrong({ coRunners: [{ ...coRunners[0], smClockMhz: 1000, maxMembers: 9 }] })).rejects.toThrow(
+      /maxMembers/,
+    )
   })
 })
 
@@ -230,7 +234,9 @@ describe('the example of co-runners', () => {
   })
 
   it('is needed where a fleet names it, at a level that is one', () => {
-    expect(() => loadCoRunners('/nonexistent', geometry)).toThrow(/no study of instances: expected folders named 1g.10gb/)
+    expect(() => loadCoRunners('/nonexistent', geometry)).toThrow(
+      /no study of instances: expected folders named 1g.10gb/,
+    )
     expect(() => loadCoRunners(exampleFolder('H100-coRunners'), geometry, { level: 1 })).toThrow(/coRunnerLevel/)
   })
 })

@@ -292,8 +292,7 @@ export class PerfModel implements Predictor {
     if (powerW === undefined) return { inside: false, outside, distance: Number.POSITIVE_INFINITY }
     atMost('powerW', powerW, this.spec.powerLimitW.max, 'its highest limit is')
     const distance = this.#distance()
-    if (distance > MAX_DISTANCE)
-      outside.push({ field: 'distance', value: distance, covered: `up to ${MAX_DISTANCE}` })
+    if (distance > MAX_DISTANCE) outside.push({ field: 'distance', value: distance, covered: `up to ${MAX_DISTANCE}` })
     return { inside: outside.length === 0, outside, distance }
   }
 

@@ -2,10 +2,10 @@ import { effect, type Signal, signal } from '@preact/signals'
 import { type JSX, render } from 'preact'
 import { type Place, placeOf, type RoomName, type Rooms, roomNames, writePlace } from './address/place.js'
 import { LearnRoom, LearnRoomState } from './learn/learn-room.js'
-import { SimulatedNote } from './parts/simulated-note.js'
-import { PlanRoom, PlanRoomState } from './plan/plan-room.js'
+import { PlanRoom } from './plan/plan-room.js'
+import { PlanState } from './plan/plan-state.js'
+import { Sweep } from './plan/sweep.js'
 import { ServicesPlanRoom } from './plan-services/services-plan-room.js'
-import { ServicesPlanState } from './plan-services/services-plan-state.js'
 import { policyRuns } from './run/policy-runs.js'
 import { firstRun } from './run/run-question.js'
 import { RunRoom } from './run/run-room.js'
@@ -14,32 +14,31 @@ import { firstServicesRun } from './run-services/services-run-question.js'
 import { ServicesRunRoom } from './run-services/services-run-room.js'
 import { ServicesRunState } from './run-services/services-run-state.js'
 import { KnownBoards } from './work/known-boards.js'
+import { LatestAnswer } from './work/latest-answer.js'
 import { WorkerThread } from './work/worker-thread.js'
 
 const first = placeOf(location.hash)
 const room: Signal<RoomName> = signal(first.room)
-const questions: { readonly [Name in RoomName]: Signal<Rooms[Name]> } = {
-  plan: signal(first.plan),
-  'plan/services': signal(first['plan/services']),
-  run: signal(first.run),
-  'run/services': signal(first['run/services']),
-  learn: signal(first.learn),
+const questions = Object.fromEntries(roomNames.map((name) => [name, signal(first[name])])) as unknown as {
+  readonly [Name in RoomName]: Signal<Rooms[Name]>
 }
+/** What is wrong with the link that led to an address: told until the address changes. */
+const told = signal({ problems: first.problems, address: writePlace(first) })
 const worker = new WorkerThread()
 const known = new KnownBoards(worker)
+const plainServices = new LatestAnswer(questions['plan/services'], (asked) => worker.call('plainServices', asked))
 const states = {
-  plan: new PlanRoomState(questions.plan, known, worker),
-  'plan/services': new ServicesPlanState(questions['plan/services'], known, worker),
+  plan: new PlanState(questions.plan, known, (asked) => worker.call('plan', asked), new Sweep(questions.plan, worker)),
+  'plan/services': new PlanState(
+    questions['plan/services'],
+    known,
+    (asked) => worker.call('planServices', asked),
+    plainServices,
+  ),
   run: new RunRoomState(questions.run, known, policyRuns),
   'run/services': new ServicesRunState(questions['run/services'], known),
-  learn: new LearnRoomState(questions.learn, known.all, worker),
+  learn: new LearnRoomState(questions.learn, known, worker),
 }
-
-const rooms: readonly { readonly name: RoomName; readonly text: string }[] = [
-  { name: 'plan', text: 'Plan' },
-  { name: 'run', text: 'Run' },
-  { name: 'learn', text: 'Learn' },
-]
 
 const here = (): Place => ({
   room: room.value,
@@ -56,50 +55,74 @@ function goTo<Name extends RoomName>(name: Name, question: Rooms[Name]): void {
   scrollTo(0, 0)
 }
 
-/** The plan's board, network and cap, in the other room. */
+/** The plan's board, network and cap, in the Run room. */
 function runThePlan(): void {
   const { board, networks, powerCapW } = questions.plan.peek()
   goTo('run', { ...firstRun, board, model: networks[0]!.model, caps: [{ powerCapW, atS: 0 }] })
 }
 
-/** The plan's board, services and cap, in the other room. */
+/** The plan's board, services and cap, in the Run room. */
 function runTheServices(): void {
   const { board, services, powerCapW } = questions['plan/services'].peek()
   goTo('run/services', { ...firstServicesRun, board, task: null, services, caps: [{ powerCapW, atS: 0 }] })
 }
 
-/** The half of a room that somebody is in, or its first. */
-const floorOf = (name: RoomName): RoomName => name.split('/', 1)[0] as RoomName
+function Links(props: {
+  readonly label: string
+  readonly links: readonly (readonly [text: string, name: RoomName])[]
+}): JSX.Element {
+  return (
+    <nav aria-label={props.label}>
+      {props.links.map(([text, name]) => {
+        const isHere = room.value === name
+        return (
+          <a key={text} href={writePlace({ ...here(), room: name })} aria-current={isHere ? 'page' : undefined}>
+            {text}
+          </a>
+        )
+      })}
+    </nav>
+  )
+}
 
 function Page(): JSX.Element {
-  const address = (name: RoomName) => writePlace({ ...here(), room: name })
-  const floor = floorOf(room.value)
+  const [floor, kind] = room.value.split('/') as ['run' | 'plan' | 'learn', 'services' | undefined]
+  const isServices = floor === 'learn' || kind === 'services'
+  const { problems, address } = told.value
   return (
     <>
       <header>
         <h1>
-          <a href="#/plan">pctodl</a> <span>playground</span>
+          <a href="#/">pctodl</a> <span>playground</span>
         </h1>
-        <nav aria-label="Rooms">
-          {rooms.map(({ name, text }) => (
-            <a key={name} href={address(name)} aria-current={floor === name ? 'page' : undefined}>
-              {text}
-            </a>
-          ))}
-        </nav>
+        <Links
+          label="Rooms"
+          links={[
+            ['Run', isServices ? 'run/services' : 'run'],
+            ['Plan', isServices ? 'plan/services' : 'plan'],
+            ['Learn', 'learn'],
+          ]}
+        />
+        {floor !== 'learn' && (
+          <Links
+            label="What it is about"
+            links={[
+              ['Services', `${floor}/services`],
+              ['Saturated processes', floor],
+            ]}
+          />
+        )}
       </header>
       <main>
-        <SimulatedNote />
-        {floor !== 'learn' && (
-          <nav aria-label="What it is about" class="kinds">
-            {roomNames
-              .filter((name) => floorOf(name) === floor)
-              .map((name) => (
-                <a key={name} href={address(name)} aria-current={room.value === name ? 'page' : undefined}>
-                  {name === floor ? 'Saturated processes' : 'Services with objectives'}
-                </a>
+        {problems.length > 0 && address === writePlace(here()) && (
+          <div class="refusal" role="alert">
+            This link is malformed:
+            <ul>
+              {problems.map((problem) => (
+                <li key={problem}>{problem}</li>
               ))}
-          </nav>
+            </ul>
+          </div>
         )}
         {room.value === 'plan' && <PlanRoom state={states.plan} onRun={runThePlan} />}
         {room.value === 'plan/services' && <ServicesPlanRoom state={states['plan/services']} onRun={runTheServices} />}
@@ -107,17 +130,24 @@ function Page(): JSX.Element {
         {room.value === 'run/services' && <ServicesRunRoom state={states['run/services']} />}
         {room.value === 'learn' && <LearnRoom state={states.learn} />}
       </main>
+      <footer>
+        Boards here are simulated, and no GPU of ours has confirmed them:{' '}
+        <a href="https://github.com/pctodl/pctodl/blob/main/docs/how-the-simulator-was-validated.md">
+          how the simulator was validated
+        </a>
+        . Nothing that you do here leaves this page.
+      </footer>
     </>
   )
 }
 
 addEventListener('hashchange', () => {
-  const place = placeOf(location.hash)
+  const { problems, ...place } = placeOf(location.hash)
   room.value = place.room
-  // An address says what is in its own room.
   const question = questions[place.room] as Signal<Rooms[RoomName]>
   const asked = place[place.room]
   if (JSON.stringify(asked) !== JSON.stringify(question.peek())) question.value = asked
+  told.value = { problems, address: writePlace(here()) }
 })
 effect(() => {
   const address = writePlace(here())

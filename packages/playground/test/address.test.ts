@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Place, placeOf, writePlace } from '../site/address/place.js'
+import { placeOf, roomNames, writePlace } from '../site/address/place.js'
 import { firstSubject } from '../site/learn/story.js'
 import { firstPlan, type PlanQuestion } from '../site/plan/plan-question.js'
 import { firstServicesQuestion, goals, type ServicesQuestion } from '../site/plan-services/services-question.js'
@@ -12,8 +12,9 @@ import {
 } from '../site/run-services/services-run-question.js'
 import { type AskedService, LONGEST_NAME, MAX_SERVICES } from '../site/services/asked-service.js'
 
-const firstPlace: Place = {
-  room: 'plan',
+const firstPlace: ReturnType<typeof placeOf> = {
+  room: 'run/services',
+  problems: [],
   plan: firstPlan,
   'plan/services': firstServicesQuestion,
   run: firstRun,
@@ -33,7 +34,7 @@ const question: fc.Arbitrary<PlanQuestion> = fc.record({
   sharePercentStep: fc.integer({ min: 1, max: 100 }),
   latencySloMs: fc.option(positive),
   latencyPercentile: fc.constantFrom('mean', 'p99'),
-  risk: fc.option(fc.double({ min: 1e-9, max: 0.5, noNaN: true })),
+  risk: fc.oneof(fc.constant('mean' as const), fc.double({ min: 1e-9, max: 0.5, noNaN: true })),
   maxTenants: fc.option(fc.integer({ min: 1, max: 48 })),
   memClockMhz: fc.option(positive),
 })
@@ -123,7 +124,7 @@ describe('the address of services', () => {
     fc.assert(
       fc.property(servicesRun, (asked) => {
         const place = placeOf(writePlace({ ...firstPlace, room: 'run/services', 'run/services': asked }))
-        expect(place['run/services']).toEqual(asked)
+        expect(place).toEqual({ ...firstPlace, room: 'run/services', 'run/services': asked })
       }),
     )
   })
@@ -155,7 +156,7 @@ describe('the address of services', () => {
     fc.assert(
       fc.property(fc.constantFrom('plan/services', 'run/services'), fc.string(), fc.string(), (room, word, value) => {
         const place = placeOf(`#/${room}?${new URLSearchParams({ [word]: value, services: value, events: value })}`)
-        expect(placeOf(writePlace(place))).toEqual(place)
+        expect(placeOf(writePlace(place))).toEqual({ ...place, problems: [] })
       }),
     )
   })
@@ -165,7 +166,8 @@ describe('the address of a run', () => {
   it('holds all that was asked', () => {
     fc.assert(
       fc.property(run, (asked) => {
-        expect(placeOf(writePlace({ ...firstPlace, room: 'run', run: asked })).run).toEqual(asked)
+        const place = { ...firstPlace, room: 'run' as const, run: asked }
+        expect(placeOf(writePlace(place))).toEqual(place)
       }),
     )
   })
@@ -188,13 +190,17 @@ describe('the address of a plan', () => {
   it('holds all that was asked', () => {
     fc.assert(
       fc.property(question, (plan) => {
-        expect(placeOf(writePlace({ ...firstPlace, plan })).plan).toEqual(plan)
+        expect(placeOf(writePlace({ ...firstPlace, room: 'plan', plan }))).toEqual({
+          ...firstPlace,
+          room: 'plan',
+          plan,
+        })
       }),
     )
   })
 
   it('reads well', () => {
-    expect(writePlace({ ...firstPlace, plan: { ...firstPlan, latencySloMs: 400 } })).toBe(
+    expect(writePlace({ ...firstPlace, room: 'plan', plan: { ...firstPlan, latencySloMs: 400 } })).toBe(
       '#/plan?gpu=3080Ti&model=resnet50&cap=200&latency=400',
     )
   })
@@ -214,5 +220,102 @@ describe('the address of a plan', () => {
         placeOf(text)
       }),
     )
+  })
+})
+
+/** For each room, what each of its words refuses. */
+const malformed: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  plan: {
+    gpu: ['', ' ', 'x'.repeat(201)],
+    model: ['', ',', 'resnet50,', 'resnet50:0', 'resnet50:-1', 'resnet50:x', 'resnet50:1:2', 'vgg19,vgg19'],
+    cap: ['', '-5', '0', 'NaN', 'Infinity', '1e308', '9'.repeat(400), '0x10', '200W', '1,000', 'null'],
+    margin: ['-1', 'x', '1e9'],
+    step: ['0', '101', '2.5', '-5'],
+    latency: ['', '0', '-3', 'fast'],
+    percentile: ['p50', 'P99', ''],
+    risk: ['0', '0.6', '-0.1', 'none'],
+    tenants: ['0', '49', '1.5', 'x'],
+    memory: ['NaN', '-1', ''],
+    cpa: ['200'],
+  },
+  'plan/services': {
+    services: [
+      '',
+      ':::',
+      'a:resnet50:1',
+      'a:resnet50:-1:5',
+      'a:b:1:1,a:b:1:1',
+      'a:b:x:1',
+      '%:%:%:%',
+      'a:b:1:1:1:1:1:1',
+    ],
+    cap: ['-5', '1e7'],
+    objective: ['best', 'MIN-POWER'],
+    margin: ['-1', '10001'],
+    'rate-margin': ['0', '11'],
+    'latency-margin': ['-0.1', '1'],
+    burstiness: ['0.5', '1001'],
+    step: ['1.5'],
+    tenants: ['0'],
+    memory: ['0'],
+    policies: ['pctodl'],
+  },
+  run: {
+    gpu: [''],
+    model: [''],
+    caps: ['', '0', '-5', '100@5', '1,2@9,3@4', '200@', '200,150@x', '200,100@1e300', '1@0,2@0'],
+    policies: ['foo', 'pctodl,foo', 'pctodl,pctodl', ''],
+    seed: ['-1', '1.5', 'x', '1e30'],
+    seconds: ['-4', '0', '3601', '1e9', '2.5'],
+    events: ['no@3', 'kill@-1', 'kill@x', 'kill@1@2', 'burst@3', 'kill,'.repeat(300)],
+    board: ['', 'A100'],
+  },
+  'run/services': {
+    task: ['', ' '],
+    caps: ['200@3', 'x'],
+    policies: ['powercap', 'fixed-clock'],
+    load: ['0', '101', 'x'],
+    seed: ['-1'],
+    events: ['burst@', 'burst@x', 'no@1', '@3'],
+    // A task has its own services, burstiness and length.
+    burstiness: ['2'],
+    seconds: ['30'],
+  },
+  learn: { gpu: [''], model: [''], cap: ['200'] },
+}
+
+describe('a malformed link', () => {
+  const links = Object.entries(malformed).flatMap(([room, words]) =>
+    Object.entries(words).flatMap(([word, texts]) =>
+      texts.map((text) => [room, word, `#/${room}?${new URLSearchParams({ [word]: text })}`] as const),
+    ),
+  )
+
+  it.each(links)('of %s is told, by its word %s: %s', (room, word, link) => {
+    const { problems, ...place } = placeOf(link)
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toMatch(new RegExp(`^'?${word}'?[: ]`))
+    expect(place.room).toBe(room)
+    // Nothing but what was told is lost: the address that it becomes is right.
+    expect(placeOf(writePlace(place)).problems).toEqual([])
+  })
+
+  it('is one of more than a hundred kinds', () => {
+    expect(links.length).toBeGreaterThan(100)
+  })
+
+  it('is told for repeated words, unknown rooms and words that exclude each other, all of them at once', () => {
+    expect(placeOf('#/plan?cap=100&cap=200').problems).toEqual(["'cap' is given more than once; the first counts"])
+    expect(placeOf('#/plan?cap=100&cap=200').plan.powerCapW).toBe(100)
+    for (const link of ['#/nowhere', '#/plan/x?cap=3', '#?cap=3', '#/Plan']) {
+      expect(placeOf(link).problems, link).toEqual([expect.stringMatching(/^there is no room /)])
+    }
+    expect(placeOf('#/run/services?task=trio&services=a:resnet50:1:50').problems).toEqual([
+      'services has no effect beside the other words',
+    ])
+    expect(placeOf('#/run?policies=foo&caps=-5&seed=x').problems).toHaveLength(3)
+    for (const right of ['', '#', '#/', ...roomNames.map((name) => `#/${name}`)]) {
+      expect(placeOf(right).problems, right).toEqual([])
+    }
   })
 })

@@ -57,8 +57,8 @@ async function drop(page: Page, files: readonly { readonly name: string; readonl
     for (const { name, text } of ${JSON.stringify(files)}) made.items.add(new File([text], name))
     return made
   })()`)
-  await page.dispatchEvent('#run-title', 'dragover', { dataTransfer: transfer })
-  await page.dispatchEvent('#run-title', 'drop', { dataTransfer: transfer })
+  await page.dispatchEvent('#question', 'dragover', { dataTransfer: transfer })
+  await page.dispatchEvent('#question', 'drop', { dataTransfer: transfer })
 }
 
 describe.skipIf(browserFile === undefined)(inBrowser, () => {
@@ -70,7 +70,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
 
   it('takes any address: no error, nothing runs that it brings, and the page still answers', async () => {
     const complaints: string[] = []
-    const page = await playground.open('', complaints)
+    const page = await playground.open('#/plan', complaints)
     await page.waitForSelector('[data-planned=true]')
     for (const address of [...fc.sample(hash, { numRuns: cases(30, 12), seed: 29 }), '#/run/services?task=no&gpu=no']) {
       await page.evaluate(`location.hash = ${JSON.stringify(address)}`)
@@ -83,7 +83,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       expect(await page.locator('img, iframe, main script').count(), address).toBe(0)
     }
     await page.evaluate("location.hash = '#/plan?gpu=A100&model=vgg19&cap=180'")
-    await page.waitForSelector('[data-planned=true] h2:has-text("vgg19 on NVIDIA A100")')
+    await page.waitForSelector('[data-planned=true] h2:has-text("vgg19 do on NVIDIA A100")')
     expect(complaints).toEqual([])
     await page.close()
   })
@@ -117,6 +117,25 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     expect(complaints).toEqual([])
   })
 
+  it('tells on the page what is wrong with a link, until the question changes', async () => {
+    const complaints: string[] = []
+    const page = await playground.open('#/plan?cap=-5&policies=foo', complaints)
+    const told = page.locator('main > [role=alert] li')
+    await told.first().waitFor()
+    expect(await told.allTextContents()).toEqual([
+      expect.stringContaining("'policies' is no word of this room's links"),
+      expect.stringContaining("cap: got '-5', expected a number above 0"),
+    ])
+    await page.goto(playground.address('#/run?policies=foo&events=x'))
+    await page.waitForSelector('main > [role=alert] li:has-text("events: got")')
+    expect(await told.count()).toBe(2)
+    await page.goto(playground.address('#/plan?cap=190'))
+    await page.waitForSelector('[data-planned=true]')
+    expect(await told.count()).toBe(0)
+    expect(complaints).toEqual([])
+    await page.close()
+  })
+
   it('shows a record that is dropped, as text alone, and says what is wrong with others', async () => {
     const run = new SimulatedRun({ ...firstRun, durationS: 10 }, 'powercap', loadPerfModel('3080Ti'))
     run.allow(Number.POSITIVE_INFINITY)
@@ -133,7 +152,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       { name: 'none.json', text: JSON.stringify({ recordVersion: 1, board: 'x', algorithm: 'y', windows: [null] }) },
     ])
     await page.waitForSelector('[role=status]:has-text("none.json cannot be shown: ")')
-    expect(await page.locator('section [role=status]').first().textContent()).toContain('none.json: power')
+    expect(await page.locator('.front [role=status]').first().textContent()).toContain('none.json: power')
     const row = page.locator('table.policies tbody tr').last()
     expect(await row.locator('strong').textContent()).toBe(markup)
     expect(await row.locator('.tenants-now').textContent()).toBe(`${markup}.events.jsonl, ${markup}`)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { tellStory } from '../site/learn/stories.js'
 import { storyNames } from '../site/learn/story.js'
-import { tellStory } from '../site/learn/tell-story.js'
 import { barriersEverywhere, browserFile, inBrowser, OpenedPlayground } from './open-page.js'
 
 const subject = { board: 'A100', model: 'vgg19' }

@@ -1,6 +1,6 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import { expect, it } from 'vitest'
-import { tellOfPeaks } from '../site/learn/stories/peaks-story.js'
+import { tellOfPeaks } from '../site/learn/peaks-story.js'
 
 it.each(['3080Ti', 'A100'])('the story of the average says of %s what its picture shows', async (board) => {
   const { finding, plot } = await tellOfPeaks(loadPerfModel(board), 'resnet50')

@@ -26,7 +26,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
 
   it('plans from disk, with the figures of the command line, and sends nothing', async () => {
     const complaints: string[] = []
-    const page = await playground.open('', complaints)
+    const page = await playground.open('#/plan', complaints)
     const figure = (name: string) => page.locator(`[data-figure=${name}]`).textContent()
     const command = () => page.locator('pre').first().textContent()
     const compare = async () => {
@@ -39,7 +39,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       const rows = await page.locator('table.tenants tbody tr').count()
       for (let row = 0; row < rows; row++) {
         const cells = await page.locator('table.tenants tbody tr').nth(row).locator('td').allTextContents()
-        const [count, , share, batch, each] = cells.map((text) => text.match(/[\d.]+/)?.[0])
+        const [, count, share, batch, each] = cells.map((text) => text.match(/[\d.]+/)?.[0])
         expect(answer).toMatch(new RegExp(`^ +${count} .*${share} +${batch} +${each} `, 'm'))
       }
     }
@@ -68,7 +68,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     await again.close()
 
     await page.waitForSelector('[data-swept=true]')
-    await page.locator('text=The sweep as a table').click()
+    await page.locator('text=The best plan under every cap, as a table').click()
     expect(await page.locator('.as-table tbody tr').count()).toBe(40)
     expect(complaints).toEqual([])
     await page.close()
@@ -86,6 +86,30 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     expect(await wrong.locator('[role=alert]').textContent()).toContain("unknown board 'nothing'")
     expect(complaints).toEqual([])
     await Promise.all([page.close(), wrong.close()])
+  })
+
+  it('leaves no old plan beside a wrong cap, and says when a plan may exceed a right one', async () => {
+    const complaints: string[] = []
+    const page = await playground.open('#/plan?gpu=3080Ti&model=resnet50&cap=200', complaints)
+    const cap = page.locator('.slider input[type=text]')
+    for (const wrong of ['-5', '', 'x', '0']) {
+      await cap.fill('200')
+      await page.waitForSelector('[data-planned=true] [data-figure=throughput]')
+      expect(await page.locator('.refusal').count()).toBe(0)
+      await cap.fill(wrong)
+      await page.waitForSelector('[data-planned=true] [role=alert]:has-text("powerCapW")')
+      expect(await page.locator('[data-figure], .comparison').count(), wrong).toBe(0)
+      expect(await page.locator('.slider .problem').textContent()).toBe('watts above 0')
+    }
+    await cap.fill('200')
+    await page.locator('select:has-text("mean power below")').selectOption('mean')
+    await page.waitForSelector('.refusal:has-text("exceeds the cap with probability 0.")')
+    expect(await page.locator('pre').first().textContent()).not.toContain('--risk')
+    await page.click('button:has-text("Plan for a risk of 5 %")')
+    await page.waitForSelector('[data-planned=true]:not(:has(.refusal))')
+    expect(await page.locator('pre').first().textContent()).toContain('--risk 0.05')
+    expect(complaints).toEqual([])
+    await page.close()
   })
 
   it('has no barrier in light, in dark or on a phone, and nothing to scroll sideways for', async () => {

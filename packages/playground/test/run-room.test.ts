@@ -17,7 +17,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       complaints,
     )
     await page.click('button:has-text("100 ×")')
-    await page.waitForSelector('section[data-over=true] tr[data-policy=powercap][data-over=true]')
+    await page.waitForSelector('.room[data-over=true] tr[data-policy=powercap][data-over=true]')
     const commands = (await page.locator('pre').first().textContent())!.split('\n')
     for (const [i, policy] of ['pctodl', 'powercap'].entries()) {
       let stdout = ''
@@ -63,7 +63,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     await page.locator('.slider input[type=range]').fill('170')
     await page.waitForURL(/caps=200,170@[\d.]+&.*events=kill@[\d.]+/)
     await page.click('button:has-text("100 ×")')
-    await page.waitForSelector('section[data-over=true] tr[data-over=true]')
+    await page.waitForSelector('.room[data-over=true] tr[data-over=true]')
     const live = await page.locator('.decisions').textContent()
     expect(live).toContain('a process failed')
     expect(live).toContain('cap 170 W')
@@ -71,7 +71,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     // The same again, from the address alone.
     const again = await playground.open(new URL(page.url()).hash, complaints)
     await again.click('button:has-text("100 ×")')
-    await again.waitForSelector('section[data-over=true] tr[data-over=true]')
+    await again.waitForSelector('.room[data-over=true] tr[data-over=true]')
     expect(await figures(again)).toEqual(await figures(page))
     await again.close()
     await page.click('button:has-text("Forget all of it")')

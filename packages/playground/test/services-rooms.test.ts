@@ -40,7 +40,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
   it('plans for services with the figures of the command line', async () => {
     const complaints: string[] = []
     const page = await playground.open('#/plan', complaints)
-    await page.click('nav a:has-text("Services with objectives")')
+    await page.click('nav a:has-text("Services")')
     const written = (i: number) => page.locator('pre').nth(i).textContent()
     const compare = async () => {
       await page.waitForSelector('[data-planned=true] [data-figure=power]')
@@ -62,7 +62,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     // By the keyboard: a rate, another goal, one more service.
     await page.locator('input[aria-label="Requests/s of search"]').fill('250')
     await page.waitForURL(/services=search:resnet50:250:40,/)
-    await page.locator('select:has-text("the fewest watts")').selectOption('max-load')
+    await page.locator('select:has-text("the lowest power")').selectOption('max-load')
     await page.waitForSelector('[data-planned=true] [data-figure=load]')
     expect(await compare()).toContain(
       `load        ${await page.locator('[data-figure=load]').textContent()} of the rates`,
@@ -76,6 +76,14 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     expect(await page.locator('.asked-services .problem').allTextContents()).toEqual(['0 to 1000000'])
     await page.locator('input[aria-label="Requests/s of search"]').fill('250')
     await page.waitForSelector('[data-compared=true] [data-manner=equal-shares]')
+    // The length of each bar is proportional to its figure.
+    const bars = await Promise.all(
+      (await page.locator('.comparison tbody tr').all()).map(async (row) => [
+        Number(await row.locator('[data-figure=score]').textContent()),
+        (await row.locator('.bar').boundingBox())!.width,
+      ]),
+    )
+    for (const [score, width] of bars) expect(width! / bars[0]![1]!).toBeCloseTo(score! / bars[0]![0]!, 1)
     expect(await barriersEverywhere(page)).toEqual([])
     await page.click('button:has-text("Run these services under this cap")')
     await page.waitForURL(/#\/run\/services\?gpu=3080Ti&services=search:resnet50:250:40,/)
@@ -103,7 +111,7 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
       complaints,
     )
     await page.click('button:has-text("100 ×")')
-    await page.waitForSelector('section[data-over=true] tr[data-policy=latency-governor][data-over=true]')
+    await page.waitForSelector('.room[data-over=true] tr[data-policy=latency-governor][data-over=true]')
     const command = (await page.locator('pre').first().textContent())!
     const answer = (await said(benchRunner, command, '', '--result-dir', folder)).replace(/[ |]+/g, ' ')
     for (const policy of ['latency-governor', 'equal-shares']) {
@@ -116,6 +124,21 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     await page.close()
   })
 
+  it.each(['', '#/run', '#/plan', '#/plan/services'])(
+    'shows question, slider and picture on the first screen of a phone: %s',
+    async (hash) => {
+      const complaints: string[] = []
+      const page = await playground.open(hash, complaints, { viewport: { width: 390, height: 844 } })
+      for (const part of ['#question', '.slider input[type=range]', '.front :is(canvas, .comparison)']) {
+        const box = (await page.locator(part).first().boundingBox())!
+        expect(box.y + box.height, part).toBeLessThanOrEqual(844)
+      }
+      expect(await page.evaluate('location.hash')).toMatch(hash === '' ? /^#\/run\/services\?/ : hash)
+      expect(complaints).toEqual([])
+      await page.close()
+    },
+  )
+
   it('takes a burst into the address while it runs', async () => {
     const complaints: string[] = []
     const page = await playground.open(
@@ -127,11 +150,11 @@ describe.skipIf(browserFile === undefined)(inBrowser, () => {
     await page.click('button:has-text("burst of requests")')
     await page.waitForURL(/events=burst@[\d.]+$/)
     await page.click('button:has-text("100 ×")')
-    await page.waitForSelector('section[data-over=true] tr[data-over=true]')
+    await page.waitForSelector('.room[data-over=true] tr[data-over=true]')
     const figures = (shown: typeof page) => shown.locator('tr[data-policy=equal-shares] td').allTextContents()
     const again = await playground.open(new URL(page.url()).hash, complaints)
     await again.click('button:has-text("100 ×")')
-    await again.waitForSelector('section[data-over=true] tr[data-over=true]')
+    await again.waitForSelector('.room[data-over=true] tr[data-over=true]')
     expect(await figures(again)).toEqual(await figures(page))
     expect(complaints).toEqual([])
     await Promise.all([page.close(), again.close()])

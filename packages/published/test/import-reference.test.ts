@@ -77,7 +77,9 @@ describe.skipIf(!hasPython)('pctodl published import (needs Python 3.8 or later)
     writeFileSync(file, `cos\nsystem\n(S'touch ${touched}'\ntR.`)
     const { code, stdout, stderr } = await call(at('evil'), '--out', at('evil-json'), '--json')
     expect(code).toBe(1)
-    expect(stderr).toMatch(/mem_gbr_model.*it names os\.system, which no the Python code file needs; nothing of it was run/)
+    expect(stderr).toMatch(
+      /mem_gbr_model.*it names os\.system, which no the Python code file needs; nothing of it was run/,
+    )
     expect(JSON.parse(stdout)).toMatchObject({ files: [], skipped: [{ set: 'resnet50.imagenet_a100_mem1215' }] })
     expect(existsSync(touched)).toBe(false)
     // It would have: the file is what it seems.

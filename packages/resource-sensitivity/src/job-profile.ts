@@ -33,8 +33,8 @@ export {
   WARM_UP_ITERATIONS,
 } from './profile/run-report.js'
 export {
-  minDemand,
   matrixAxes,
+  minDemand,
   parseSensitivityMatrix,
   profileOfMatrix,
   type SensitivityMatrix,

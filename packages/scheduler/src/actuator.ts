@@ -136,7 +136,14 @@ export class Actuator {
     const before = this.#refusals.get(setter)
     if (before === undefined || before.message !== error.message) {
       const { code, message } = error
-      this.#emit({ type: 'refused', setter, value, code, message, ...(hardwareLimit ? { role: 'hardware-limit' as const } : {}) })
+      this.#emit({
+        type: 'refused',
+        setter,
+        value,
+        code,
+        message,
+        ...(hardwareLimit ? { role: 'hardware-limit' as const } : {}),
+      })
     }
     this.#refusals.set(setter, { sinceMs: before?.sinceMs ?? nowMs, message: error.message })
     if (hardwareLimit && error.code === 'NOT_SUPPORTED') {

@@ -191,11 +191,7 @@ describe('requests', () => {
       // Where a queue is bounded, whoever is late leaves it sooner here than there, and makes room.
       shedAfterMs: fc.constantFrom(40, Number.POSITIVE_INFINITY),
     })
-    const run = async ({
-      maxQueued,
-      shedAfterMs,
-      ...given
-    }: typeof spec extends fc.Arbitrary<infer T> ? T : never) => {
+    const run = async ({ maxQueued, shedAfterMs, ...given }: typeof spec extends fc.Arbitrary<infer T> ? T : never) => {
       const { seed, ratePerS, burstiness, maxBatchSize, maxQueueDelayMs, baseMs, perSampleMs } = given
       const search = service({ maxBatchSize, maxQueueDelayMs })
       const bounds = { maxQueued: shedAfterMs < Infinity ? 10_000 : maxQueued, shedAfterMs }

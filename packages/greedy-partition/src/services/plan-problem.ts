@@ -84,12 +84,7 @@ export function planProblem(
     throw new InvalidInputError('ratesPerS', ratesPerS, `${services.length} rates, one a service`)
   }
   ratesPerS.forEach((rate, i) => {
-    number(
-      `ratesPerS[${i}]`,
-      rate,
-      `requests/s between 0 and ${MAX_RATE_PER_S}`,
-      (x) => x >= 0 && x <= MAX_RATE_PER_S,
-    )
+    number(`ratesPerS[${i}]`, rate, `requests/s between 0 and ${MAX_RATE_PER_S}`, (x) => x >= 0 && x <= MAX_RATE_PER_S)
   })
   if (!goals.includes(options.objective)) {
     throw new InvalidInputError('objective', options.objective, goals.join(', '))

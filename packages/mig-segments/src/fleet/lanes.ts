@@ -48,7 +48,11 @@ export function checkLanes({ profiles, coRunners = [], idleW }: BoardGroup, g: n
   for (const { profile, smClockMhz } of coRunners) {
     if (clocks.includes(smClockMhz)) continue
     const known = clocks.map((clock) => clock ?? 'none').join(', ')
-    throw new InvalidInputError(`${field('coRunners')}, ${profile}`, smClockMhz, `a clock of the profiles: ${known} MHz`)
+    throw new InvalidInputError(
+      `${field('coRunners')}, ${profile}`,
+      smClockMhz,
+      `a clock of the profiles: ${known} MHz`,
+    )
   }
   const idleAt = (clock: number | undefined): number => {
     if (typeof idleW !== 'object') return idleW ?? 0

@@ -80,10 +80,7 @@ function readStudy(folder: string) {
 }
 
 /** What each member of a group keeps at least, by the lower ends of the model's intervals; nothing where it knows none. */
-function minKept(
-  predict: (members: Members) => ColocationPrediction,
-  workloads: readonly Workload[],
-): KeptShareSource {
+function minKept(predict: (members: Members) => ColocationPrediction, workloads: readonly Workload[]): KeptShareSource {
   return {
     workloads,
     keptShares: (members) => {

@@ -62,7 +62,10 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
     },
     terminal,
   )
-    .argument('[traces...]', 'trace files (default: mps_profile/ and scale_profile/ here, as the Python code leaves them)')
+    .argument(
+      '[traces...]',
+      'trace files (default: mps_profile/ and scale_profile/ here, as the Python code leaves them)',
+    )
     .option('--gpu <name>', 'board that the traces were measured on')
     .option('--platform-file <file>', 'a board that this release does not know, as `pctodl gpu describe` writes it')
     .option(

@@ -1,66 +1,104 @@
-import type { StorySubject } from '../learn/story.js'
-import type { PlanQuestion } from '../plan/plan-question.js'
-import type { ServicesQuestion } from '../plan-services/services-question.js'
-import type { RunQuestion } from '../run/run-question.js'
-import type { ServicesRunQuestion } from '../run-services/services-run-question.js'
-import { learnOfWords, learnWords } from './learn-address.js'
-import { planOfWords, planWords } from './plan-address.js'
-import { runOfWords, runWords } from './run-address.js'
-import { servicesPlanOfWords, servicesPlanWords } from './services-plan-address.js'
-import { servicesRunOfWords, servicesRunWords } from './services-run-address.js'
+import { firstSubject, type StorySubject } from '../learn/story.js'
+import { firstPlan, type PlanQuestion } from '../plan/plan-question.js'
+import { firstServicesQuestion, type ServicesQuestion } from '../plan-services/services-question.js'
+import { firstRun, type RunQuestion } from '../run/run-question.js'
+import { firstServicesRun, type ServicesRunQuestion } from '../run-services/services-run-question.js'
+import { learnWords, planWords, runWords, servicesPlanWords, servicesRunWords } from './vocabularies.js'
+import type { Vocabulary } from './words.js'
 
-/** Rooms, and what each holds. */
+/** Rooms, and the question that each holds. */
 export interface Rooms {
-  readonly plan: PlanQuestion
-  readonly 'plan/services': ServicesQuestion
-  readonly run: RunQuestion
   readonly 'run/services': ServicesRunQuestion
+  readonly run: RunQuestion
+  readonly 'plan/services': ServicesQuestion
+  readonly plan: PlanQuestion
   readonly learn: StorySubject
 }
 
 export type RoomName = keyof Rooms
 
-/** Where somebody is, and with what: an address says what is in its own room. */
+/** A room, and the questions of all. An address holds the question of its own room. */
 export interface Place extends Rooms {
   readonly room: RoomName
 }
 
-const addresses: {
-  readonly [Name in RoomName]: {
-    readonly write: (question: Rooms[Name]) => URLSearchParams
-    readonly read: (words: URLSearchParams) => Rooms[Name]
-  }
-} = {
-  plan: { write: planWords, read: planOfWords },
-  'plan/services': { write: servicesPlanWords, read: servicesPlanOfWords },
-  run: { write: runWords, read: runOfWords },
-  'run/services': { write: servicesRunWords, read: servicesRunOfWords },
-  learn: { write: learnWords, read: learnOfWords },
+const vocabularies: { readonly [Name in RoomName]: Vocabulary<Rooms[Name]> } = {
+  'run/services': servicesRunWords,
+  run: runWords,
+  'plan/services': servicesPlanWords,
+  plan: planWords,
+  learn: learnWords,
 }
 
-export const roomNames = Object.keys(addresses) as readonly RoomName[]
+const firstPlace: Place = {
+  room: 'run/services',
+  'run/services': firstServicesRun,
+  run: firstRun,
+  'plan/services': firstServicesQuestion,
+  plan: firstPlan,
+  learn: firstSubject,
+}
 
-/** @param hash of the address, with or without its `#` */
-export function placeOf(hash: string): Place {
-  const [, name, text = ''] = /^#?\/?([^?]*)(?:\?(.*))?$/s.exec(hash) ?? []
-  const room = roomNames.find((known) => known === name) ?? 'plan'
-  const words = new URLSearchParams(text)
-  const none = new URLSearchParams()
-  const question = <Name extends RoomName>(of: Name): Rooms[Name] => addresses[of].read(of === room ? words : none)
-  return {
-    room,
-    plan: question('plan'),
-    'plan/services': question('plan/services'),
-    run: question('run'),
-    'run/services': question('run/services'),
-    learn: question('learn'),
+export const roomNames = Object.keys(vocabularies) as readonly RoomName[]
+
+/**
+ * The place that an address names, and what is wrong with the address: defaults replace the malformed parts.
+ *
+ * @param hash of the address, with or without its `#`
+ */
+export function placeOf(hash: string): Place & { readonly problems: readonly string[] } {
+  const [, name = '', query = ''] = /^#?\/?([^?]*)(?:\?(.*))?$/s.exec(hash) ?? []
+  const room = roomNames.find((known) => known === name)
+  if (room === undefined) {
+    const problems =
+      name === '' && query === '' ? [] : [`there is no room ${quoted(name)}; known: ${roomNames.join(', ')}`]
+    return { ...firstPlace, problems }
   }
+  const { question, problems } = readWords(vocabularies[room] as Vocabulary<object>, firstPlace[room], query)
+  return { ...firstPlace, room, [room]: question, problems }
+}
+
+function readWords<Question extends object>(vocabulary: Vocabulary<Question>, defaults: Question, query: string) {
+  const words = new URLSearchParams(query)
+  const problems: string[] = []
+  let question = defaults
+  for (const name of new Set(words.keys())) {
+    if (!Object.hasOwn(vocabulary, name)) {
+      problems.push(`${quoted(name)} is no word of this room's links; known: ${Object.keys(vocabulary).join(', ')}`)
+    }
+    if (words.getAll(name).length > 1) problems.push(`${quoted(name)} is given more than once; the first counts`)
+  }
+  const read = new Map<string, Partial<Question>>()
+  for (const [name, word] of Object.entries(vocabulary)) {
+    const text = words.get(name)
+    if (text === null) continue
+    const part = word.read(text)
+    if (part) read.set(name, part)
+    else problems.push(`${name}: got ${quoted(text)}, expected ${word.expected}; the default is used`)
+    question = { ...question, ...part }
+  }
+  for (const [name, part] of read) {
+    const isDefault = JSON.stringify({ ...defaults, ...part }) === JSON.stringify(defaults)
+    if (!isDefault && vocabulary[name]!.write(question) === undefined) {
+      problems.push(`${name} has no effect beside the other words`)
+    }
+  }
+  return { question, problems }
+}
+
+function quoted(text: string): string {
+  return `'${text.length > 60 ? `${text.slice(0, 60)}…` : text}'`
 }
 
 /** The address of a place, from its `#` on. */
 export function writePlace(place: Place): string {
-  const write = addresses[place.room].write as (question: Rooms[RoomName]) => URLSearchParams
+  const question = place[place.room]
+  const words = new URLSearchParams()
+  for (const [name, { write }] of Object.entries(vocabularies[place.room] as Vocabulary<object>)) {
+    const text = write(question)
+    if (text !== undefined) words.set(name, text)
+  }
   // Commas, colons and at signs are allowed in fragments, and read better.
-  const words = write(place[place.room]).toString()
-  return `#/${place.room}?${words.replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@')}`
+  const text = words.toString()
+  return `#/${place.room}?${text.replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@')}`
 }

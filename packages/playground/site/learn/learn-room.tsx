@@ -1,28 +1,26 @@
 import { effect, type Signal, signal } from '@preact/signals'
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
+import { BoardChoice } from '../parts/board-fields.js'
 import { Choice } from '../parts/fields.js'
-import { LineChart } from '../parts/line-chart.js'
-import type { BoardDescription } from '../plan/board-description.js'
+import { LineChart, nearestIndex } from '../parts/line-chart.js'
+import { Key } from '../parts/table.js'
+import type { KnownBoards } from '../work/known-boards.js'
 import type { WorkerThread } from '../work/worker-thread.js'
-import { type StoryName, type StorySubject, storyNames, type ToldStory } from './story.js'
-import { storyTexts } from './story-texts.js'
+import { type Story, type StoryName, type StorySubject, storyNames } from './story.js'
 
-/** What has been told so far. */
-type Told = Readonly<Partial<Record<StoryName, ToldStory | Error>>>
-
-/** What the Learn room knows: its stories, told of one board and one network. */
+/** What the Learn room knows: its stories, of one board and one network. */
 export class LearnRoomState {
   readonly subject: Signal<StorySubject>
-  readonly boards: Signal<readonly BoardDescription[]>
-  readonly told: Signal<Told> = signal({})
+  readonly known: KnownBoards
+  readonly told: Signal<Readonly<Partial<Record<StoryName, Story | Error>>>> = signal({})
   /** All of them are there. */
   readonly isTold: Signal<boolean> = signal(false)
   readonly #worker: WorkerThread
 
-  constructor(subject: Signal<StorySubject>, boards: Signal<readonly BoardDescription[]>, worker: WorkerThread) {
+  constructor(subject: Signal<StorySubject>, known: KnownBoards, worker: WorkerThread) {
     this.subject = subject
-    this.boards = boards
+    this.known = known
     this.#worker = worker
   }
 
@@ -33,15 +31,10 @@ export class LearnRoomState {
       let left = false
       this.isTold.value = false
       const tell = async () => {
-        const told: { [Name in StoryName]?: ToldStory | Error } = {}
         for (const name of storyNames) {
-          try {
-            told[name] = await this.#worker.call('story', { ...subject, name })
-          } catch (error) {
-            told[name] = error as Error
-          }
+          const story = await this.#worker.call('story', { ...subject, name }).catch((error: Error) => error)
           if (left) return
-          this.told.value = { ...this.told.peek(), ...told }
+          this.told.value = { ...this.told.peek(), [name]: story }
         }
         this.isTold.value = true
       }
@@ -55,86 +48,84 @@ export class LearnRoomState {
 
 export function LearnRoom({ state }: { readonly state: LearnRoomState }): JSX.Element {
   useEffect(() => state.enter(), [state])
+  const { known } = state
   const subject = state.subject.value
-  const boards = state.boards.value
-  const board = boards.find((candidate) => candidate.board === subject.board)
   return (
     <div class="stories" data-told={state.isTold.value}>
-      <form class="asked" aria-label="What the stories are about" onSubmit={(event) => event.preventDefault()}>
-        <Choice
-          label="Told of the board"
+      <form class="asked" aria-label="What the figures are of" onSubmit={(event) => event.preventDefault()}>
+        <BoardChoice
+          known={known}
           value={subject.board}
-          options={boards.map(({ board: value, name }) => ({ value, text: name.replace(/^NVIDIA (GeForce )?/, '') }))}
-          onChange={(value) => {
-            const next = boards.find((candidate) => candidate.board === value)
-            const model = next?.networks.includes(subject.model) ? subject.model : next!.networks[0]!
-            state.subject.value = { board: value, model }
+          onChange={({ board, networks }) => {
+            const model = networks.includes(subject.model) ? subject.model : networks[0]!
+            state.subject.value = { board, model }
           }}
         />
         <Choice
-          label="and the network"
+          label="Network"
           value={subject.model}
-          options={(board?.networks ?? [subject.model]).map((value) => ({ value, text: value }))}
+          options={(known.find(subject.board)?.networks ?? [subject.model]).map((value) => ({ value, text: value }))}
           onChange={(model) => {
             state.subject.value = { ...subject, model }
           }}
         />
       </form>
-      {storyNames.map((name) => (
-        <Story key={name} name={name} told={state.told.value[name]} />
-      ))}
+      {storyNames.map((name) => {
+        const story = state.told.value[name]
+        if (story === undefined) return undefined
+        if (!(story instanceof Error)) return <ToldStory key={name} name={name} story={story} />
+        return (
+          <p key={name} class="refusal" role="alert">
+            {story.message}
+          </p>
+        )
+      })}
     </div>
   )
 }
 
-function Story({
-  name,
-  told,
-}: {
-  readonly name: StoryName
-  readonly told: ToldStory | Error | undefined
-}): JSX.Element {
-  const { title, text } = storyTexts[name]
-  const plot = told === undefined || told instanceof Error ? undefined : told.plot
+/** A story whose picture can be dragged: the slider and the pointer move the place that is read out. */
+function ToldStory({ name, story }: { readonly name: StoryName; readonly story: Story }): JSX.Element {
+  const { question, why, finding, plot } = story
+  const id = useId()
+  const [xs = [], ...columns] = plot.values
+  const [picked, setPicked] = useState(Math.floor(xs.length / 2))
+  const at = Math.min(picked, xs.length - 1)
+  const readout = (i: number) => {
+    const values = plot.curves.flatMap(({ label }, curve) => {
+      const value = columns[curve]?.[i]
+      return typeof value === 'number' ? [`${label} ${Number(value.toPrecision(4))}`.trim()] : []
+    })
+    return `${plot.xLabel} = ${Number(xs[i]!.toPrecision(4))}: ${values.join(', ')} ${plot.yLabel}`
+  }
   return (
-    <section class="story" aria-labelledby={`story-${name}`}>
-      <h2 id={`story-${name}`}>{title}</h2>
+    <section class="story" aria-labelledby={id}>
+      <h2 id={id}>{question}</h2>
       <div>
-        {text.map((paragraph) => (
-          <p key={paragraph}>{paragraph}</p>
-        ))}
         <p class="live" data-story={name}>
-          {told === undefined ? '…' : told instanceof Error ? told.message : told.finding}
+          {finding}
         </p>
+        <p>{why}</p>
       </div>
       <div class="plot">
-        {plot && (
-          <>
-            <ul class="key">
-              {plot.curves
-                .filter(({ label }) => label !== '')
-                .map(({ label, color }) => (
-                  <li key={label}>
-                    <span class="chip" style={{ background: `var(${color})` }} aria-hidden="true" />
-                    {label}
-                  </li>
-                ))}
-            </ul>
-            <LineChart
-              description={plot.description}
-              height={240}
-              xLabel={plot.xLabel}
-              yLabel={plot.yLabel}
-              curves={plot.curves.map(({ label, color, isPoints }) => ({
-                label,
-                color,
-                points: isPoints ?? false,
-                ...(name === 'unknown' && isPoints ? { width: 0 } : {}),
-              }))}
-              values={plot.values}
-            />
-          </>
-        )}
+        <Key entries={plot.curves.filter(({ label }) => label !== '')} />
+        <LineChart
+          {...plot}
+          height={230}
+          markers={[{ x: xs[at]!, color: '--cap' }]}
+          fromMarker
+          readout={readout}
+          onPick={(x) => setPicked(nearestIndex(xs, x))}
+        />
+        <input
+          type="range"
+          aria-label={plot.xLabel}
+          aria-valuetext={readout(at)}
+          min={0}
+          max={xs.length - 1}
+          value={at}
+          onInput={(event) => setPicked(event.currentTarget.valueAsNumber)}
+        />
       </div>
     </section>
   )

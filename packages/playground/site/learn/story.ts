@@ -1,6 +1,6 @@
 import type { PerfModel } from '@pctodl/perf-model'
 
-/** What stories are told of. */
+/** What stories are about. */
 export interface StorySubject {
   readonly board: string
   readonly model: string
@@ -8,24 +8,30 @@ export interface StorySubject {
 
 export const firstSubject: StorySubject = { board: '3080Ti', model: 'resnet50' }
 
-/** A plot of a story. */
-export interface StoryPlot {
-  readonly description: string
-  readonly xLabel: string
-  readonly yLabel: string
-  readonly curves: readonly { readonly label: string; readonly color: string; readonly isPoints?: boolean }[]
-  /** Values of x, then of each curve. */
-  readonly values: readonly (readonly (number | null)[])[]
-}
-
-/** What a story says of its subject. */
-export interface ToldStory {
-  /** What was computed, in a sentence. */
+/** An explanation of one question, with the figures of a board and a network. */
+export interface Story {
+  readonly question: string
+  /** What holds for every board. */
+  readonly why: string
+  /** The answer, from the figures. */
   readonly finding: string
-  readonly plot: StoryPlot
+  readonly plot: {
+    readonly description: string
+    readonly xLabel: string
+    readonly yLabel: string
+    readonly curves: readonly {
+      /** Empty for a curve that another label includes. */
+      readonly label: string
+      readonly color: string
+      readonly points?: boolean
+      readonly width?: number
+    }[]
+    /** Values of x, then of each curve. */
+    readonly values: readonly (readonly (number | null)[])[]
+  }
 }
 
-export type Teller = (predictor: PerfModel, model: string) => ToldStory | Promise<ToldStory>
+export type Teller = (predictor: PerfModel, model: string) => Story | Promise<Story>
 
 export const storyNames = ['clock', 'shares', 'batches', 'energy', 'peaks', 'unknown'] as const
 

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useTyped } from './fields.js'
 
-/** A number in a cell of a table. What makes no sense is marked and not taken over. */
+/** A number in a cell of a table. */
 export function NumberCell(props: {
   readonly label: string
   readonly value: number
@@ -22,7 +22,7 @@ export function NumberCell(props: {
   )
 }
 
-/** A word in a cell of a table. */
+/** A text in a cell of a table. */
 export function TextCell(props: {
   readonly label: string
   readonly value: string
@@ -33,9 +33,7 @@ export function TextCell(props: {
   readonly onChange: (text: string) => void
 }): JSX.Element {
   const { label, value, expected, inputMode, accepts, onChange } = props
-  const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
-  const isFine = accepts(text)
+  const { text, isFine, onInput } = useTyped(value, accepts, onChange)
   return (
     <>
       <input
@@ -46,11 +44,7 @@ export function TextCell(props: {
         aria-invalid={!isFine}
         title={isFine ? undefined : expected}
         value={text}
-        onInput={(event) => {
-          const typed = event.currentTarget.value
-          setText(typed)
-          if (accepts(typed)) onChange(typed)
-        }}
+        onInput={onInput}
       />
       {!isFine && <div class="problem">{expected}</div>}
     </>

@@ -1,52 +1,41 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 
-export interface NumberFieldProps {
+/** What a user types into a field. Only what is accepted is taken over; the rest stays in the field, marked. */
+export function useTyped(value: string, accepts: (text: string) => boolean, onChange: (text: string) => void) {
+  const [text, setText] = useState(value)
+  // Not over another spelling of the same number, nor over a text that is no number at all.
+  useEffect(() => setText((old) => (Number(old) === Number(value) || value === 'NaN' ? old || value : value)), [value])
+  return {
+    text,
+    isFine: accepts(text),
+    onInput: (event: { readonly currentTarget: HTMLInputElement }) => {
+      const typed = event.currentTarget.value
+      setText(typed)
+      if (accepts(typed)) onChange(typed)
+    },
+  }
+}
+
+/** A number with its unit. */
+export function NumberField(props: {
   readonly label: string
   readonly unit?: string
   readonly value: number | null
-  readonly min?: number
+  readonly min: number
   readonly max?: number
-  readonly step?: number
-  /** What stands there while nothing is asked for; with it the field may be empty. */
+  /** Stands in an empty field; without it the field may not be empty. */
   readonly placeholder?: string
   readonly onChange: (value: number | null) => void
-}
-
-/** A number with its unit. What is no number, or not within its bounds, is said and not taken over. */
-export function NumberField({
-  label,
-  unit,
-  value,
-  min,
-  max,
-  step,
-  placeholder,
-  onChange,
-}: NumberFieldProps): JSX.Element {
+}): JSX.Element {
+  const { label, unit, value, min, max = Infinity, placeholder, onChange } = props
   const id = useId()
-  const [text, setText] = useState(value === null ? '' : String(value))
-  const [problem, setProblem] = useState('')
-  useEffect(() => {
-    setText(value === null ? '' : String(value))
-    setProblem('')
-  }, [value])
-  const take = (typed: string) => {
-    setText(typed)
-    if (typed.trim() === '' && placeholder !== undefined) {
-      setProblem('')
-      onChange(null)
-      return
-    }
-    const number = Number(typed)
-    const bounds = [...(min === undefined ? [] : [`at least ${min}`]), ...(max === undefined ? [] : [`at most ${max}`])]
-    if (typed.trim() === '' || !(number >= (min ?? -Infinity) && number <= (max ?? Infinity))) {
-      setProblem(`a number${bounds.length > 0 ? `, ${bounds.join(' and ')}` : ''}`)
-      return
-    }
-    setProblem('')
-    onChange(number)
-  }
+  const isEmpty = (text: string) => text.trim() === ''
+  const accepts = (text: string) =>
+    isEmpty(text) ? placeholder !== undefined : Number(text) >= min && Number(text) <= max
+  const { text, isFine, onInput } = useTyped(value === null ? '' : String(value), accepts, (typed) =>
+    onChange(isEmpty(typed) ? null : Number(typed)),
+  )
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -56,32 +45,31 @@ export function NumberField({
           type="text"
           inputMode="decimal"
           value={text}
-          step={step}
           placeholder={placeholder}
-          aria-invalid={problem !== ''}
-          aria-describedby={problem === '' ? undefined : `${id}-problem`}
-          onInput={(event) => take(event.currentTarget.value)}
+          aria-invalid={!isFine}
+          aria-describedby={isFine ? undefined : `${id}-problem`}
+          onInput={onInput}
         />
         {unit && <span class="unit">{unit}</span>}
       </span>
-      {problem && (
+      {!isFine && (
         <span class="problem" id={`${id}-problem`}>
-          {problem}
+          a number, at least {min}
+          {max < Infinity && ` and at most ${max}`}
         </span>
       )}
     </div>
   )
 }
 
-export interface ChoiceProps<Value extends string> {
+/** One of a few. */
+export function Choice<Value extends string>(props: {
   readonly label: string
   readonly value: Value
   readonly options: readonly { readonly value: Value; readonly text: string }[]
   readonly onChange: (value: Value) => void
-}
-
-/** One of a few. */
-export function Choice<Value extends string>({ label, value, options, onChange }: ChoiceProps<Value>): JSX.Element {
+}): JSX.Element {
+  const { label, value, options, onChange } = props
   const id = useId()
   return (
     <div class="field">
@@ -97,49 +85,50 @@ export function Choice<Value extends string>({ label, value, options, onChange }
   )
 }
 
-export interface SliderProps {
+/** The power cap, to be moved or typed. What makes no sense is passed on too, and marked: no old answer may stand beside it. */
+export function CapSlider(props: {
   readonly label: string
-  readonly unit: string
   readonly value: number
-  readonly min: number
   readonly max: number
-  readonly step?: number
-  readonly onChange: (value: number) => void
+  readonly onChange: (powerCapW: number) => void
   readonly children?: ComponentChildren
-}
-
-/** A number to be moved, or typed. */
-export function Slider({ label, unit, value, min, max, step = 1, onChange, children }: SliderProps): JSX.Element {
+}): JSX.Element {
+  const { label, value, max, onChange, children } = props
   const id = useId()
+  const { text, onInput } = useTyped(
+    String(value),
+    () => true,
+    (typed) => onChange(typed.trim() === '' ? Number.NaN : Number(typed)),
+  )
+  const isFine = Number(text) > 0 && Number.isFinite(Number(text))
   return (
     <div class="slider">
       <label for={id}>{label}</label>
       <span class="input">
         <input
-          type="number"
-          aria-label={`${label}, ${unit}`}
-          value={value}
-          min={min}
-          max={max}
-          step={step}
-          onInput={(event) => {
-            const { valueAsNumber } = event.currentTarget
-            if (valueAsNumber > 0 && Number.isFinite(valueAsNumber)) onChange(valueAsNumber)
-          }}
+          type="text"
+          inputMode="decimal"
+          aria-label={`${label}, W`}
+          aria-invalid={!isFine}
+          value={text}
+          onInput={onInput}
         />
-        <span class="unit">{unit}</span>
+        <span class="unit">W</span>
       </span>
       <input
         id={id}
         type="range"
         value={value}
-        min={min}
+        min={LOWEST_CAP_W}
         max={max}
-        step={step}
-        aria-valuetext={`${value} ${unit}`}
+        aria-valuetext={`${value} W`}
         onInput={(event) => onChange(event.currentTarget.valueAsNumber)}
       />
+      {!isFine && <span class="problem">watts above 0</span>}
       {children}
     </div>
   )
 }
+
+/** The slider ends where no board of ours could keep a lower cap; a lower one can be typed. */
+const LOWEST_CAP_W = 40

@@ -1,6 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot, { type AlignedData, type Band, type Options, type Series } from 'uplot'
-import { drawing } from './page-drawing.js'
+import { Drawing } from './drawing.js'
+
+/** All charts of the page take their turns in it. */
+const drawing = new Drawing((draw) => void requestAnimationFrame(draw))
 
 /** One curve. */
 export interface Curve {
@@ -28,13 +31,13 @@ export interface LineChartProps {
   /** The values of x, then those of each curve. */
   readonly values: readonly (readonly (number | null)[])[]
   readonly xRange?: readonly [number, number]
-  readonly yRange?: readonly [number | null, number | null]
+  readonly yRange?: readonly [number | null, number | null] | undefined
   /** Lines across, at places on x. */
   readonly markers?: readonly { readonly x: number; readonly color: string }[]
-  /** What is said of the values at an index: of those under the pointer, else of those at the first marker if `fromMarker`, else of the last. */
+  /** Read out the values at the first marker, not the last ones. The pointer comes before both. */
   readonly fromMarker?: boolean
   readonly readout?: (index: number) => string
-  /** Called with the place on x that was clicked. */
+  /** Called with the place on x that was clicked or dragged to. */
   readonly onPick?: (x: number) => void
 }
 
@@ -82,11 +85,7 @@ export function LineChart(props: LineChartProps): preact.JSX.Element {
   useEffect(() => {
     // One that is still to be made is made of the latest values.
     if (plot.current) drawing.add(place, () => plot.current?.setData(latest.current.values as AlignedData))
-  }, [props.values, props.xRange?.[0], props.xRange?.[1], props.yRange?.[0], props.yRange?.[1], shape])
-
-  useEffect(() => {
-    if (plot.current) drawing.add(place, () => plot.current?.setData(latest.current.values as AlignedData))
-  }, [JSON.stringify(props.markers), shape])
+  }, [props.values, JSON.stringify([props.xRange, props.yRange, props.markers]), shape])
 
   const [pointed, setPointed] = useState<number | null>(null)
   onPoint.current = setPointed
@@ -100,12 +99,15 @@ export function LineChart(props: LineChartProps): preact.JSX.Element {
   )
 }
 
-/** The index that the marker stands at, or the last. */
+/** The index of the marker, or of the last value. */
 function nearest({ values: [xs = []], markers, fromMarker }: LineChartProps): number | null {
   if (xs.length === 0) return null
   const marker = markers?.[0]
-  if (!marker || !fromMarker) return xs.length - 1
-  const distance = (i: number) => Math.abs((xs[i] ?? Infinity) - marker.x)
+  return marker && fromMarker ? nearestIndex(xs, marker.x) : xs.length - 1
+}
+
+export function nearestIndex(xs: readonly (number | null)[], x: number): number {
+  const distance = (i: number) => Math.abs((xs[i] ?? Infinity) - x)
   return xs.reduce<number>((best, _, i) => (distance(i) < distance(best) ? i : best), 0)
 }
 
@@ -186,11 +188,14 @@ function optionsOf(
       ],
       ready: [
         (plot) => {
-          plot.over.addEventListener('click', () => {
-            const { left } = plot.cursor
-            if (left !== undefined && left >= 0) latest.current.onPick?.(plot.posToVal(left, 'x'))
-          })
-          if (latest.current.onPick) plot.over.style.cursor = 'pointer'
+          const pick = ({ offsetX }: MouseEvent) => latest.current.onPick?.(plot.posToVal(offsetX, 'x'))
+          plot.over.addEventListener('click', pick)
+          plot.over.addEventListener('pointermove', (event) => event.buttons === 1 && pick(event))
+          if (latest.current.onPick) {
+            plot.over.style.cursor = 'ew-resize'
+            // A finger drags sideways; up and down it scrolls the page.
+            plot.over.style.touchAction = 'pan-y'
+          }
         },
       ],
     },

@@ -1,70 +1,52 @@
 import type { ServiceGoal } from '@pctodl/greedy-partition/services'
 import type { JSX } from 'preact'
-import { BoardChoice } from '../parts/board-choice.js'
+import { BoardChoice, OwnParameters } from '../parts/board-fields.js'
 import { Choice, NumberField } from '../parts/fields.js'
-import { CapField, CapMarginField } from '../plan/cap-fields.js'
-import { OwnParameters } from '../plan/own-parameters.js'
-import { SearchLimits } from '../plan/search-limits.js'
-import type { KnownBoards } from '../work/known-boards.js'
+import { SearchLimits } from '../plan/plan-parts.js'
+import type { Planning } from '../plan/plan-state.js'
 import { goals, type ServicesQuestion } from './services-question.js'
 
 const goalTexts: Readonly<Record<ServiceGoal, string>> = {
-  'min-power': 'the fewest watts',
-  'max-load': 'the most load of this mix',
-  'max-value': 'the most worth in time',
+  'min-power': 'the lowest power',
+  'max-load': 'the highest load of this mix',
+  'max-value': 'the highest weighted goodput',
 }
 
-/** What is asked of a plan for services, the services aside. */
-export function ServicesForm(props: {
-  readonly question: ServicesQuestion
-  readonly known: KnownBoards
-  readonly onChange: (change: Partial<ServicesQuestion>) => void
-  readonly onParameters: (file: File) => Promise<string | undefined>
-}): JSX.Element {
-  const { question, known, onChange, onParameters } = props
-  const board = known.find(question.board)
+const numbers = [
+  { label: 'Plan for so many times the rates', field: 'rateMargin', min: 1, max: 10 },
+  { label: 'Part of each p99 to keep free', field: 'latencyMargin', min: 0, max: 0.9 },
+  { label: 'Burstiness (1: independent users)', field: 'burstiness', min: 1, max: 1000 },
+] as const
+
+/** What a plan for services is for, the services and the cap aside. */
+export function ServicesForm({ state }: { readonly state: Planning<ServicesQuestion> }): JSX.Element {
+  const { known } = state
+  const question = state.question.value
+  const changeBoard = ({ board }: { readonly board: string }) => state.change({ board, memClockMhz: null })
   return (
     <form class="controls" aria-label="What to plan for" onSubmit={(event) => event.preventDefault()}>
-      <BoardChoice
-        boards={known.all.value}
-        value={question.board}
-        onChange={(value) => onChange({ board: value, memClockMhz: null })}
-      />
-      <CapField board={board} question={question} onChange={onChange} />
       <Choice
         label="Look for"
         value={question.objective}
         options={goals.map((value) => ({ value, text: goalTexts[value] }))}
-        onChange={(objective) => onChange({ objective })}
+        onChange={(objective) => state.change({ objective })}
       />
+      <BoardChoice known={known} value={question.board} onChange={changeBoard} />
       <details>
         <summary>Margins and bounds</summary>
-        <NumberField
-          label="Plan for so many times the rates"
-          min={1}
-          max={10}
-          value={question.rateMargin}
-          onChange={(value) => onChange({ rateMargin: value ?? 1.1 })}
-        />
-        <NumberField
-          label="Of each p99, keep free"
-          unit="part"
-          min={0}
-          max={0.9}
-          value={question.latencyMargin}
-          onChange={(value) => onChange({ latencyMargin: value ?? 0.1 })}
-        />
-        <NumberField
-          label="Burstiness (1: independent users)"
-          min={1}
-          max={1000}
-          value={question.burstiness}
-          onChange={(value) => onChange({ burstiness: value ?? 1 })}
-        />
-        <CapMarginField question={question} onChange={onChange} />
-        <SearchLimits question={question} memClocksMhz={board?.memClocksMhz} onChange={onChange} />
+        {numbers.map(({ label, field, min, max }) => (
+          <NumberField
+            key={field}
+            label={label}
+            min={min}
+            max={max}
+            value={question[field]}
+            onChange={(value) => state.change({ [field]: value! })}
+          />
+        ))}
+        <SearchLimits state={state} />
       </details>
-      <OwnParameters onParameters={onParameters} />
+      <OwnParameters known={known} onBoard={changeBoard} />
     </form>
   )
 }

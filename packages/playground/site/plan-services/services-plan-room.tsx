@@ -1,22 +1,32 @@
+import type { PlainManner, PlanBinds, ServiceGoal } from '@pctodl/greedy-partition/services'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { colorAt } from '../parts/colors.js'
+import { Bars } from '../parts/bars.js'
 import { Copyable } from '../parts/copyable.js'
-import { BoardDrawing } from '../plan/board-drawing.js'
-import { Unanswered } from '../plan/unanswered.js'
+import { Figure } from '../parts/figure.js'
+import { Room, TakeAlong } from '../parts/room.js'
+import { colorAt, RowHead, Table } from '../parts/table.js'
+import { BoardDrawing, NoPlan, PlanCap, Remark } from '../plan/plan-parts.js'
+import type { PlanState } from '../plan/plan-state.js'
+import { SERVICES_FILE, servicesCommand, servicesProgram } from '../plan/written-plan.js'
 import { ServicesTable } from '../services/services-table.js'
 import { servicesYaml } from '../services/services-yaml.js'
-import { ServiceTable } from './service-table.js'
-import { ServicesComparison } from './services-comparison.js'
-import { ServicesFigures } from './services-figures.js'
+import type { LatestAnswer } from '../work/latest-answer.js'
+import type { FoundServicesPlan, PlainAnswer, ServicesAnswer } from './services-answer.js'
 import { ServicesForm } from './services-form.js'
-import type { ServicesPlanState } from './services-plan-state.js'
 import type { ServicesQuestion } from './services-question.js'
-import { SERVICES_FILE, servicesCommand, servicesProgram } from './written-services-plan.js'
+
+type State = PlanState<ServicesQuestion, ServicesAnswer, LatestAnswer<ServicesQuestion, readonly PlainAnswer[]>>
+
+const questions: Readonly<Record<ServiceGoal, string>> = {
+  'min-power': 'How few watts serve',
+  'max-load': 'How much load can a board take of',
+  'max-value': 'What should a board let in of',
+}
 
 /** Plans for services: requests that arrive, with latency objectives. */
 export function ServicesPlanRoom(props: {
-  readonly state: ServicesPlanState
+  readonly state: State
   /** The same services in the Run room. */
   readonly onRun: () => void
 }): JSX.Element {
@@ -24,105 +34,148 @@ export function ServicesPlanRoom(props: {
   useEffect(() => state.enter(), [state])
   const question = state.question.value
   const board = state.known.find(question.board)
-  const change = (part: Partial<ServicesQuestion>) => {
-    state.question.value = { ...state.question.peek(), ...part }
-  }
+  const { services, objective, powerCapW } = question
+  const answered = state.plan.answered.value
+  const problem = state.plan.problem.value
+  const plain = state.more.answered.value?.answer ?? []
+  const isCurrent = problem !== '' || answered?.question === question
+  const answer = problem === '' ? answered?.answer : undefined
   return (
-    <div class="room">
-      <ServicesForm
-        question={question}
-        known={state.known}
-        onChange={change}
-        onParameters={(file) => state.openParameters(file)}
-      />
-      <div class="results">
-        <section aria-labelledby="services-title">
-          <h2 id="services-title">Requests that arrive, with a promise each</h2>
-          <ServicesTable
-            services={question.services}
-            models={board?.networks ?? []}
-            onChange={(services) => change({ services })}
-          />
-        </section>
-        <Found state={state} onRun={onRun} />
-        <section aria-labelledby="take-title">
-          <h2 id="take-title">Take it along</h2>
-          <Copyable title={SERVICES_FILE} text={servicesYaml(question.services)} />
-          <Copyable title="As a command" text={servicesCommand(question)} />
-          <Copyable title="As a program" text={servicesProgram(question)} />
-        </section>
-      </div>
-    </div>
+    <Room
+      title={`${questions[objective]} ${services.map(({ name }) => name).join(', ')} on ${board?.name ?? question.board}, at most ${powerCapW} W?`}
+      slider={<PlanCap state={state} />}
+      picture={
+        answer?.feasible ? (
+          <Comparison plan={answer} plain={plain} objective={answered!.question.objective} />
+        ) : (
+          <NoPlan state={state} message={answer?.message ?? problem} lowestCapW={answer?.lowestFeasibleCapW}>
+            {answer && answer.reason !== 'latency-objective' && answer.reason !== 'memory' && (
+              <>
+                <button type="button" onClick={() => state.change({ objective: 'max-load' })}>
+                  How much of this mix is possible?
+                </button>
+                <button type="button" onClick={() => state.change({ objective: 'max-value' })}>
+                  What should be let in?
+                </button>
+              </>
+            )}
+          </NoPlan>
+        )
+      }
+      form={<ServicesForm state={state} />}
+      marks={{ 'data-planned': isCurrent, 'data-compared': isCurrent && plain.length > 0 }}
+    >
+      <section aria-labelledby="services-title">
+        <h2 id="services-title">The services and their objectives</h2>
+        <ServicesTable
+          services={services}
+          models={board?.networks ?? []}
+          onChange={(changed) => state.change({ services: changed })}
+        />
+      </section>
+      {answer?.feasible && (
+        <Found plan={answer} question={answered!.question} smCount={board?.smCount ?? 0} onRun={onRun} />
+      )}
+      <TakeAlong>
+        <Copyable title={SERVICES_FILE} text={servicesYaml(services)} />
+        <Copyable title="As a command" text={servicesCommand(question)} />
+        <Copyable title="As a program" text={servicesProgram(question)} />
+      </TakeAlong>
+    </Room>
   )
 }
 
-function Found(props: { readonly state: ServicesPlanState; readonly onRun: () => void }): JSX.Element {
-  const { state, onRun } = props
-  const asked = state.question.value
-  const board = state.known.find(asked.board)
-  const answered = state.plan.answered.value
-  const problem = state.plan.problem.value
-  const current = answered?.question === asked
-  const heading = (
-    <h2 id="plan-title">
-      {asked.services.length} {asked.services.length === 1 ? 'service' : 'services'} on {board?.name ?? asked.board}, at
-      most {asked.powerCapW} W
-    </h2>
-  )
-  if (problem !== '' || answered === null) return <Unanswered heading={heading} problem={problem} />
-  const { question, answer } = answered
-  if (!answer.feasible) {
-    const capW = answer.lowestFeasibleCapW
-    return (
-      <section aria-labelledby="plan-title" data-planned={current}>
-        {heading}
-        <p class="refusal" role="alert">
-          {answer.message}
-        </p>
-        <div class="buttons">
-          {capW !== null && (
-            <Change state={state} part={{ powerCapW: Math.ceil(capW) }}>
-              Take {Math.ceil(capW)} W
-            </Change>
-          )}
-          {answer.reason !== 'latency-objective' && answer.reason !== 'memory' && (
-            <>
-              <Change state={state} part={{ objective: 'max-load' }}>
-                How much of this mix is possible?
-              </Change>
-              <Change state={state} part={{ objective: 'max-value' }}>
-                What should be let in?
-              </Change>
-            </>
-          )}
-        </div>
-      </section>
-    )
-  }
-  const indexOf = (service: string | undefined) => question.services.findIndex(({ name }) => name === service)
+const manners: Readonly<Record<PlainManner, string>> = {
+  'equal-shares': 'equal shares, the best batch of each',
+  'one-batch': 'equal shares, one batch for all',
+  'shares-by-load': 'shares by load, the best batch of each',
+}
+
+const scores: Readonly<Record<ServiceGoal, string>> = {
+  'min-power': 'W, with the margins',
+  'max-load': 'of the rates',
+  'max-value': 'weighted requests/s',
+}
+
+/** The plan beside set-ups without a search: one process for each service, at the clocks that are best for it. */
+function Comparison(props: {
+  readonly plan: FoundServicesPlan
+  readonly plain: readonly PlainAnswer[]
+  readonly objective: ServiceGoal
+}): JSX.Element {
+  const { plan, plain, objective } = props
+  const rows = [
+    { name: 'this plan', id: 'plan', found: plan },
+    ...plain.map(({ manner, found }) => ({ name: manners[manner], id: manner, found })),
+  ]
   return (
-    <section
-      aria-labelledby="plan-title"
-      data-planned={current}
-      data-compared={current && state.plain.value.length > 0}
-    >
-      {heading}
-      <ServicesFigures plan={answer} question={question} />
-      {answer.boardLimitW !== undefined && (
-        <p class="remark">The board takes at most {answer.boardLimitW} W, which is held in the place of the cap.</p>
+    <Bars
+      label="The plan beside set-ups without a search"
+      heads={[scores[objective], 'power', 'a request', 'clocks']}
+      bars={rows.map(({ name, id, found }) => ({
+        name,
+        id,
+        value: found?.score ?? null,
+        text: found ? found.score.toFixed(objective === 'max-load' ? 2 : 1) : 'no plan',
+        more: found
+          ? [`${found.prediction.powerW.toFixed(1)} W`, `${milli(found.energyPerRequestJ)} mJ`, clocksText(found)]
+          : ['–', '–', '–'],
+      }))}
+    />
+  )
+}
+
+const milli = (energyJ: number | null) => (energyJ === null ? '–' : (1000 * energyJ).toFixed(1))
+
+const clocksText = ({ configuration }: Pick<FoundServicesPlan, 'configuration'>) =>
+  `${configuration.smClockMhz} / ${configuration.memClockMhz}`
+
+function Found(props: {
+  readonly plan: FoundServicesPlan
+  readonly question: ServicesQuestion
+  readonly smCount: number
+  readonly onRun: () => void
+}): JSX.Element {
+  const { plan, question, smCount, onRun } = props
+  const { configuration, prediction, binds, bound } = plan
+  const worst = Math.min(...prediction.services.map(({ attainment }) => attainment))
+  const [name, id, value, unit] =
+    question.objective === 'max-load'
+      ? ['Load', 'load', plan.loadFactor.toFixed(2), 'of the rates']
+      : ['Worst attainment', 'attainment', (100 * worst).toFixed(1), '%']
+  const indexOf = (service: string | undefined) => question.services.findIndex((each) => each.name === service)
+  return (
+    <section aria-label="The plan">
+      <dl class="figures">
+        <Figure name={name} id={id} value={value} unit={unit}>
+          {limitText(binds)}
+          {bound && `; by the model no plan is more than ${(100 * bound.gap).toFixed(0)} % better`}
+        </Figure>
+        <Figure name="Power" id="power" value={prediction.powerW.toFixed(1)} unit="W">
+          95 % between {plan.powerIntervalW.map((watts) => watts.toFixed(1)).join(' and ')} W; {plan.marginW.toFixed(1)}{' '}
+          W below the cap
+        </Figure>
+        <Figure name="Energy" id="energy" value={milli(plan.energyPerRequestJ)} unit="mJ a request">
+          of the whole board, for each answered request
+        </Figure>
+        <Figure name="Clocks" id="clocks" value={clocksText(plan)} unit="MHz">
+          SM and memory
+        </Figure>
+      </dl>
+      {plan.boardLimitW !== undefined && (
+        <Remark>The board takes at most {plan.boardLimitW} W; the plan keeps that instead of the cap.</Remark>
       )}
       <BoardDrawing
-        tenants={answer.configuration.tenants}
-        sms={answer.sms}
-        smCount={board?.smCount ?? 0}
+        tenants={configuration.tenants}
+        sms={plan.sms}
+        smCount={smCount}
         nameOf={({ service }) => service ?? ''}
         colorOf={({ service }) => colorAt(indexOf(service))}
       />
-      <ServiceTable plan={answer} question={question} />
-      <ServicesComparison plan={answer} plain={state.plain.value} question={question} />
+      <ServiceTable plan={plan} question={question} />
       <p class="aside">
-        {answer.evaluations} layouts looked at in {answer.elapsedMs.toFixed(0)} ms; others may do a little better. The
-        power's interval is that of the predictor for these processes when they never wait, scaled to these rates.{' '}
+        {plan.evaluations} layouts in {plan.elapsedMs.toFixed(0)} ms; others may do a little better. The interval of the
+        power is the predictor's for the same processes when they never wait, scaled to these rates.{' '}
         <button type="button" class="quiet" onClick={onRun}>
           Run these services under this cap
         </button>
@@ -131,20 +184,61 @@ function Found(props: { readonly state: ServicesPlanState; readonly onRun: () =>
   )
 }
 
-function Change(props: {
-  readonly state: ServicesPlanState
-  readonly part: Partial<ServicesQuestion>
-  readonly children: JSX.Element | readonly (string | number)[] | string
-}): JSX.Element {
-  const { state, part, children } = props
+/** What keeps the plan from being better. */
+function limitText(binds: PlanBinds): string {
+  switch (binds.what) {
+    case 'objective':
+      return `the objective of ${binds.service} binds`
+    case 'power-cap':
+      return 'the power cap binds'
+    case 'lowest-clock':
+      return 'the board runs at its lowest clock'
+    case 'nothing':
+      return 'all requests are let in'
+  }
+}
+
+const columns = ['processes', 'share', 'batch', 'delay, ms', 'requests/s', 'p50', 'p90', 'p99, ms', 'of']
+
+/** What the plan gives each service, and what its requests will meet: the figures of `pctodl partition --services`. */
+function ServiceTable(props: { readonly plan: FoundServicesPlan; readonly question: ServicesQuestion }): JSX.Element {
+  const { configuration, prediction, admittedPerS, maxQueueDelayMs } = props.plan
   return (
-    <button
-      type="button"
-      onClick={() => {
-        state.question.value = { ...state.question.peek(), ...part }
-      }}
+    <Table
+      label="What the plan gives each service"
+      class="tenants"
+      heads={['service', ...columns, 'attainment', 'busy']}
     >
-      {children}
-    </button>
+      {props.question.services.map(({ name, model, ratePerS, p99Ms }, i) => {
+        const own = configuration.tenants.filter(({ service }) => service === name)
+        const of = prediction.services[i]!
+        const admitted = admittedPerS[i]!
+        const isWhole = admitted >= ratePerS * (1 - 1e-9)
+        const ms = (value: number) => (admitted === 0 ? '-' : Number.isFinite(value) ? value.toFixed(1) : 'never')
+        return (
+          <tr key={name} data-service={name}>
+            <RowHead color={colorAt(i)}>
+              {name}
+              <div class="aside">{model}</div>
+            </RowHead>
+            <td data-figure="processes">{own.length}</td>
+            <td>
+              <span data-figure="share">{own[0]!.mpsPercent}</span> %
+            </td>
+            <td data-figure="batch">{own[0]!.batchSize}</td>
+            <td>{maxQueueDelayMs[i]}</td>
+            <td data-figure="rate">{`${isWhole ? '' : `${admitted.toFixed(0)} of `}${ratePerS.toFixed(0)}`}</td>
+            <td>{ms(of.p50Ms)}</td>
+            <td>{ms(of.p90Ms)}</td>
+            <td data-figure="p99">{ms(of.p99Ms)}</td>
+            <td data-figure="objective">{p99Ms}</td>
+            <td>
+              <span data-figure="attainment">{admitted === 0 ? '-' : (100 * of.attainment).toFixed(1)}</span> %
+            </td>
+            <td>{(100 * of.utilisation).toFixed(0)} %</td>
+          </tr>
+        )
+      })}
+    </Table>
   )
 }

@@ -1,28 +1,19 @@
 import type { ServiceGoal, ServicePlanOptions } from '@pctodl/greedy-partition/services'
+import type { AskedPlan } from '../plan/asked-plan.js'
 import { type AskedService, firstServices } from '../services/asked-service.js'
 
 export const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
 /** Everything that a plan for services is asked for. */
-export interface ServicesQuestion {
-  /** Key of a board, or name of a parameter file that was opened. */
-  readonly board: string
+export interface ServicesQuestion extends AskedPlan {
   readonly services: readonly AskedService[]
-  readonly powerCapW: number
   readonly objective: ServiceGoal
-  /** Watts to stay below the cap. */
-  readonly powerMarginW: number
   /** The plan holds for so many times the rates. */
   readonly rateMargin: number
   /** Part of each objective that is kept free. */
   readonly latencyMargin: number
-  /** Variance over mean of the requests in a time. */
+  /** Index of dispersion of the arrivals: variance over mean of a count. */
   readonly burstiness: number
-  readonly sharePercentStep: number
-  /** Most tenants; null for what MPS takes. */
-  readonly maxTenants: number | null
-  /** MHz; null for the best one. */
-  readonly memClockMhz: number | null
 }
 
 export const firstServicesQuestion: ServicesQuestion = {

@@ -1,41 +1,38 @@
 import type { JSX } from 'preact'
-import { BoardChoice } from '../parts/board-choice.js'
+import { BoardChoice, OwnParameters } from '../parts/board-fields.js'
 import { Choice, NumberField } from '../parts/fields.js'
-import type { BoardDescription } from './board-description.js'
-import { CapField, CapMarginField } from './cap-fields.js'
-import { OwnParameters } from './own-parameters.js'
+import { Chip, colorAt } from '../parts/table.js'
+import type { BoardDescription } from '../work/models.js'
+import { SearchLimits } from './plan-parts.js'
 import type { Demand, PlanQuestion } from './plan-question.js'
-import { SearchLimits } from './search-limits.js'
+import type { Planning } from './plan-state.js'
 
-export interface PlanFormProps {
-  readonly question: PlanQuestion
-  readonly boards: readonly BoardDescription[]
-  readonly colorOf: (model: string) => string
-  readonly onChange: (change: Partial<PlanQuestion>) => void
-  /** @returns what is wrong with the file, if anything is */
-  readonly onParameters: (file: File) => Promise<string | undefined>
-}
-
-/** What is asked of a plan. */
-export function PlanForm({ question, boards, colorOf, onChange, onParameters }: PlanFormProps): JSX.Element {
-  const board = boards.find((candidate) => candidate.board === question.board)
+/** What a plan is for, the cap aside. */
+export function PlanForm({ state }: { readonly state: Planning<PlanQuestion> }): JSX.Element {
+  const { known } = state
+  const question = state.question.value
+  const change = (part: Partial<PlanQuestion>) => state.change(part)
+  const changeBoard = ({ board, networks }: BoardDescription) => {
+    const kept = question.networks.filter(({ model }) => networks.includes(model))
+    change({ board, memClockMhz: null, networks: kept.length > 0 ? kept : [{ model: networks[0]!, weight: 1 }] })
+  }
+  const risks = new Set([0.2, 0.05, 0.01, 0.001, ...(question.risk === 'mean' ? [] : [question.risk])])
   return (
     <form class="controls" aria-label="What to plan for" onSubmit={(event) => event.preventDefault()}>
-      <BoardChoice
-        boards={boards}
-        value={question.board}
-        onChange={(value) => {
-          const next = boards.find((candidate) => candidate.board === value)
-          const networks = question.networks.filter(({ model }) => next?.networks.includes(model))
-          onChange({
-            board: value,
-            memClockMhz: null,
-            networks: networks.length > 0 ? networks : [{ model: next?.networks[0] ?? 'resnet50', weight: 1 }],
-          })
-        }}
+      <BoardChoice known={known} value={question.board} onChange={changeBoard} />
+      <Networks question={question} known={known.find(question.board)?.networks ?? []} onChange={change} />
+      <Choice
+        label="Risk of exceeding the cap"
+        value={String(question.risk)}
+        options={[
+          ...[...risks].map((risk) => ({
+            value: String(risk),
+            text: `at most ${Number((100 * risk).toPrecision(6))} %`,
+          })),
+          { value: 'mean', text: 'any: mean power below' },
+        ]}
+        onChange={(value) => change({ risk: value === 'mean' ? value : Number(value) })}
       />
-      <CapField board={board} question={question} onChange={onChange} />
-      <Networks question={question} known={board?.networks ?? []} colorOf={colorOf} onChange={onChange} />
       <details>
         <summary>Objectives and bounds</summary>
         <NumberField
@@ -44,7 +41,7 @@ export function PlanForm({ question, boards, colorOf, onChange, onParameters }: 
           min={0.1}
           placeholder="any"
           value={question.latencySloMs}
-          onChange={(latencySloMs) => onChange({ latencySloMs })}
+          onChange={(latencySloMs) => change({ latencySloMs })}
         />
         <Choice
           label="which is"
@@ -53,23 +50,11 @@ export function PlanForm({ question, boards, colorOf, onChange, onParameters }: 
             { value: 'mean', text: 'the mean' },
             { value: 'p99', text: 'the 99th percentile' },
           ]}
-          onChange={(latencyPercentile) => onChange({ latencyPercentile })}
+          onChange={(latencyPercentile) => change({ latencyPercentile })}
         />
-        <CapMarginField question={question} onChange={onChange} />
-        <Choice
-          label="Risk of more than the cap"
-          value={question.risk === null ? 'mean' : String(question.risk)}
-          options={[
-            { value: 'mean', text: 'mean power stays below' },
-            ...[
-              ...new Set(['0.2', '0.05', '0.01', '0.001', ...(question.risk === null ? [] : [String(question.risk)])]),
-            ].map((value) => ({ value, text: `at most ${Number((100 * Number(value)).toPrecision(6))} %` })),
-          ]}
-          onChange={(value) => onChange({ risk: value === 'mean' ? null : Number(value) })}
-        />
-        <SearchLimits question={question} memClocksMhz={board?.memClocksMhz} onChange={onChange} />
+        <SearchLimits state={state} />
       </details>
-      <OwnParameters onParameters={onParameters} />
+      <OwnParameters known={known} onBoard={changeBoard} />
     </form>
   )
 }
@@ -77,39 +62,30 @@ export function PlanForm({ question, boards, colorOf, onChange, onParameters }: 
 function Networks(props: {
   readonly question: PlanQuestion
   readonly known: readonly string[]
-  readonly colorOf: (model: string) => string
   readonly onChange: (change: Partial<PlanQuestion>) => void
 }): JSX.Element {
-  const { question, known, colorOf, onChange } = props
-  const { networks } = question
-  const set = (model: string, change: Partial<Demand> | null) => {
-    const rest = networks.filter((network) => network.model !== model)
-    if (change === null) {
-      if (rest.length > 0) onChange({ networks: rest })
-      return
-    }
-    const present = networks.find((network) => network.model === model)
-    const next = { ...(present ?? { model, weight: 1 }), ...change }
-    onChange({
-      networks: present ? networks.map((network) => (network.model === model ? next : network)) : [...networks, next],
-    })
-  }
+  const { known, onChange } = props
+  const { networks } = props.question
+  const replace = (model: string, demand: readonly Demand[]) =>
+    onChange({ networks: networks.flatMap((network) => (network.model === model ? demand : [network])) })
   return (
     <fieldset>
       <legend>Networks that share the board</legend>
       {known.map((model) => {
-        const demand = networks.find((network) => network.model === model)
-        const last = demand !== undefined && networks.length === 1
+        const index = networks.findIndex((network) => network.model === model)
+        const demand = networks[index]
         return (
           <div class="network" key={model}>
             <label>
               <input
                 type="checkbox"
                 checked={demand !== undefined}
-                disabled={last}
-                onChange={(event) => set(model, event.currentTarget.checked ? {} : null)}
+                disabled={demand !== undefined && networks.length === 1}
+                onChange={() =>
+                  demand ? replace(model, []) : onChange({ networks: [...networks, { model, weight: 1 }] })
+                }
               />
-              <span class="chip" style={{ background: demand ? colorOf(model) : 'transparent' }} aria-hidden="true" />
+              <Chip color={demand ? colorAt(index) : 'transparent'} />
               {model}
             </label>
             {demand && networks.length > 1 && (
@@ -117,13 +93,12 @@ function Networks(props: {
                 type="number"
                 class="weight"
                 aria-label={`Weight of ${model}`}
-                title="What one sample of it is worth"
                 min={0.1}
                 step={0.1}
                 value={demand.weight}
                 onChange={(event) => {
                   const { valueAsNumber } = event.currentTarget
-                  if (valueAsNumber > 0) set(model, { weight: valueAsNumber })
+                  if (valueAsNumber > 0) replace(model, [{ model, weight: valueAsNumber }])
                   else event.currentTarget.value = String(demand.weight)
                 }}
               />
@@ -131,7 +106,7 @@ function Networks(props: {
           </div>
         )
       })}
-      {networks.length > 1 && <p class="aside">The numbers are weights: what one sample of each is worth.</p>}
+      {networks.length > 1 && <p class="aside">The numbers are the weights of one sample of each.</p>}
     </fieldset>
   )
 }

@@ -1,31 +1,21 @@
 import type { PartitionOptions } from '@pctodl/greedy-partition'
+import type { AskedPlan } from './asked-plan.js'
 
-/** A network that is to be served, and what one sample of it is worth. */
+/** A network that shares the board, and the weight of one of its samples. */
 export interface Demand {
   readonly model: string
-  /** 1 unless somebody says otherwise. */
   readonly weight: number
 }
 
 /** Everything that the Plan room asks for: its whole state. */
-export interface PlanQuestion {
-  /** Key of a board, or name of a parameter file that was opened. */
-  readonly board: string
+export interface PlanQuestion extends AskedPlan {
   readonly networks: readonly Demand[]
-  readonly powerCapW: number
-  /** Watts to stay below the cap. */
-  readonly powerMarginW: number
-  readonly sharePercentStep: number
   /** Most latency of a batch, ms; null for any. */
   readonly latencySloMs: number | null
   /** Which latency the objective bounds. */
   readonly latencyPercentile: 'mean' | 'p99'
-  /** Most probability that true power is above the cap; null where mean power is what stays below. */
-  readonly risk: number | null
-  /** Most tenants; null for what MPS takes. */
-  readonly maxTenants: number | null
-  /** MHz; null for the best one. */
-  readonly memClockMhz: number | null
+  /** Highest probability that true power is above the cap; `mean` where the mean power is what stays below. */
+  readonly risk: number | 'mean'
 }
 
 /**
@@ -33,6 +23,9 @@ export interface PlanQuestion {
  * of a search on a usual one.
  */
 export const SEARCH_EVALUATIONS = 1500
+
+/** The risk of a plan that nobody asks another of. */
+export const RISK = 0.05
 
 export const firstPlan: PlanQuestion = {
   board: '3080Ti',
@@ -42,7 +35,7 @@ export const firstPlan: PlanQuestion = {
   sharePercentStep: 5,
   latencySloMs: null,
   latencyPercentile: 'mean',
-  risk: null,
+  risk: RISK,
   maxTenants: null,
   memClockMhz: null,
 }
@@ -59,7 +52,7 @@ export function searchOptions(question: PlanQuestion): PartitionOptions {
     latencyPercentile,
     budgetEvaluations: SEARCH_EVALUATIONS,
     ...(memClockMhz === null ? {} : { memClocksMhz: [memClockMhz] }),
-    ...(risk === null ? {} : { capExceedanceProbability: risk }),
+    ...(risk === 'mean' ? {} : { capExceedanceProbability: risk }),
     ...(latencySloMs === null ? {} : { latencySloMs }),
     ...(maxTenants === null ? {} : { maxTenants }),
   }

@@ -1,222 +1,267 @@
-import { computed, effect, type Signal, signal } from '@preact/signals'
+import { sameProcess } from '@pctodl/platform'
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { colorAt } from '../parts/colors.js'
+import { Bars } from '../parts/bars.js'
 import { Copyable } from '../parts/copyable.js'
-import { Scrolling } from '../parts/scrolling.js'
-import type { KnownBoards } from '../work/known-boards.js'
-import { LatestAnswer } from '../work/latest-answer.js'
-import type { WorkerThread } from '../work/worker-thread.js'
-import type { BoardDescription } from './board-description.js'
-import { BoardDrawing } from './board-drawing.js'
+import { Figure } from '../parts/figure.js'
+import { LineChart } from '../parts/line-chart.js'
+import { Room, TakeAlong } from '../parts/room.js'
+import { Chip, colorAt, Table } from '../parts/table.js'
 import type { SweepPoint } from './cap-sweep.js'
-import { Comparison } from './comparison.js'
-import type { PlanAnswer } from './plan-answer.js'
+import type { FoundPlan, PlanAnswer } from './plan-answer.js'
 import { PlanForm } from './plan-form.js'
-import type { PlanQuestion } from './plan-question.js'
-import { PlanFigures } from './plan-result.js'
-import { SweepCharts, SweepTable } from './sweep-charts.js'
-import { TenantTable } from './tenant-table.js'
-import { Unanswered } from './unanswered.js'
+import { BoardDrawing, NoPlan, PlanCap, Remark } from './plan-parts.js'
+import { type PlanQuestion, RISK } from './plan-question.js'
+import type { PlanState } from './plan-state.js'
+import type { Sweep } from './sweep.js'
 import { planCommand, planProgram } from './written-plan.js'
 
-/** What the Plan room knows; it asks its worker whenever its question changes. */
-export class PlanRoomState {
-  readonly question: Signal<PlanQuestion>
-  readonly known: KnownBoards
-  readonly plan: LatestAnswer<PlanQuestion, PlanAnswer>
-  readonly sweep: Signal<readonly SweepPoint[]> = signal([])
-  /** The caps are all there. */
-  readonly swept: Signal<boolean> = signal(false)
-  readonly #worker: WorkerThread
-  /** All but the cap, which a sweep does not depend on. */
-  readonly #subject = computed(() => JSON.stringify({ ...this.question.value, powerCapW: 0 }))
-  /** What the last whole sweep was of. */
-  #sweptSubject: string | undefined
+type State = PlanState<PlanQuestion, PlanAnswer, Sweep>
 
-  constructor(question: Signal<PlanQuestion>, known: KnownBoards, worker: WorkerThread) {
-    this.question = question
-    this.known = known
-    this.#worker = worker
-    this.plan = new LatestAnswer(question, (asked) => worker.call('plan', asked))
-  }
-
-  /** Answer until the room is left. */
-  enter(): () => void {
-    const leavePlan = this.plan.follow()
-    const leaveSweep = effect(() => (this.#subject.value === this.#sweptSubject ? undefined : this.#sweepAll()))
-    return () => {
-      leavePlan()
-      leaveSweep()
-    }
-  }
-
-  async openParameters(file: File): Promise<string | undefined> {
-    try {
-      const { board, networks } = await this.known.open(file)
-      const first = [{ model: networks[0]!, weight: 1 }]
-      this.question.value = { ...this.question.value, board, networks: first, memClockMhz: null }
-      return undefined
-    } catch (error) {
-      return (error as Error).message
-    }
-  }
-
-  #sweepAll(): () => void {
-    const controller = new AbortController()
-    const { signal } = controller
-    const subject = this.#subject.peek()
-    this.swept.value = false
-    const points: SweepPoint[] = []
-    const show = () => {
-      if (!signal.aborted) this.sweep.value = [...points]
-    }
-    const onProgress = (point: SweepPoint) => {
-      points.push(point)
-      // The old curve stays until the new one can take its place at a glance.
-      if (points.length % 8 === 0) show()
-    }
-    // While somebody types, the curve waits.
-    const timer = setTimeout(async () => {
-      try {
-        await this.#worker.call('sweep', this.question.peek(), { onProgress, signal })
-        show()
-        this.#sweptSubject = subject
-        this.swept.value = true
-      } catch {
-        // Another sweep has taken its place, or the plan says what is wrong with the question.
-        if (!signal.aborted) this.sweep.value = []
-      }
-    }, 120)
-    return () => {
-      clearTimeout(timer)
-      controller.abort(new Error('another question'))
-    }
-  }
-}
-
-export function PlanRoom({ state, onRun }: { readonly state: PlanRoomState; readonly onRun: () => void }): JSX.Element {
-  const question = state.question.value
-  const boards = state.known.all.value
-  const board = state.known.find(question.board)
+/** Plans for processes that never wait, and the best plan under every cap. */
+export function PlanRoom({ state, onRun }: { readonly state: State; readonly onRun: () => void }): JSX.Element {
   useEffect(() => state.enter(), [state])
-  const colorOf = (model: string) => {
-    return colorAt(question.networks.findIndex((network) => network.model === model))
-  }
-  const change = (part: Partial<PlanQuestion>) => {
-    state.question.value = { ...state.question.peek(), ...part }
+  const question = state.question.value
+  const board = state.known.find(question.board)
+  const answered = state.plan.answered.value
+  const problem = state.plan.problem.value
+  const points = state.more.points.value
+  const names = question.networks.map(({ model }) => model).join(', ')
+  const swept: Swept = {
+    points,
+    powerCapW: question.powerCapW,
+    highestW: board?.powerLimitW.max ?? 350,
+    onPick: (powerCapW) => state.change({ powerCapW }),
   }
   return (
-    <div class="room">
-      <PlanForm
-        question={question}
-        boards={boards}
-        colorOf={colorOf}
-        onChange={change}
-        onParameters={(file) => state.openParameters(file)}
-      />
-      <div class="results">
-        <Found state={state} board={board} colorOf={colorOf} onRun={onRun} />
-        <section aria-labelledby="sweep-title" data-swept={state.swept.value}>
-          <h2 id="sweep-title">Every cap</h2>
-          <p class="lead">
-            The best plan under each cap that the board can keep; the band is the predictor's 95 % interval. Click a cap
-            to take it.
-          </p>
-          <SweepCharts
-            points={state.sweep.value}
-            powerCapW={question.powerCapW}
-            range={rangeOf(state.sweep.value, board)}
-            onPick={(powerCapW) => change({ powerCapW })}
-          />
-          <SweepTable points={state.sweep.value} />
-        </section>
-        <section aria-labelledby="take-title">
-          <h2 id="take-title">Take it along</h2>
-          <Copyable title="As a command" text={planCommand(question)} />
-          <Copyable title="As a program" text={planProgram(question)} />
-        </section>
-      </div>
-    </div>
+    <Room
+      title={`How much can ${names} do on ${board?.name ?? question.board}, at most ${question.powerCapW} W?`}
+      slider={<PlanCap state={state} />}
+      picture={<SweepChart {...swept} />}
+      form={<PlanForm state={state} />}
+      marks={{
+        'data-planned': problem !== '' || answered?.question === question,
+        'data-swept': state.more.isWhole.value,
+      }}
+    >
+      {problem !== '' || answered === null ? (
+        <NoPlan state={state} message={problem} />
+      ) : answered.answer.feasible ? (
+        <Found state={state} plan={answered.answer} question={answered.question} onRun={onRun} />
+      ) : (
+        <NoPlan state={state} message={answered.answer.message} lowestCapW={answered.answer.lowestFeasibleCapW} />
+      )}
+      <section aria-labelledby="sweep-title">
+        <h2 id="sweep-title">Every cap</h2>
+        <SweepChart {...swept} isEnergy />
+        <SweepTable points={points} />
+      </section>
+      <TakeAlong>
+        <Copyable title="As a command" text={planCommand(question)} />
+        <Copyable title="As a program" text={planProgram(question)} />
+      </TakeAlong>
+    </Room>
   )
 }
 
-function rangeOf(points: readonly SweepPoint[], board: BoardDescription | undefined): readonly [number, number] {
-  const most = board?.powerLimitW.max ?? 350
-  const least = points[0]?.powerCapW ?? board?.powerLimitW.min ?? 100
-  return [Math.floor(least / 10) * 10, Math.ceil(most / 10) * 10]
+const rate = (value: number) => `${value.toFixed(1)} samples/s`
+const clocksText = (clocks: { readonly smClockMhz: number; readonly memClockMhz: number }) =>
+  `${clocks.smClockMhz} / ${clocks.memClockMhz}`
+const bounds = (interval: readonly number[], digits: number) =>
+  interval.map((value) => value.toFixed(digits)).join(' and ')
+
+interface Swept {
+  readonly points: readonly SweepPoint[]
+  readonly powerCapW: number
+  readonly highestW: number
+  readonly onPick: (powerCapW: number) => void
+}
+
+const energyOf = ({ powerW, throughput }: SweepPoint) => powerW / throughput
+
+/** The throughput, or the energy of a sample, of the best plan under every cap. */
+function SweepChart({
+  points,
+  powerCapW,
+  highestW,
+  onPick,
+  isEnergy = false,
+}: Swept & { isEnergy?: boolean }): JSX.Element {
+  const [first, last] = [points[0], points.at(-1)]
+  const name = isEnergy ? 'Energy of a sample' : 'Throughput'
+  const text = (point: SweepPoint) => (isEnergy ? `${energyOf(point).toFixed(4)} J` : rate(point.throughput))
+  const ends = first && last ? `: ${text(first)} at ${first.powerCapW} W, ${text(last)} at ${last.powerCapW} W` : ''
+  const lowest = Math.min(...points.map(energyOf))
+  return (
+    <LineChart
+      description={`${name} over the power cap${ends}`}
+      height={isEnergy ? 190 : 250}
+      xLabel="power cap, W"
+      yLabel={isEnergy ? 'J a sample' : 'samples/s'}
+      xRange={[Math.floor((first?.powerCapW ?? 100) / 10) * 10, Math.ceil(highestW / 10) * 10]}
+      // Close to the lowest cap a sample costs many times the lowest energy.
+      yRange={[0, isEnergy && Number.isFinite(lowest) ? 2.5 * lowest : null]}
+      markers={[{ x: powerCapW, color: '--cap' }]}
+      fromMarker
+      onPick={(x) => onPick(Math.round(x))}
+      curves={[
+        { label: name, color: isEnergy ? '--energy' : '--plan' },
+        { label: 'high', color: '--plan', hidden: true },
+        { label: 'low', color: '--plan', hidden: true },
+      ]}
+      bands={[{ between: [1, 2], color: '--plan-band' }]}
+      values={[
+        points.map((point) => point.powerCapW),
+        points.map((point) => (isEnergy ? energyOf(point) : point.throughput)),
+        points.map((point) => (isEnergy ? null : point.throughputInterval[1])),
+        points.map((point) => (isEnergy ? null : point.throughputInterval[0])),
+      ]}
+      readout={(i) => {
+        const point = points[i]!
+        const more = isEnergy ? `SM at ${point.smClockMhz} MHz` : `95 % between ${bounds(point.throughputInterval, 0)}`
+        return `${point.powerCapW} W: ${text(point)}, ${more}`
+      }}
+    />
+  )
+}
+
+function SweepTable({ points }: { readonly points: readonly SweepPoint[] }): JSX.Element {
+  return (
+    <details class="as-table">
+      <summary>The best plan under every cap, as a table</summary>
+      <Table
+        label="The plan for each cap"
+        tall
+        heads={['cap, W', 'samples/s', '95 % interval', 'power, W', 'J/sample', 'SM / memory, MHz', 'processes']}
+      >
+        {points.map((point) => (
+          <tr key={point.powerCapW}>
+            <td>{point.powerCapW}</td>
+            <td>{point.throughput.toFixed(1)}</td>
+            <td>{bounds(point.throughputInterval, 0)}</td>
+            <td>{point.powerW.toFixed(1)}</td>
+            <td>{(point.powerW / point.throughput).toFixed(4)}</td>
+            <td>{clocksText(point)}</td>
+            <td>{point.tenants}</td>
+          </tr>
+        ))}
+      </Table>
+    </details>
+  )
 }
 
 function Found(props: {
-  readonly state: PlanRoomState
-  readonly board: BoardDescription | undefined
-  readonly colorOf: (model: string) => string
+  readonly state: State
+  readonly plan: FoundPlan
+  readonly question: PlanQuestion
   readonly onRun: () => void
 }): JSX.Element {
-  const { state, board, colorOf } = props
-  const answered = state.plan.answered.value
-  const current = answered !== null && answered.question === state.question.value
-  const problem = state.plan.problem.value
-  const heading = (
-    <h2 id="plan-title">
-      {state.question.value.networks.map(({ model }) => model).join(', ')} on{' '}
-      {board?.name ?? state.question.value.board}, at most {state.question.value.powerCapW} W
-    </h2>
-  )
-  if (problem !== '' || answered === null) return <Unanswered heading={heading} problem={problem} />
-  const { answer, question } = answered
-  if (!answer.feasible) {
-    return (
-      <section aria-labelledby="plan-title" data-planned={current}>
-        {heading}
-        <p class="refusal" role="alert">
-          {answer.message}
-        </p>
-        {answer.lowestFeasibleCapW !== null && (
-          <button
-            type="button"
-            onClick={() => {
-              state.question.value = { ...state.question.value, powerCapW: Math.ceil(answer.lowestFeasibleCapW!) }
-            }}
-          >
-            Take {Math.ceil(answer.lowestFeasibleCapW)} W
-          </button>
-        )}
-      </section>
-    )
-  }
+  const { state, plan, question } = props
+  const { configuration, prediction, capExceedanceProbability: risk } = plan
+  const colorOf = (model: string) => colorAt(question.networks.findIndex((network) => network.model === model))
+  const [network] = question.networks
+  const own = { name: 'this plan', throughput: prediction.throughput, powerW: prediction.powerW, configuration }
   return (
-    <section aria-labelledby="plan-title" data-planned={current}>
-      {heading}
-      <PlanFigures plan={answer} question={question} />
-      {answer.boardLimitW !== null && (
-        <p class="remark">The board takes at most {answer.boardLimitW} W, which is held in the place of the cap.</p>
-      )}
-      {answer.outside.map((text) => (
-        <p class="remark" key={text}>
-          {text}
+    <>
+      {risk !== null && risk > RISK && (
+        <p class="refusal">
+          This plan exceeds the cap with probability {risk.toPrecision(2)}: only its mean power is below.{' '}
+          <button type="button" class="quiet" onClick={() => state.change({ risk: RISK })}>
+            Plan for a risk of {100 * RISK} %
+          </button>
         </p>
+      )}
+      <dl class="figures">
+        <Figure name="Throughput" id="throughput" value={prediction.throughput.toFixed(1)} unit="samples/s">
+          95 % between {bounds(plan.throughputInterval, 0)}
+        </Figure>
+        <Figure name="Power" id="power" value={prediction.powerW.toFixed(1)} unit="W">
+          95 % between {bounds(plan.powerIntervalW, 1)} W; {plan.marginW.toFixed(1)} W below the cap
+          {risk !== null && `, above it with probability ${risk.toPrecision(2)}`}
+        </Figure>
+        <Figure
+          name="Energy"
+          id="energy"
+          value={(prediction.powerW / prediction.throughput).toFixed(4)}
+          unit="J a sample"
+        />
+        <Figure name="Clocks" id="clocks" value={clocksText(configuration)} unit="MHz">
+          SM and memory; busy {prediction.smUtilPercent.toFixed(0)} % and {prediction.memUtilPercent.toFixed(0)} %
+        </Figure>
+      </dl>
+      {plan.boardLimitW !== null && (
+        <Remark>The board takes at most {plan.boardLimitW} W; the plan keeps that instead of the cap.</Remark>
+      )}
+      {plan.outside.map((text) => (
+        <Remark key={text}>{text}</Remark>
       ))}
       <BoardDrawing
-        tenants={answer.configuration.tenants}
-        sms={answer.sms}
-        smCount={board?.smCount ?? 0}
+        tenants={configuration.tenants}
+        sms={plan.sms}
+        smCount={state.known.find(question.board)?.smCount ?? 0}
         nameOf={({ model }) => model}
         colorOf={({ model }) => colorOf(model)}
       />
-      <TenantTable plan={answer} colorOf={colorOf} />
-      <Scrolling label="The plan beside other set-ups">
-        <Comparison plan={answer} />
-      </Scrolling>
+      <TenantTable plan={plan} colorOf={colorOf} />
+      <Bars
+        label="The plan beside other set-ups"
+        heads={['samples/s', 'power', 'clocks']}
+        bars={[own, ...plan.alternatives].map(({ name, throughput, powerW, configuration: clocks }) => ({
+          name,
+          value: throughput,
+          text: throughput === null ? 'above the cap' : throughput.toFixed(1),
+          more: [`${powerW.toFixed(1)} W`, `${clocksText(clocks)} MHz`],
+        }))}
+      />
       <p class="aside">
-        {answer.evaluations} configurations looked at in {answer.elapsedMs.toFixed(0)} ms; others may do a little
-        better.{' '}
+        {plan.evaluations} configurations in {plan.elapsedMs.toFixed(0)} ms; others may do a little better.{' '}
         {question.networks.length === 1 && (
           <button type="button" class="quiet" onClick={props.onRun}>
-            Run {question.networks[0]!.model} under this cap
+            Run {network!.model} under this cap
           </button>
         )}
       </p>
-    </section>
+    </>
+  )
+}
+
+/** The processes of a plan; equal neighbours share a row. */
+function TenantTable(props: { readonly plan: FoundPlan; readonly colorOf: (model: string) => string }): JSX.Element {
+  const { configuration, prediction } = props.plan
+  const { tenants } = configuration
+  const isLike = (a: number, b: number) =>
+    tenants[a]?.batchSize === tenants[b]!.batchSize && sameProcess(tenants[a]!, tenants[b]!)
+  const groups: { count: number; readonly index: number }[] = []
+  for (const index of tenants.keys()) {
+    if (isLike(index - 1, index)) groups.at(-1)!.count++
+    else groups.push({ count: 1, index })
+  }
+  return (
+    <Table
+      label="The processes of the plan"
+      class="tenants"
+      heads={['network', 'processes', 'share', 'batch', 'each does', 'latency of a batch']}
+    >
+      {groups.map(({ count, index }) => {
+        const { model, mpsPercent, batchSize } = tenants[index]!
+        const { throughput, latencyMs, p99LatencyMs } = prediction.tenants[index]!
+        return (
+          <tr key={index}>
+            <td class="text">
+              <Chip color={props.colorOf(model)} />
+              {model}
+            </td>
+            <td>{count} ×</td>
+            <td>{mpsPercent} %</td>
+            <td>{batchSize}</td>
+            <td>{rate(throughput)}</td>
+            <td>
+              {latencyMs.toFixed(1)} ms
+              {p99LatencyMs === undefined ? '' : <span class="aside"> p99 {p99LatencyMs.toFixed(1)} ms</span>}
+            </td>
+          </tr>
+        )
+      })}
+    </Table>
   )
 }

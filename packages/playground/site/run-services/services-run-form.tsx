@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
-import { BoardChoice } from '../parts/board-choice.js'
+import { BoardChoice } from '../parts/board-fields.js'
 import { Choice, NumberField } from '../parts/fields.js'
-import { CapNow, Disturbing, LengthField, OwnRecords, Policies } from '../run/run-controls.js'
+import { Disturbing, LengthField, OwnRecords, Policies } from '../run/run-controls.js'
 import { BURST_FACTOR, BURST_S } from './burst-size.js'
 import { type ServicePolicyName, type ServicesRunQuestion, servicePolicyNames } from './services-run-question.js'
 import type { ServicesRunState } from './services-run-state.js'
 import { colorOfServicePolicy } from './services-runs.js'
-import { capsOfServices, taskOf } from './task-of.js'
+import { taskOf } from './task-of.js'
 
 const meanings: Readonly<Record<ServicePolicyName, string>> = {
   pctodl: 'plans for the services, steers the clock by their objectives',
@@ -21,8 +21,6 @@ const OWN = 'your own services'
 export function ServicesRunForm({ state }: { readonly state: ServicesRunState }): JSX.Element {
   const question = state.question.value
   const tasks = state.tasks.value
-  const board = state.known.find(question.board)
-  const caps = capsOfServices(question, tasks)
   const ofBoard = tasks.filter((task) => task.board === question.board)
   const change = (part: Partial<ServicesRunQuestion>) => {
     state.question.value = { ...state.question.peek(), ...part }
@@ -33,7 +31,7 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
       caps: null,
       disturbances: [],
       bursts: [],
-      ...(task === null ? { caps: [...caps.slice(0, 1)] } : {}),
+      ...(task === null ? { caps: state.caps.slice(0, 1) } : {}),
     })
   return (
     <form class="controls" aria-label="What to run" onSubmit={(event) => event.preventDefault()}>
@@ -49,7 +47,6 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
         ]}
         onChange={(value) => take(value === OWN ? null : value)}
       />
-      <CapNow state={state} board={board} caps={caps} />
       <Disturbing
         state={state}
         isDone={question.disturbances.length > 0 || question.bursts.length > 0 || question.caps !== null}
@@ -75,13 +72,12 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
       <details>
         <summary>Board, load, seed</summary>
         <BoardChoice
-          boards={state.known.all.value}
+          known={state.known}
           value={question.board}
-          onChange={(value) => {
-            const has =
-              question.task === null || tasks.some(({ board: of, name }) => of === value && name === question.task)
+          onChange={({ board }) => {
+            const has = question.task === null || taskOf({ ...question, board }, tasks) !== undefined
             change({
-              board: value,
+              board,
               caps: question.task === null ? question.caps : null,
               ...(has ? {} : { task: null }),
             })
@@ -92,7 +88,7 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
           min={0.001}
           max={100}
           value={question.loadFactor}
-          onChange={(value) => change({ loadFactor: value ?? 1 })}
+          onChange={(value) => change({ loadFactor: value! })}
         />
         {question.task === null && (
           <>
@@ -101,20 +97,16 @@ export function ServicesRunForm({ state }: { readonly state: ServicesRunState })
               min={0.01}
               max={100}
               value={question.burstiness}
-              onChange={(value) => change({ burstiness: value ?? 1 })}
+              onChange={(value) => change({ burstiness: value! })}
             />
-            <LengthField
-              durationS={question.durationS}
-              otherwiseS={60}
-              onChange={(durationS) => change({ durationS })}
-            />
+            <LengthField durationS={question.durationS} onChange={(durationS) => change({ durationS })} />
           </>
         )}
         <NumberField
           label="Seed of arrivals and board"
           min={0}
           value={question.seed}
-          onChange={(value) => change({ seed: Math.round(value ?? 1) })}
+          onChange={(value) => change({ seed: Math.round(value!) })}
         />
       </details>
       <OwnRecords state={state} />

@@ -3,7 +3,7 @@ import { type ServicePolicyName, type ServicesRunQuestion, servicePolicyNames } 
 import type { TaskDescription } from './task-description.js'
 import { capsOfServices } from './task-of.js'
 
-const colors = ['--network-1', '--network-6', '--network-5', '--network-7', '--network-3', '--network-2', '--network-4']
+const colors = ['--network-1', '--network-7', '--network-3', '--network-5', '--network-6', '--network-2', '--network-4']
 
 export function colorOfServicePolicy(policy: ServicePolicyName): string {
   return colors[servicePolicyNames.indexOf(policy)]!

@@ -1,4 +1,4 @@
-import { usualService } from '../services/asked-service.js'
+import { serviceText, usualText } from '../services/service-words.js'
 import type { ServicesRunQuestion } from './services-run-question.js'
 import type { TaskDescription } from './task-description.js'
 import { capsOfServices, taskOf } from './task-of.js'
@@ -51,16 +51,10 @@ function loadText(question: ServicesRunQuestion, tasks: readonly TaskDescription
     burstiness === 1
       ? '(ratePerS) => poissonArrivals({ ratePerS })'
       : `(ratePerS) => gammaArrivals({ ratePerS, burstiness: ${burstiness} })`
-  const usual = Object.entries(usualService)
-    .map(([field, value]) => `${field}: ${value}`)
-    .join(', ')
-  const services = question.services.map(({ name, model, ratePerS, p99Ms, ...rest }) => {
-    const own = (Object.keys(usualService) as (keyof typeof usualService)[])
-      .filter((field) => rest[field] !== usualService[field])
-      .map((field) => `, ${field}: ${rest[field]}`)
-    return `    { meanPerS: ${ratePerS}, traffic, service: { ...usual, name: ${JSON.stringify(name)}, model: ${JSON.stringify(model)}, objective: { p99Ms: ${p99Ms} }${own.join('')} } },`
-  })
-  return `const usual = { ${usual} }
+  const services = question.services.map(
+    (service) => `    { meanPerS: ${service.ratePerS}, traffic, service: ${serviceText(service)} },`,
+  )
+  return `${usualText}
 const traffic = ${traffic}
 const load = {
   services: [

@@ -5,7 +5,7 @@ import type { RunFrame, RunOutcome, Said, ServicesReading } from './run-frame.js
 /** Readings come ten times a second: a lane keeps them on that grid, so that lanes can share an axis. */
 const PER_SECOND = 10
 
-type Column = (number | null)[]
+export type Column = (number | null)[]
 
 /** Seconds over which live attainments are taken. */
 export const ATTAINMENT_S = 5

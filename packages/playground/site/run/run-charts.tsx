@@ -1,97 +1,130 @@
 import type { JSX } from 'preact'
-import { LineChart, type LineChartProps } from '../parts/line-chart.js'
-import { type Lane, padded, timesOf } from './lane.js'
-import { RequestCharts } from './request-charts.js'
+import { LineChart } from '../parts/line-chart.js'
+import { Chip, Key } from '../parts/table.js'
+import { type Column, type Lane, padded, timesOf } from './lane.js'
 
-/** Power against the cap, and what was done for it, over the time of the run. */
-export function RunCharts(props: {
+/** One quantity of all lanes over the time of the run. */
+interface Quantity {
+  readonly title: string
+  readonly unit: string
+  readonly digits: number
+  readonly of: (lane: Lane) => Column
+  /** Points of a second. */
+  readonly perSecond?: 1
+  readonly range?: readonly [number, number | null]
+  readonly isStepped?: boolean
+  /** What the lanes are to keep to. */
+  readonly limit?: { readonly label: string; readonly of: (times: readonly number[]) => Column; readonly unit: string }
+}
+
+interface Charted {
   readonly lanes: readonly Lane[]
   readonly durationS: number
   /** When something was done, s. */
   readonly markers: readonly number[]
-}): JSX.Element {
-  const { lanes, durationS } = props
-  const times = timesOf(lanes)
+}
+
+function LaneChart(props: Charted & { readonly quantity: Quantity; readonly isKeyed?: boolean }): JSX.Element {
+  const { lanes, durationS, markers, quantity, isKeyed = false } = props
+  const { title, unit, digits, of, perSecond, range, isStepped = false, limit } = quantity
+  const all = timesOf(lanes)
   // Lanes grow in place: all of it is looked at each time.
-  const of = (column: (lane: Lane) => (number | null)[]) => lanes.map((lane) => padded(column(lane), times.length))
-  const longest = lanes.reduce<Lane | undefined>((a, b) => (a && a.length >= b.length ? a : b), undefined)
-  const columns = {
-    cap: padded(longest?.powerCapW ?? [], times.length),
-    power: of((lane) => lane.powerW),
-    clock: of((lane) => lane.smClockMhz),
-    rate: of((lane) => lane.throughput),
-    temperature: of((lane) => lane.temperatureC),
-  }
-  const curves = lanes.map(({ name, color, source }) => ({ label: source ?? name, color, width: 1.5 }))
-  const shared: Pick<LineChartProps, 'xLabel' | 'xRange' | 'markers'> = {
-    xLabel: 's',
-    xRange: [0, Math.max(durationS, times.at(-1) ?? 0)],
-    markers: props.markers.map((x) => ({ x, color: '--soft' })),
-  }
-  const readout = (series: readonly (readonly (number | null)[])[], unit: string, digits: number) => (i: number) =>
-    `${(times[i] ?? 0).toFixed(1)} s: ${lanes
-      .map(({ name }, lane) => `${name} ${series[lane]?.[i]?.toFixed(digits) ?? '–'}`)
-      .join(', ')} ${unit}`
-  const now = times.length - 1
-  const nowText = (series: readonly (readonly (number | null)[])[], unit: string) =>
-    lanes.map(({ name }, lane) => `${name} ${series[lane]?.[now]?.toFixed(0) ?? 'none'} ${unit}`).join(', ')
+  const length = perSecond ? Math.max(0, ...lanes.map((lane) => of(lane).length)) : all.length
+  const times = perSecond ? Array.from({ length }, (_, i) => i) : all
+  const series = lanes.map((lane) => padded(of(lane), length))
+  const limits = limit && padded(limit.of(times), length)
+  const valuesAt = (i: number, count: number) =>
+    lanes.map(({ name }, lane) => `${name} ${series[lane]?.[i]?.toFixed(count) ?? '–'}`).join(', ')
+  const limitAt = (i: number) => (limit ? `; ${limit.label} ${limits![i] ?? '–'} ${limit.unit}` : '')
   return (
-    <>
-      <h3>Power, as the board's sensor reads it, against the cap</h3>
+    <div>
+      <h3>{title}</h3>
+      {isKeyed && <Key entries={lanes.map(({ name, color, source }) => ({ label: source ?? name, color }))} />}
       <LineChart
-        {...shared}
-        height={260}
-        yLabel="W"
-        description={`Power over time; last: ${nowText(columns.power, 'W')}, cap ${columns.cap[now] ?? 'none'} W`}
-        curves={[{ label: 'cap', color: '--cap', width: 2, dash: [6, 4], stepped: true }, ...curves]}
-        values={[times, columns.cap, ...columns.power]}
-        readout={(i) => `${readout(columns.power, 'W', 1)(i)}; cap ${columns.cap[i] ?? '–'} W`}
+        xLabel="s"
+        xRange={[0, Math.max(durationS, all.at(-1) ?? 0)]}
+        markers={markers.map((x) => ({ x, color: '--soft' }))}
+        height={isKeyed ? 250 : 190}
+        yLabel={unit}
+        yRange={range}
+        description={`${title}; last: ${valuesAt(length - 1, 0)} ${unit}${limitAt(length - 1)}`}
+        curves={[
+          ...(limit ? [{ label: limit.label, color: '--cap', width: 2, dash: [6, 4], stepped: true }] : []),
+          ...lanes.map(({ name, color, source }) => ({ label: source ?? name, color, width: 1.5, stepped: isStepped })),
+        ]}
+        values={[times, ...(limits ? [limits] : []), ...series]}
+        readout={(i) => `${times[i]?.toFixed(perSecond ? 0 : 1)} s: ${valuesAt(i, digits)} ${unit}${limitAt(i)}`}
       />
-      {lanes.some(({ services }) => services.length > 0) && <RequestCharts lanes={lanes} shared={shared} />}
-      <div class="pair">
-        <div>
-          <h3>Throughput, of each 5 s</h3>
-          <LineChart
-            {...shared}
-            height={190}
-            yLabel="samples/s"
-            yRange={[0, null]}
-            description={`Throughput over time; last: ${nowText(columns.rate, 'samples/s')}`}
-            curves={curves.map((curve) => ({ ...curve, stepped: true }))}
-            values={[times, ...columns.rate]}
-            readout={readout(columns.rate, 'samples/s', 1)}
-          />
-        </div>
-        <div>
-          <h3>SM clock</h3>
-          <LineChart
-            {...shared}
-            height={190}
-            yLabel="MHz"
-            description={`SM clock over time; last: ${nowText(columns.clock, 'MHz')}`}
-            curves={curves.map((curve) => ({ ...curve, stepped: true }))}
-            values={[times, ...columns.clock]}
-            readout={readout(columns.clock, 'MHz', 0)}
-          />
-        </div>
-        <div>
-          <h3>Temperature</h3>
-          <LineChart
-            {...shared}
-            height={190}
-            yLabel="°C"
-            description={`Temperature over time; last: ${nowText(columns.temperature, 'degrees')}`}
-            curves={curves}
-            values={[times, ...columns.temperature]}
-            readout={readout(columns.temperature, '°C', 0)}
-          />
-        </div>
-        <div>
-          <h3>What was decided</h3>
-          <Decisions lanes={lanes} />
-        </div>
+    </div>
+  )
+}
+
+/** Power against the cap. */
+export function PowerChart(props: Charted): JSX.Element {
+  const longest = props.lanes.reduce<Lane | undefined>((a, b) => (a && a.length >= b.length ? a : b), undefined)
+  return (
+    <LaneChart
+      {...props}
+      isKeyed
+      quantity={{
+        title: 'Power, as the sensor of the board reads it',
+        unit: 'W',
+        digits: 1,
+        of: (lane) => lane.powerW,
+        limit: { label: 'cap', of: () => longest?.powerCapW ?? [], unit: 'W' },
+      }}
+    />
+  )
+}
+
+const ofRequests: readonly Quantity[] = [
+  {
+    title: 'Attainment of the worst service in the last 5 s',
+    unit: '%',
+    digits: 1,
+    of: (lane) => lane.attainment,
+    perSecond: 1,
+    range: [0, 101],
+    limit: { label: 'objective', of: (times) => times.map(() => 99), unit: '%' },
+  },
+  {
+    title: 'Queued requests of all services',
+    unit: 'requests',
+    digits: 0,
+    of: (lane) => lane.waiting,
+    perSecond: 1,
+    range: [0, null],
+  },
+]
+
+const ofBoards: readonly Quantity[] = [
+  {
+    title: 'Throughput of each 5 s',
+    unit: 'samples/s',
+    digits: 1,
+    of: (lane) => lane.throughput,
+    range: [0, null],
+    isStepped: true,
+  },
+  { title: 'SM clock', unit: 'MHz', digits: 0, of: (lane) => lane.smClockMhz, isStepped: true },
+  { title: 'Temperature', unit: '°C', digits: 0, of: (lane) => lane.temperatureC },
+]
+
+/** What became of requests and boards, and what was decided. */
+export function MoreCharts(props: Charted): JSX.Element {
+  const serving = props.lanes.filter(({ services }) => services.length > 0)
+  return (
+    <div class="pair">
+      {serving.length > 0 &&
+        ofRequests.map((quantity) => <LaneChart key={quantity.title} {...props} lanes={serving} quantity={quantity} />)}
+      {ofBoards.map((quantity) => (
+        <LaneChart key={quantity.title} {...props} quantity={quantity} />
+      ))}
+      <div>
+        <h3>Decisions</h3>
+        <Decisions lanes={props.lanes} />
       </div>
-    </>
+    </div>
   )
 }
 
@@ -104,12 +137,12 @@ function Decisions({ lanes }: { readonly lanes: readonly Lane[] }): JSX.Element 
     .slice(0, LINES)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be within reach of the keyboard
-    <ol class="decisions" tabIndex={0} aria-label="What was decided, the newest first">
+    <ol class="decisions" tabIndex={0} aria-label="Decisions, the newest first">
       {lines.map(({ timeMs, text, name, color }, i) => (
         <li key={`${timeMs} ${i}`}>
           <span class="aside">{(timeMs / 1000).toFixed(1)} s</span>
           <span>
-            <span class="chip" style={{ background: `var(${color})` }} aria-hidden="true" /> {name}: {text}
+            <Chip color={`var(${color})`} /> {name}: {text}
           </span>
         </li>
       ))}

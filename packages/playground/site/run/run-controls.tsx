@@ -1,8 +1,8 @@
 import type { ComponentChildren, JSX } from 'preact'
-import { NumberField, Slider } from '../parts/fields.js'
-import type { BoardDescription } from '../plan/board-description.js'
+import { NumberField } from '../parts/fields.js'
+import { Chip } from '../parts/table.js'
 import { disturbances } from './disturbances.js'
-import { type CapFrom, disturbanceKinds, WINDOW_S } from './run-question.js'
+import { disturbanceKinds, WINDOW_S } from './run-question.js'
 import type { AskedRuns, RunRoomState } from './run-room-state.js'
 
 /** What can be done to the boards of all runs. */
@@ -39,38 +39,12 @@ export function Disturbing<Question extends AskedRuns>(props: {
   )
 }
 
-/** The cap of all runs from now on; nothing while the board is not known. */
-export function CapNow<Question extends AskedRuns>(props: {
-  readonly state: RunRoomState<Question>
-  readonly board: BoardDescription | undefined
-  /** Since the run began. */
-  readonly caps: readonly CapFrom[]
-}): JSX.Element | undefined {
-  const { state, board, caps } = props
-  return (
-    board && (
-      <Slider
-        label="Power cap, now"
-        unit="W"
-        value={state.capNowW.value}
-        min={Math.min(100, board.powerLimitW.min)}
-        max={board.powerLimitW.max}
-        onChange={(powerCapW) => state.changeCap(powerCapW)}
-      >
-        <p class="aside wide">{scheduleText(caps)}</p>
-      </Slider>
-    )
-  )
-}
-
 /** Whole windows. */
 export function LengthField(props: {
   readonly durationS: number
-  /** Where nothing is typed, s. */
-  readonly otherwiseS: number
   readonly onChange: (durationS: number) => void
 }): JSX.Element {
-  const { durationS, otherwiseS, onChange } = props
+  const { durationS, onChange } = props
   return (
     <NumberField
       label="Length"
@@ -78,7 +52,7 @@ export function LengthField(props: {
       min={WINDOW_S}
       max={3600}
       value={durationS}
-      onChange={(value) => onChange(Math.ceil((value ?? otherwiseS) / WINDOW_S) * WINDOW_S)}
+      onChange={(value) => onChange(Math.ceil(value! / WINDOW_S) * WINDOW_S)}
     />
   )
 }
@@ -109,11 +83,7 @@ export function Policies<Name extends string>(props: {
                   onChange(names.filter((name) => (name === policy ? checked : chosen.includes(name))))
                 }}
               />
-              <span
-                class="chip"
-                style={{ background: isChosen ? `var(${colorOf(policy)})` : 'transparent' }}
-                aria-hidden="true"
-              />
+              <Chip color={isChosen ? `var(${colorOf(policy)})` : 'transparent'} />
               <span>
                 {policy}
                 <span class="aside"> {meanings[policy]}</span>
@@ -152,9 +122,4 @@ export function OwnRecords<Question extends AskedRuns>(props: { readonly state: 
       )}
     </details>
   )
-}
-
-function scheduleText(caps: readonly CapFrom[]): string {
-  if (caps.length === 1) return 'Move it while it runs.'
-  return caps.map(({ powerCapW, atS }) => (atS === 0 ? `${powerCapW} W` : `${powerCapW} W from ${atS} s`)).join(', ')
 }

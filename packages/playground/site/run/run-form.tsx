@@ -1,8 +1,8 @@
 import type { JSX } from 'preact'
-import { BoardChoice } from '../parts/board-choice.js'
+import { BoardChoice } from '../parts/board-fields.js'
 import { Choice, NumberField } from '../parts/fields.js'
 import { colorOfPolicy } from './policy-runs.js'
-import { CapNow, Disturbing, LengthField, OwnRecords, Policies } from './run-controls.js'
+import { Disturbing, LengthField, OwnRecords, Policies } from './run-controls.js'
 import { type PolicyName, policyNames, type RunQuestion } from './run-question.js'
 import type { RunRoomState } from './run-room-state.js'
 
@@ -19,14 +19,12 @@ const meanings: Readonly<Record<PolicyName, string>> = {
 /** What runs, and what can be done to it. */
 export function RunForm({ state }: { readonly state: RunRoomState<RunQuestion> }): JSX.Element {
   const question = state.question.value
-  const boards = state.known.all.value
-  const board = boards.find((candidate) => candidate.board === question.board)
+  const board = state.known.find(question.board)
   const change = (part: Partial<typeof question>) => {
     state.question.value = { ...state.question.peek(), ...part }
   }
   return (
     <form class="controls" aria-label="What to run" onSubmit={(event) => event.preventDefault()}>
-      <CapNow state={state} board={board} caps={question.caps} />
       <Disturbing state={state} isDone={question.disturbances.length > 0 || question.caps.length > 1} />
       <Policies
         names={policyNames}
@@ -38,14 +36,10 @@ export function RunForm({ state }: { readonly state: RunRoomState<RunQuestion> }
       <details>
         <summary>Board, network, length</summary>
         <BoardChoice
-          boards={boards}
+          known={state.known}
           value={question.board}
-          onChange={(value) => {
-            const next = boards.find((candidate) => candidate.board === value)
-            change({
-              board: value,
-              model: next?.networks.includes(question.model) ? question.model : next!.networks[0]!,
-            })
+          onChange={({ board: key, networks }) => {
+            change({ board: key, model: networks.includes(question.model) ? question.model : networks[0]! })
           }}
         />
         <Choice
@@ -54,12 +48,12 @@ export function RunForm({ state }: { readonly state: RunRoomState<RunQuestion> }
           options={(board?.networks ?? [question.model]).map((value) => ({ value, text: value }))}
           onChange={(model) => change({ model })}
         />
-        <LengthField durationS={question.durationS} otherwiseS={90} onChange={(durationS) => change({ durationS })} />
+        <LengthField durationS={question.durationS} onChange={(durationS) => change({ durationS })} />
         <NumberField
           label="Seed of the board"
           min={0}
           value={question.seed}
-          onChange={(value) => change({ seed: Math.round(value ?? 1) })}
+          onChange={(value) => change({ seed: Math.round(value!) })}
         />
       </details>
       <OwnRecords state={state} />

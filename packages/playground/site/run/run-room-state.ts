@@ -139,19 +139,19 @@ export class RunRoomState<Question extends AskedRuns> {
   /** Another cap from now on; after a run, from the beginning of the next. */
   changeCap(powerCapW: number): void {
     if (this.isOver.peek()) {
-      this.question.value = { ...this.question.peek(), caps: capsWith(this.#caps, powerCapW, 0) }
+      this.question.value = { ...this.question.peek(), caps: capsWith(this.caps, powerCapW, 0) }
       this.restart()
       return
     }
     this.askedCapW.value = powerCapW
     this.#atOneTime('cap', (atS) => {
-      const caps = capsWith(this.#caps, this.askedCapW.peek() ?? powerCapW, atS)
+      const caps = capsWith(this.caps, this.askedCapW.peek() ?? powerCapW, atS)
       this.question.value = { ...this.question.peek(), caps }
       return { caps }
     })
   }
 
-  get #caps(): readonly CapFrom[] {
+  get caps(): readonly CapFrom[] {
     return this.#kind.capsOf(this.question.peek())
   }
 

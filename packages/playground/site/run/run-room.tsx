@@ -1,42 +1,43 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Copyable } from '../parts/copyable.js'
+import { CapSlider } from '../parts/fields.js'
+import { Room, TakeAlong } from '../parts/room.js'
 import type { Lane } from './lane.js'
-import { RunCharts } from './run-charts.js'
+import { type Figures, LaneTable, runFigures } from './lane-table.js'
+import { MoreCharts, PowerChart } from './run-charts.js'
 import { RunForm } from './run-form.js'
-import type { RunQuestion } from './run-question.js'
+import type { CapFrom, RunQuestion } from './run-question.js'
 import { type AskedRuns, paces, type RunRoomState } from './run-room-state.js'
-import { RunTable } from './run-table.js'
 import { runCommands, scheduleFile } from './written-run.js'
 
-/** Policies with one network on a simulated board in virtual time, and what happens to it. */
+/** Policies that run one network on a simulated board in virtual time. */
 export function RunRoom({ state }: { readonly state: RunRoomState<RunQuestion> }): JSX.Element {
   const question = state.question.value
-  const board = state.known.find(question.board)
   const schedule = scheduleFile(question)
   return (
     <RunsRoom
       state={state}
       form={<RunForm state={state} />}
-      title={`${question.model} on ${board?.name ?? question.board}`}
-      readings={
-        <Readings state={state} durationS={question.durationS} markers={question.disturbances.map(({ atS }) => atS)}>
-          {(lanes) => (
-            <>
-              <h3 class="apart">How the cap was kept, when a run is over</h3>
-              <RunTable lanes={lanes} onRecord={(lane) => void saveRecord(state, lane, question.model)} />
-            </>
-          )}
-        </Readings>
-      }
+      title={`Which policy gets the most out of the cap: ${question.model} on`}
+      subject={question.model}
+      durationS={question.durationS}
+      markers={question.disturbances.map(({ atS }) => atS)}
+      figuresOf={runFigures}
       judged="Above the cap: the share of the time in which the one-second average of the true power is more than 1 % above it. Records that you open are judged by their sensor."
-    >
-      {question.disturbances.length > 0 && (
-        <p class="lead">The command line does nothing to the board: without it, runs come out as these commands do.</p>
-      )}
-      <Copyable title={question.policies.length > 1 ? 'As commands' : 'As a command'} text={runCommands(question)} />
-      {schedule && <Copyable title={schedule.name} text={schedule.text} />}
-    </RunsRoom>
+      takeAlong={
+        <>
+          {question.disturbances.length > 0 && (
+            <p class="lead">These commands do nothing to the board: they make the same runs without disturbances.</p>
+          )}
+          <Copyable
+            title={question.policies.length > 1 ? 'As commands' : 'As a command'}
+            text={runCommands(question)}
+          />
+          {schedule && <Copyable title={schedule.name} text={schedule.text} />}
+        </>
+      }
+    />
   )
 }
 
@@ -44,58 +45,97 @@ export function RunRoom({ state }: { readonly state: RunRoomState<RunQuestion> }
 export function RunsRoom<Question extends AskedRuns>(props: {
   readonly state: RunRoomState<Question>
   readonly form: JSX.Element
+  /** The question, up to the name of the board. */
   readonly title: string
-  /** What comes in while policies run. */
-  readonly readings: JSX.Element
-  /** How the figures are to be read. */
-  readonly judged: string
-  /** What can be taken along. */
-  readonly children: ComponentChildren
-}): JSX.Element {
-  const { state, form, title, readings, judged, children } = props
-  useEffect(() => state.enter(), [state])
-  useEffect(() => takeDrops((files) => void state.open(files)), [state])
-  return (
-    <div class="room">
-      {form}
-      <div class="results">
-        <section aria-labelledby="run-title" data-over={state.isOver.value}>
-          <div class="title">
-            <h2 id="run-title">{title}</h2>
-            <Paces state={state} />
-          </div>
-          <p role="status" class="aside">
-            {state.said.value}
-          </p>
-          {readings}
-          <p class="aside">{judged}</p>
-        </section>
-        <section aria-labelledby="take-run-title">
-          <h2 id="take-run-title">Take it along</h2>
-          {children}
-        </section>
-      </div>
-    </div>
-  )
-}
-
-/** What comes in while policies run: of the room, only this is looked at again with each reading. */
-export function Readings<Question extends AskedRuns>(props: {
-  readonly state: RunRoomState<Question>
+  /** What files of records are named after. */
+  readonly subject: string
   readonly durationS: number
   /** When something was done, s. */
   readonly markers: readonly number[]
-  readonly children: (lanes: readonly Lane[]) => ComponentChildren
+  readonly figuresOf: (lane: Lane | undefined) => Figures
+  /** How the figures are to be read. */
+  readonly judged: string
+  readonly takeAlong: ComponentChildren
+  /** What else is shown of the lanes. */
+  readonly more?: (lanes: readonly Lane[]) => ComponentChildren
+  readonly children?: ComponentChildren
 }): JSX.Element {
-  const { state, durationS, markers, children } = props
-  void state.seen.value
-  const lanes = [...state.lanes.value, ...state.records.value]
+  const { state, form, title, subject, durationS, markers, figuresOf, judged, takeAlong, more, children } = props
+  useEffect(() => state.enter(), [state])
+  useEffect(() => takeDrops((files) => void state.open(files)), [state])
+  const { board } = state.question.value
   return (
-    <>
-      <RunCharts lanes={lanes} durationS={durationS} markers={markers} />
-      {children(lanes)}
-    </>
+    <Room
+      title={`${title} ${state.known.find(board)?.name ?? board}?`}
+      slider={
+        <>
+          <CapNow state={state} />
+          <Paces state={state} />
+          <p role="status" class="aside">
+            {state.said.value}
+          </p>
+        </>
+      }
+      picture={
+        <Readings state={state}>
+          {(lanes) => <PowerChart lanes={lanes} durationS={durationS} markers={markers} />}
+        </Readings>
+      }
+      form={form}
+      marks={{ 'data-over': state.isOver.value }}
+    >
+      {children}
+      <Readings state={state}>
+        {(lanes) => (
+          <>
+            {more?.(lanes)}
+            <h3 class="apart">Results, when a run is over</h3>
+            <LaneTable lanes={lanes} figuresOf={figuresOf} onRecord={(lane) => void saveRecord(state, lane, subject)} />
+            <p class="aside">{judged}</p>
+            <MoreCharts lanes={lanes} durationS={durationS} markers={markers} />
+          </>
+        )}
+      </Readings>
+      <TakeAlong>{takeAlong}</TakeAlong>
+    </Room>
   )
+}
+
+/** What comes in while policies run: of the room, only this is drawn again with each reading. */
+function Readings<Question extends AskedRuns>(props: {
+  readonly state: RunRoomState<Question>
+  readonly children: (lanes: readonly Lane[]) => JSX.Element
+}): JSX.Element {
+  const { state, children } = props
+  void state.seen.value
+  return children([...state.lanes.value, ...state.records.value])
+}
+
+/** The cap of all runs from now on; nothing while the board is not known. */
+function CapNow<Question extends AskedRuns>(props: {
+  readonly state: RunRoomState<Question>
+}): JSX.Element | undefined {
+  const { state } = props
+  const board = state.known.find(state.question.value.board)
+  return (
+    board && (
+      <CapSlider
+        label="Power cap, now"
+        value={state.capNowW.value}
+        max={board.powerLimitW.max}
+        onChange={(powerCapW) => {
+          if (powerCapW > 0 && powerCapW < Infinity) state.changeCap(powerCapW)
+        }}
+      >
+        <p class="aside wide">{scheduleText(state.caps)}</p>
+      </CapSlider>
+    )
+  )
+}
+
+function scheduleText(caps: readonly CapFrom[]): string {
+  if (caps.length === 1) return 'Move it while it runs.'
+  return caps.map(({ powerCapW, atS }) => (atS === 0 ? `${powerCapW} W` : `${powerCapW} W from ${atS} s`)).join(', ')
 }
 
 function Paces<Question extends AskedRuns>({ state }: { readonly state: RunRoomState<Question> }): JSX.Element {
@@ -121,8 +161,7 @@ function Paces<Question extends AskedRuns>({ state }: { readonly state: RunRoomS
   )
 }
 
-/** @param subject what the file is named after */
-export async function saveRecord<Question extends AskedRuns>(
+async function saveRecord<Question extends AskedRuns>(
   state: RunRoomState<Question>,
   lane: Lane,
   subject: string,

@@ -1,28 +1,61 @@
 import type { Service } from '@pctodl/platform'
 
-/** A service as somebody asks for it: what it promises, and the requests that come. */
+/** A service with its objective and its request rate. */
 export interface AskedService {
   readonly name: string
   readonly model: string
   /** Requests/s. */
   readonly ratePerS: number
-  /** 99 of 100 requests are answered within so many ms. */
+  /** Latency objective of 99 % of the requests, ms. */
   readonly p99Ms: number
-  /** What an answered request is worth. */
+  /** Weight of an answered request. */
   readonly weight: number
   readonly maxBatchSize: number
   readonly maxQueueDelayMs: number
 }
 
-/** What a service has where nobody says otherwise, as `pctodl partition --services` reads it. */
+/** The defaults of `pctodl partition --services`. */
 export const usualService = { weight: 1, maxBatchSize: 64, maxQueueDelayMs: 0 } as const
 
 export const MAX_SERVICES = 12
-/** As the command line takes them. */
-export const MAX_RATE_PER_S = 1e6
-export const MAX_WEIGHT = 1e12
 /** Longest name, characters. */
 export const LONGEST_NAME = 60
+
+/** The numbers of a service, in the order in which they are shown, with the bounds of the command line. */
+export const serviceNumbers: readonly {
+  readonly field: 'ratePerS' | 'p99Ms' | 'weight' | 'maxBatchSize' | 'maxQueueDelayMs'
+  readonly head: string
+  readonly expected: string
+  readonly accepts: (value: number) => boolean
+}[] = [
+  {
+    field: 'ratePerS',
+    head: 'requests/s',
+    expected: '0 to 1000000',
+    accepts: (value: number) => value >= 0 && value <= 1e6,
+  },
+  { field: 'p99Ms', head: 'p99, ms', expected: 'above 0', accepts: (value: number) => value > 0 && value <= 1e6 },
+  { field: 'weight', head: 'weight', expected: 'above 0', accepts: (value: number) => value > 0 && value <= 1e12 },
+  {
+    field: 'maxBatchSize',
+    head: 'largest batch',
+    expected: 'whole, from 1',
+    accepts: (value: number) => Number.isSafeInteger(value) && value >= 1,
+  },
+  {
+    field: 'maxQueueDelayMs',
+    head: 'batch delay, ms',
+    expected: '0 or more',
+    accepts: (value: number) => value >= 0 && value <= 1e6,
+  },
+]
+
+/** The fields of a service that are not the defaults. */
+export function ownFields(service: AskedService): (readonly [field: string, value: number])[] {
+  return (Object.keys(usualService) as (keyof typeof usualService)[])
+    .filter((field) => service[field] !== usualService[field])
+    .map((field) => [field, service[field]])
+}
 
 export const firstServices: readonly AskedService[] = [
   { ...usualService, name: 'search', model: 'resnet50', ratePerS: 400, p99Ms: 40 },
@@ -34,7 +67,7 @@ export function serviceOf({ name, model, p99Ms, weight, maxBatchSize, maxQueueDe
   return { name, model, objective: { p99Ms }, weight, maxBatchSize, maxQueueDelayMs }
 }
 
-/** One more service, by a name that none of them has. */
+/** One more service, with a new name. */
 export function anotherService(services: readonly AskedService[], models: readonly string[]): AskedService {
   const model = models.find((name) => services.every((service) => service.model !== name)) ?? models[0] ?? 'resnet50'
   let count = services.length + 1

@@ -1,73 +1,50 @@
+import { numberOf } from '../address/words.js'
 import {
   type AskedService,
   LONGEST_NAME,
-  MAX_RATE_PER_S,
   MAX_SERVICES,
-  MAX_WEIGHT,
+  ownFields,
+  serviceNumbers,
   usualService,
 } from './asked-service.js'
 
 /**
- * Services as a word of an address: `name:network:rate:p99`, then `:weight:batch:delay` where they are not as usual; one after the
- * other with commas.
+ * Services as a word of an address: `name:network:rate:p99`, then `:weight:batch:delay` where they are not the
+ * defaults; with commas between services.
  */
 export function wordOfServices(services: readonly AskedService[]): string {
   return services
-    .map(({ name, model, ratePerS, p99Ms, ...rest }) => {
-      const { weight, maxBatchSize, maxQueueDelayMs } = rest
-      const isUsual = (Object.keys(usualService) as (keyof typeof usualService)[]).every(
-        (field) => rest[field] === usualService[field],
-      )
-      const more = isUsual ? [] : [weight, maxBatchSize, maxQueueDelayMs]
+    .map((service) => {
+      const { name, model, ratePerS, p99Ms, weight, maxBatchSize, maxQueueDelayMs } = service
+      const more = ownFields(service).length === 0 ? [] : [weight, maxBatchSize, maxQueueDelayMs]
       return [escaped(name), escaped(model), ratePerS, p99Ms, ...more].join(':')
     })
     .join(',')
 }
 
-/** The services that a word names; undefined where it is none, or one of them makes no sense. */
-export function servicesOfWord(word: string | null): readonly AskedService[] | undefined {
-  if (!word) return undefined
-  const parts = word.split(',')
-  if (parts.length > MAX_SERVICES) return undefined
-  const services = parts.map(serviceOfPart)
-  const names = new Set(services.map((service) => service?.name))
-  if (names.size < services.length) return undefined
-  return services.every((service) => service !== undefined) ? services : undefined
+/** The services that a word names; undefined where one of them is malformed or two share a name. */
+export function servicesOfWord(word: string): readonly AskedService[] | undefined {
+  const services = word.split(',', MAX_SERVICES + 1).map(serviceOfPart)
+  if (services.length > MAX_SERVICES || services.includes(undefined)) return undefined
+  const known = services as AskedService[]
+  return new Set(known.map(({ name }) => name)).size < known.length ? undefined : known
 }
 
 function serviceOfPart(part: string): AskedService | undefined {
-  const [name = '', model = '', rate, p99, weight, batch, delay] = part.split(':')
-  const number = (text: string | undefined, usual: number) =>
-    text === undefined ? usual : text.trim() === '' ? Number.NaN : Number(text)
+  const [name = '', model = '', rate, p99, weight, batch, delay, ...rest] = part.split(':')
+  const { weight: usualWeight, maxBatchSize, maxQueueDelayMs } = usualService
   const service: AskedService = {
     name: unescaped(name),
     model: unescaped(model),
-    ratePerS: number(rate, Number.NaN),
-    p99Ms: number(p99, Number.NaN),
-    weight: number(weight, usualService.weight),
-    maxBatchSize: number(batch, usualService.maxBatchSize),
-    maxQueueDelayMs: number(delay, usualService.maxQueueDelayMs),
+    ratePerS: numberOf(rate),
+    p99Ms: numberOf(p99),
+    weight: weight === undefined ? usualWeight : numberOf(weight),
+    maxBatchSize: batch === undefined ? maxBatchSize : numberOf(batch),
+    maxQueueDelayMs: delay === undefined ? maxQueueDelayMs : numberOf(delay),
   }
-  return makesSense(service) ? service : undefined
-}
-
-function makesSense(service: AskedService): boolean {
-  const { name, model, ratePerS, p99Ms, weight, maxBatchSize, maxQueueDelayMs } = service
-  return (
-    name !== '' &&
-    name.length <= LONGEST_NAME &&
-    model !== '' &&
-    ratePerS >= 0 &&
-    ratePerS <= MAX_RATE_PER_S &&
-    p99Ms > 0 &&
-    p99Ms < Infinity &&
-    weight > 0 &&
-    weight <= MAX_WEIGHT &&
-    Number.isSafeInteger(maxBatchSize) &&
-    maxBatchSize >= 1 &&
-    maxQueueDelayMs >= 0 &&
-    maxQueueDelayMs < Infinity
-  )
+  const isNamed = service.name !== '' && service.name.length <= LONGEST_NAME && service.model !== ''
+  const fits = serviceNumbers.every(({ field, accepts }) => accepts(service[field]))
+  return isNamed && fits && rest.length === 0 ? service : undefined
 }
 
 /** Names may hold what separates. */
@@ -77,4 +54,16 @@ function escaped(text: string): string {
 
 function unescaped(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
+}
+
+/** The defaults of services, as a line of a program. */
+export const usualText: string = `const usual = { ${Object.entries(usualService)
+  .map(([field, value]) => `${field}: ${value}`)
+  .join(', ')} }`
+
+/** A service as a program writes it, on top of `usual`. */
+export function serviceText(service: AskedService): string {
+  const { name, model, p99Ms } = service
+  const own = ownFields(service).map(([field, value]) => `, ${field}: ${value}`)
+  return `{ ...usual, name: ${JSON.stringify(name)}, model: ${JSON.stringify(model)}, objective: { p99Ms: ${p99Ms} }${own.join('')} }`
 }

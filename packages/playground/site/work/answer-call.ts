@@ -1,5 +1,4 @@
-import { tellStory } from '../learn/tell-story.js'
-import { describeBoard } from '../plan/board-description.js'
+import { tellStory } from '../learn/stories.js'
 import { sweepCaps, sweepPoint } from '../plan/cap-sweep.js'
 import { answerPlan } from '../plan/plan-answer.js'
 import { answerServices, plainServices } from '../plan-services/services-answer.js'
@@ -9,7 +8,7 @@ import { SimulatedRun } from '../run/simulated-run.js'
 import { ServedRun } from '../run-services/served-run.js'
 import { describeTasks } from '../run-services/task-description.js'
 import type { CallName, Calls } from './calls.js'
-import { modelNamed, openModel, shippedBoards } from './models.js'
+import { describeBoard, modelNamed, openModel, shippedBoards } from './models.js'
 import { nextTurn } from './next-turn.js'
 
 /** What a call may do while it works. */

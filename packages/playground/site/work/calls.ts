@@ -1,5 +1,4 @@
-import type { StoryName, StorySubject, ToldStory } from '../learn/story.js'
-import type { BoardDescription } from '../plan/board-description.js'
+import type { Story, StoryName, StorySubject } from '../learn/story.js'
 import type { SweepPoint } from '../plan/cap-sweep.js'
 import type { PlanAnswer } from '../plan/plan-answer.js'
 import type { PlanQuestion } from '../plan/plan-question.js'
@@ -11,6 +10,7 @@ import type { PolicyName, RunQuestion } from '../run/run-question.js'
 import type { RunControl } from '../run/serve-run.js'
 import type { ServicePolicyName, ServicesRunQuestion } from '../run-services/services-run-question.js'
 import type { TaskDescription } from '../run-services/task-description.js'
+import type { BoardDescription } from './models.js'
 
 /** What a page asks of its worker: the question of each call, what comes while it works, and what it answers. */
 export interface Calls {
@@ -34,7 +34,7 @@ export interface Calls {
   control: { question: RunControl; progress: never; answer: number }
   record: { question: null; progress: never; answer: string }
   openRecord: { question: { name: string; text: string }; progress: never; answer: OpenedRecord }
-  story: { question: StorySubject & { name: StoryName }; progress: never; answer: ToldStory }
+  story: { question: StorySubject & { name: StoryName }; progress: never; answer: Story }
   sweep: { question: PlanQuestion; progress: SweepPoint; answer: number }
 }
 

@@ -1,10 +1,10 @@
 import { type Signal, signal } from '@preact/signals'
-import type { BoardDescription } from '../plan/board-description.js'
+import type { BoardDescription } from './models.js'
 import type { WorkerThread } from './worker-thread.js'
 
-/** The boards that a page can plan for: those that it comes with, and parameter files that were opened. */
+/** The boards of a page: those that it comes with, and parameter files that were opened. */
 export class KnownBoards {
-  /** Empty until the worker has told. */
+  /** Empty until the worker has answered. */
   readonly all: Signal<readonly BoardDescription[]> = signal([])
   readonly #worker: WorkerThread
   readonly #opened = new Map<string, string>()
@@ -21,12 +21,12 @@ export class KnownBoards {
     return this.all.value.find((candidate) => candidate.board === board)
   }
 
-  /** The file of a board that was opened; undefined for those that are known anyway. */
+  /** The file of a board that was opened; undefined for the others. */
   parametersOf(board: string): string | undefined {
     return this.#opened.get(board)
   }
 
-  /** Open a file as `pctodl fit` writes it. @throws Error saying what is wrong with it */
+  /** Open a file of `pctodl fit`. @throws Error that names what is wrong with it */
   async open(file: File): Promise<BoardDescription> {
     try {
       const json = await file.text()

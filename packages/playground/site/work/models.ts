@@ -1,16 +1,29 @@
 import { loadPerfModel, PerfModel, parsePerfModelParameters, shippedParameters } from '@pctodl/perf-model'
 import { UnknownNameError } from '@pctodl/platform'
 
+/** What a form needs to know of a board. */
+export interface BoardDescription {
+  /** Key, or name of a parameter file. */
+  readonly board: string
+  readonly name: string
+  readonly smCount: number
+  readonly powerLimitW: { readonly min: number; readonly default: number; readonly max: number }
+  /** MHz, descending. */
+  readonly memClocksMhz: readonly number[]
+  readonly networks: readonly string[]
+}
+
+export function describeBoard(board: string, { spec, memClocksMhz, networks }: PerfModel): BoardDescription {
+  const { name, smCount, powerLimitW } = spec
+  return { board, name, smCount, powerLimitW, memClocksMhz, networks }
+}
+
 const models = new Map<string, PerfModel>()
 
-/** Keys of the boards that come with parameters. */
+/** Keys of the boards with shipped parameters. */
 export const shippedBoards: readonly string[] = Object.keys(shippedParameters)
 
-/**
- * The predictor of a board, or of a parameter file that was opened before.
- *
- * @throws UnknownNameError where there is neither
- */
+/** The predictor of a board, or of a parameter file that was opened before. @throws UnknownNameError */
 export function modelNamed(board: string): PerfModel {
   const known = models.get(board)
   if (known) return known
@@ -21,9 +34,9 @@ export function modelNamed(board: string): PerfModel {
 }
 
 /**
- * Make a predictor of a file as `pctodl fit` writes it.
+ * Make a predictor of a file of `pctodl fit`.
  *
- * @throws what parsing throws, in the words of the predictor
+ * @throws what parsing throws
  */
 export function openModel(name: string, json: string): PerfModel {
   const model = new PerfModel(parsePerfModelParameters(JSON.parse(json)))

@@ -1,5 +1,5 @@
 import Table from 'cli-table3'
-import { minDemand, matrixAxes, type SensitivityMatrix } from '../profile/sensitivity-matrix.js'
+import { matrixAxes, minDemand, type SensitivityMatrix } from '../profile/sensitivity-matrix.js'
 
 /** Samples per second by cores (rows) and cached part of the data set (columns); measured cells are marked. */
 export function formatMatrixTable(matrix: SensitivityMatrix): string {

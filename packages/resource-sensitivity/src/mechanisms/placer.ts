@@ -111,9 +111,7 @@ export class Placer {
     const { pool } = this.#running
     if (!this.#mix) return pool.bestFit(job.gpus)
     const fitting = (score: (server: number) => number) =>
-      this.#consolidates && this.#running.restartCostS > 0
-        ? pool.bestFit(job.gpus, score)
-        : pool.minOf(job.gpus, score)
+      this.#consolidates && this.#running.restartCostS > 0 ? pool.bestFit(job.gpus, score) : pool.minOf(job.gpus, score)
     const cpuAppetite = job.profile.demand.cpus / this.#fair.cpus
     const memoryAppetite = job.profile.demand.memoryGb / this.#fair.memoryGb
     if (Math.max(cpuAppetite, memoryAppetite) <= 1) {

@@ -11,8 +11,8 @@ import type {
   WindowObservation,
 } from '../policy.js'
 import { type ShadowContext, ShadowOptimizer } from '../shadow-optimizer.js'
-import { hardwareLimit } from './hardware-limit.js'
 import { BoardWatch } from './board-watch.js'
+import { hardwareLimit } from './hardware-limit.js'
 import { LoadShedding } from './load-shedding.js'
 import type { PctodlPolicyOptions } from './pctodl-policy-options.js'
 import { Planner } from './planner.js'

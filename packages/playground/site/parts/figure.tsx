@@ -1,11 +1,11 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** A figure that counts, with its unit and what is known of its error. */
-export function FigureOf(props: {
+/** A main figure with its unit, and a remark below. */
+export function Figure(props: {
   readonly name: string
   readonly value: string
   readonly unit: string
-  readonly id?: string
+  readonly id: string
   readonly children?: ComponentChildren
 }): JSX.Element {
   return (

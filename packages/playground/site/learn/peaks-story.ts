@@ -1,6 +1,6 @@
 import { SimulatedGpu } from '@pctodl/gpu-sim'
-import { PacedClock } from '../../run/paced-clock.js'
-import type { Teller } from '../story.js'
+import { PacedClock } from '../run/paced-clock.js'
+import type { Teller } from './story.js'
 
 const STEP_MS = 20
 const LENGTH_MS = 9000
@@ -10,7 +10,7 @@ const SETTLED_MS = 3000
 const BURST_MS = 400
 const EVERY_MS = 1200
 
-/** What the board's average says of power that comes in bursts. */
+/** True power in bursts, and the reading of the board. */
 export const tellOfPeaks: Teller = async (predictor, model) => {
   const clock = new PacedClock()
   const gpu = new SimulatedGpu(predictor.spec.key, { clock })
@@ -40,7 +40,9 @@ export const tellOfPeaks: Teller = async (predictor, model) => {
       ? 'Its reading is the average of a second'
       : 'Its reading looks at a part of the time only'
   return {
-    finding: `Bursts of ${BURST_MS / 1000} s reach ${peak.toFixed(0)} W, and this board's power reading never shows more than ${read.toFixed(0)} W. ${hidden}: what a supply or a breaker sees is not in it.`,
+    question: 'What does the power reading of a board hide?',
+    why: 'A policy that steers by its reading alone is late. All policies here are judged by the true power.',
+    finding: `Bursts of ${BURST_MS / 1000} s reach ${peak.toFixed(0)} W, and the power reading of this board never shows more than ${read.toFixed(0)} W. ${hidden}.`,
     plot: {
       description: `True power and the board's reading over ${(LENGTH_MS - SETTLED_MS) / 1000} s of bursts`,
       xLabel: 's',

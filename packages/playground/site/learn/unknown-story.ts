@@ -1,11 +1,11 @@
 import { simulateSteadyState } from '@pctodl/gpu-sim'
 import { SeededRandom } from '@pctodl/numerics'
 import { smClocksAt } from '@pctodl/platform'
-import type { Teller } from '../story.js'
+import type { Teller } from './story.js'
 
 const CONFIGURATIONS = 80
 
-/** Predictions beside what the simulated board does, and what the predictor said of its own error. */
+/** Predictions with their intervals beside the simulated board. */
 export const tellOfTheUnknown: Teller = (predictor, model) => {
   const truth = simulateSteadyState(predictor.spec.key, { powerLimitW: 1e9 })
   const random = new SeededRandom(7)
@@ -28,13 +28,15 @@ export const tellOfTheUnknown: Teller = (predictor, model) => {
   const errors = found.map(({ error }) => Math.abs(error)).sort((a, b) => a - b)
   const inside = found.filter((one) => one.inside).length
   return {
-    finding: `Of ${CONFIGURATIONS} configurations that were drawn at random, with ${model} among others, ${inside} did what lay within the predictor's 95 % interval; the median error is ${errors[CONFIGURATIONS / 2]!.toFixed(1)} %, the largest ${errors.at(-1)!.toFixed(0)} %.`,
+    question: 'How far off may a prediction be?',
+    why: 'Each dot is the simulated board, the lines are the interval of the predictor. Fit your own traces to see the same of a real board.',
+    finding: `Of ${CONFIGURATIONS} random configurations, ${model} among their networks, ${inside} lie within the 95 % interval of the predictor; the median error is ${errors[CONFIGURATIONS / 2]!.toFixed(1)} %, the largest ${errors.at(-1)!.toFixed(0)} %.`,
     plot: {
       description: 'Error of predicted throughput, ordered by the width of the interval that the predictor gave',
-      xLabel: 'configurations, the best known first',
+      xLabel: 'configurations by their interval',
       yLabel: '% of the prediction',
       curves: [
-        { label: 'simulated', color: '--network-6', isPoints: true },
+        { label: 'simulated', color: '--network-6', points: true, width: 0 },
         { label: '95 % interval', color: '--network-1' },
         { label: '', color: '--network-1' },
       ],

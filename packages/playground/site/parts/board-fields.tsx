@@ -1,0 +1,64 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { KnownBoards } from '../work/known-boards.js'
+import type { BoardDescription } from '../work/models.js'
+import { Choice } from './fields.js'
+
+const shortName = (name: string) => name.replace(/^NVIDIA (GeForce )?/, '')
+
+/** Which board. Parameter files go by their own names. */
+export function BoardChoice(props: {
+  readonly known: KnownBoards
+  readonly value: string
+  readonly onChange: (board: BoardDescription) => void
+}): JSX.Element {
+  const { known, value, onChange } = props
+  return (
+    <Choice
+      label="Board"
+      value={value}
+      options={known.all.value.map(({ board, name }) => ({
+        value: board,
+        text: board.endsWith('.json') ? `${board}: ${shortName(name)}` : shortName(name),
+      }))}
+      onChange={(board) => onChange(known.find(board)!)}
+    />
+  )
+}
+
+/** A board of the user's own: a parameter file, read and kept here. */
+export function OwnParameters(props: {
+  readonly known: KnownBoards
+  readonly onBoard: (board: BoardDescription) => void
+}): JSX.Element {
+  const [status, setStatus] = useState('')
+  const open = async (file: File) => {
+    try {
+      props.onBoard(await props.known.open(file))
+      setStatus(`${file.name} is open`)
+    } catch (error) {
+      setStatus((error as Error).message)
+    }
+  }
+  return (
+    <details>
+      <summary>A board of your own</summary>
+      <p class="aside">
+        Parameters that <code>pctodl fit</code> wrote from your traces. The file stays on this machine, and is not part
+        of the address.
+      </p>
+      <input
+        type="file"
+        accept=".json,application/json"
+        aria-label="Parameter file"
+        onChange={(event) => {
+          const file = event.currentTarget.files?.[0]
+          if (file) void open(file)
+        }}
+      />
+      <p role="status" class="aside">
+        {status}
+      </p>
+    </details>
+  )
+}

@@ -1,0 +1,58 @@
+import { computed, effect, type Signal, signal } from '@preact/signals'
+import type { WorkerThread } from '../work/worker-thread.js'
+import type { SweepPoint } from './cap-sweep.js'
+import type { PlanQuestion } from './plan-question.js'
+
+/** The best plan under each cap. */
+export class Sweep {
+  readonly points: Signal<readonly SweepPoint[]> = signal([])
+  /** All caps are there. */
+  readonly isWhole: Signal<boolean> = signal(false)
+  readonly #question: Signal<PlanQuestion>
+  readonly #worker: WorkerThread
+  /** All but the cap, which a sweep does not depend on. */
+  readonly #subject = computed(() => JSON.stringify({ ...this.#question.value, powerCapW: 0 }))
+  #sweptSubject: string | undefined
+
+  constructor(question: Signal<PlanQuestion>, worker: WorkerThread) {
+    this.#question = question
+    this.#worker = worker
+  }
+
+  /** Sweep again whenever the subject changes. @returns what ends it */
+  follow(): () => void {
+    return effect(() => (this.#subject.value === this.#sweptSubject ? undefined : this.#sweepAll()))
+  }
+
+  #sweepAll(): () => void {
+    const controller = new AbortController()
+    const { signal } = controller
+    const subject = this.#subject.peek()
+    this.isWhole.value = false
+    const points: SweepPoint[] = []
+    const show = () => {
+      if (!signal.aborted) this.points.value = [...points]
+    }
+    const onProgress = (point: SweepPoint) => {
+      points.push(point)
+      // The old curve stays until the new one can take its place at a glance.
+      if (points.length % 8 === 0) show()
+    }
+    // While somebody types, the curve waits.
+    const timer = setTimeout(async () => {
+      try {
+        await this.#worker.call('sweep', this.#question.peek(), { onProgress, signal })
+        show()
+        this.#sweptSubject = subject
+        this.isWhole.value = true
+      } catch {
+        // Another sweep has taken its place, or the plan says what is wrong with the question.
+        if (!signal.aborted) this.points.value = []
+      }
+    }, 120)
+    return () => {
+      clearTimeout(timer)
+      controller.abort(new Error('another question'))
+    }
+  }
+}
