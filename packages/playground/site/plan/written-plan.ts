@@ -51,7 +51,7 @@ const servicesOptions = (question: ServicesQuestion): readonly Option[] => [
 export function planCommand(question: PlanQuestion): string {
   const models = question.networks.map(({ model, weight }) => (weight === 1 ? model : `${model}=${weight}`)).join(',')
   const searched = '--objective throughput'
-  return `npx pctodl partition --gpu ${question.board} --model ${models} ${searched}${flags(planOptions(question))}`
+  return `npx pctodl partition --gpu ${question.board} --model ${models}${flags(planOptions(question))} ${searched}`
 }
 
 /** The command that gives the same plan from the file of services. */
