@@ -120,7 +120,7 @@ describe('pctodl colocate', () => {
     expect((await call('pair', '--study', study, '--for', target)).stdout).toMatch(/90 % interval.*regret/)
     expect(await call('pair', '--study', study, '--for', target, '--min-kept', '1')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('no co-runners keeps the limits'),
+      stderr: expect.stringContaining('no co-runners keep the limits'),
     })
   })
 

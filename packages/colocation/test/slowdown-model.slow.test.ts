@@ -62,7 +62,7 @@ describe('the slowdown model', () => {
     )
   })
 
-  it('tells a unseen that trains from one that infers and is alike in all else', () => {
+  it('tells an unseen job that trains from one that infers and is alike in all else', () => {
     const keptBy = ({ training }: Workload) => (training ? 0.5 : 0.9)
     const measured = pairs.map(({ members }) => ({
       members,

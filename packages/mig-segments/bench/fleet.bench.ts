@@ -21,7 +21,7 @@ const idleW: Record<string, number> = {}
 for (const clock of clocks) idleW[clock] = Math.round(10 * (await idlePowerW('H100', clock))) / 10
 const at = (clock: number) =>
   clocked.map(({ model, points }) => ({ model, points: points.filter(({ smClockMhz }) => smClockMhz === clock) }))
-const coRunners = loadCoRunners(exampleFolder('H100-coRunners'), geometry, { idleW: idleW[highest]! })
+const coRunners = loadCoRunners(exampleFolder('H100-co-runners'), geometry, { idleW: idleW[highest]! })
 const fleets: Record<string, Fleet> = {
   'one model, one clock': { groups: [{ gpu: 'H100', profiles: at(highest), idleW }] },
   shared: {

@@ -204,7 +204,7 @@ describe('instances shared by models, and boards with clocks of their own', () =
 
 describe('the example of co-runners', () => {
   const geometry = geometryOf('H100')
-  const example = path.join(exampleFolder('H100-coRunners'), '1g.10gb')
+  const example = path.join(exampleFolder('H100-co-runners'), '1g.10gb')
 
   it('is read, and planned with at the lower ends of its intervals', () => {
     // A third of it, which is learnt in no time.
@@ -237,7 +237,7 @@ describe('the example of co-runners', () => {
     expect(() => loadCoRunners('/nonexistent', geometry)).toThrow(
       /no study of instances: expected folders named 1g.10gb/,
     )
-    expect(() => loadCoRunners(exampleFolder('H100-coRunners'), geometry, { level: 1 })).toThrow(/coRunnerLevel/)
+    expect(() => loadCoRunners(exampleFolder('H100-co-runners'), geometry, { level: 1 })).toThrow(/coRunnerLevel/)
   })
 })
 

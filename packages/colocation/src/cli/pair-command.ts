@@ -42,7 +42,7 @@ interface PairOptions {
   readonly json?: boolean
 }
 
-/** `pctodl colocate pair`: choose who shares. Co-runners for one workload is ranked by expected regret. */
+/** `pctodl colocate pair`: choose who shares. Co-runners for one workload are ranked by expected regret. */
 export const pairCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -66,7 +66,11 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     .option('--memory-gib <GiB>', 'memory of a GPU', positiveNumber('GiB'))
     .option('--min-kept <share>', 'part of its throughput alone that each job must keep', numberBetween(0, 1))
     .option('--power-cap <watts>', 'most power of a GPU; needs measured power in the study', positiveNumber('W'))
-    .option('--slo <workload=ms>', 'most mean time of a batch in co-runners, separated by commas', listOf(objectiveOf))
+    .option(
+      '--slo <workload=ms>',
+      'most mean time of a batch beside co-runners, separated by commas',
+      listOf(objectiveOf),
+    )
     .option('--heat-map <file>', 'draw what each workload of the pool keeps beside each other (.svg or .png)')
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)
@@ -115,7 +119,7 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     }
     if (ranked.length > 0) return 0
     terminal.stderr.write(
-      `pctodl colocate: no co-runners keeps the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
+      `pctodl colocate: no co-runners keep the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
     )
     return 1
   }

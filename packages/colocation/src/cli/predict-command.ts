@@ -61,11 +61,11 @@ function formatPrediction(prediction: ColocationPrediction, level: number, power
 
 const noveltyTexts: Readonly<Record<Novelty, string>> = {
   'known pairs': 'all of them were measured beside each other',
-  'new pairs': 'all of them were measured in co-runners, not all beside each other',
+  'new pairs': 'all of them were measured beside others, not all beside each other',
   'batch size between':
-    'one was never measured in co-runners, but its network was with smaller and with larger batches',
-  'new batch size': 'one was never measured in co-runners, but its network was with another batch size',
-  'new network': 'one network was never measured in co-runners',
+    'one was never measured beside others, but its network was with smaller and with larger batches',
+  'new batch size': 'one was never measured beside others, but its network was with another batch size',
+  'new network': 'one network was never measured beside others',
 }
 
 function formatNovelty({ novelty, throughputIntervals }: ColocationPrediction): string {

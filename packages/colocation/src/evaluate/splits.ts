@@ -28,7 +28,7 @@ export function leftOutSplits<C extends Colocation>(colocations: readonly C[], o
 }
 
 /**
- * One split per workload that nobody has measured in co-runners: it is judged by the colocations that contain the workload and
+ * One split per workload that nobody has measured beside co-runners: it is judged by the colocations that contain the workload and
  * learns from those that contain no workload of the same network and mode, whatever the batch size, or, `unseen` being its
  * batch size alone, from those that do not contain the workload itself; `batch size between` are those of them that lie between two others.
  * Workloads with fewer than two candidates are left out.

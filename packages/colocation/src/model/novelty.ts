@@ -2,13 +2,13 @@ import { kinOf, parseWorkloadName } from '../workload.js'
 
 /**
  * How much of a group was seen before: all of its members beside each other; all of them, though some never beside each other;
- * workloads that were never seen in co-runners, though their networks in their modes were, in groups as large with smaller and with larger
+ * workloads that were never seen beside co-runners, though their networks in their modes were, in groups as large with smaller and with larger
  * batches; with other batches at least; or not even that.
  */
 export const noveltyNames = ['known pairs', 'new pairs', 'batch size between', 'new batch size', 'new network'] as const
 export type Novelty = (typeof noveltyNames)[number]
 
-/** What was seen of workloads in co-runners. */
+/** What was seen of workloads beside co-runners. */
 export class Acquaintance {
   readonly #names = new Set<string>()
   /** Batch sizes by network and mode, and by number of members; 0 for all numbers. */

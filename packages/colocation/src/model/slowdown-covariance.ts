@@ -8,7 +8,7 @@ import {
 
 /**
  * How alike two groups of co-runners are: the mean over all pairs of one from each of how alike these are (kernel mean embedding; what a
- * co-runners does is then the mean of what its members do), or, for what members do only together, by the means of their
+ * group does is then the mean of what its members do), or, for what members do only together, by the means of their
  * features (`blend`) or by the largest and the least of each feature (`extremes`). None knows an order; all take any number.
  */
 const othersKernelNames = [...workloadKernelNames, 'blend', 'extremes'] as const

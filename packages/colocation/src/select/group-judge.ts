@@ -8,7 +8,7 @@ export interface KeptShareSource {
   /** Part of its throughput alone that each member keeps. */
   keptShares(members: readonly number[]): readonly number[]
   /**
-   * What `own` keeps at most beside any `co-runners` of these others; without it, a search among more groups than can be looked
+   * What `own` keeps at most beside any of these others as `coRunners`; without it, a search among more groups than can be looked
    * at states no bound.
    */
   maxKept?(own: number, others: readonly number[], coRunners: number): number
@@ -29,7 +29,7 @@ export interface GroupLimits {
   /** Least part of its throughput alone that every member must keep. Default 0. */
   readonly minKeptShare?: number
   /**
-   * Objectives: most mean time of a batch of a workload in co-runners, ms, by its name. A workload without one has none.
+   * Objectives: most mean time of a batch of a workload beside co-runners, ms, by its name. A workload without one has none.
    * Default: none.
    */
   readonly batchTimesMs?: Readonly<Record<string, number>>

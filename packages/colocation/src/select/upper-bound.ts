@@ -42,7 +42,7 @@ export function upperBound(judge: GroupJudge, pool: readonly number[], maxMember
   return boundAt((low + high) / 2)
 }
 
-/** What a workload keeps at most beside `co-runners` of the others. */
+/** What a workload keeps at most beside `coRunners` of the others. */
 function maxKept(source: KeptShareSource, own: number, others: readonly number[], coRunners: number): number {
   if (coRunners === 0) return 1
   const all = coRunnerGroupsOf([...countByPlace(others)], coRunners, MAX_GROUPS_JUDGED)

@@ -236,7 +236,7 @@ function ratedMembers(
   const parts = members.map(({ model, ...measured }): RowPart => {
     const service = objectives.findIndex((objective) => objective.model === model)
     const point: InstancePoint = { profile, processes: 1, ...measured }
-    // No batch in co-runners was measured but the full one: a smaller one is taken to last as long.
+    // Beside co-runners only the full batch was measured: a smaller one is taken to last as long.
     const [of] = placeablesOf(profile, 0, [point]).map((each) => ({ ...each, lane: 0, profile: 0, measured: point }))
     const [way] = waysOf([of!], objectives[service]!, gate, false)
     return { service, point, ratePerS: way?.[0]?.ratePerS ?? 0 }

@@ -22,7 +22,7 @@ export interface Lane {
 /**
  * One lane for each clock at which a group was measured, the highest first.
  *
- * @throws InvalidInputError for points without a clock beside others with one, co-runners or idle watts that match no clock
+ * @throws InvalidInputError for points without a clock beside others with one, a model of co-runners or idle watts that match no clock
  */
 export function checkLanes({ profiles, coRunners = [], idleW }: BoardGroup, g: number, geometry: MigGeometry): Lane[] {
   const field = (name: keyof BoardGroup) => `fleet.groups[${g}].${name}`

@@ -38,7 +38,7 @@ export interface SharedPoint {
 }
 
 /**
- * Groups of two or more models whose batches end in time in one instance, by the co-runners that they are to each other.
+ * Groups of two or more models whose batches end in time in one instance, as co-runners of each other.
  *
  * @param batchMs most time of a batch by model; models without are not in a group
  * @throws InvalidInputError for numbers out of range

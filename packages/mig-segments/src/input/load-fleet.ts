@@ -37,7 +37,7 @@ const fleetFile = z.strictObject({
 
 /**
  * Read a fleet from a YAML (or JSON) file: groups as `BoardGroup`, with `profiles` the folder of a board's profiles, seen from the file. Without
- * it the examples of the board are taken. `co-runners` is a folder as `loadCoRunners` reads it, seen from the file.
+ * it the examples of the board are taken. `coRunners` is a folder as `loadCoRunners` reads it, seen from the file.
  *
  * @throws PctodlError `FLEET_FILE` naming what is wrong where; what `loadProfiles`, `loadCoRunners` and `findMigBoard` throw
  */
@@ -60,7 +60,7 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
     groups: groups.map(({ gpu, profiles, coRunners, coRunnerLevel, maxMembers, ...rest }) => {
       const geometry = geometryOf(gpu)
       if (coRunners === undefined && (coRunnerLevel !== undefined || maxMembers !== undefined)) {
-        throw wrong('coRunnerLevel and maxMembers are for co-runners; name its folder')
+        throw wrong('coRunnerLevel and maxMembers go with coRunners; name its folder')
       }
       const folder = profiles === undefined ? exampleFolder(geometry.key) : path.resolve(path.dirname(file), profiles)
       if (profiles === undefined && !existsSync(folder)) {

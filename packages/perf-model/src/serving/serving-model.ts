@@ -55,7 +55,7 @@ interface ServiceTimes {
   readonly sizes: readonly number[]
   readonly tenants: readonly TenantTimes[]
   readonly queue: BatchQueue
-  /** Batch times of the service's tenants at the present co-runners, by size, ms. */
+  /** Batch times of the service's tenants beside the present co-runners, by size, ms. */
   readonly batchMs: Float64Array
   utilisation: number
 }
