@@ -16,7 +16,7 @@ describe('what can be completed', () => {
     [['gpu', '--json', 'lo'], ['lock']],
     [
       ['sim', ''],
-      ['host', 'tenant', 'simulate'],
+      ['host', 'tenant', 'llm', 'simulate'],
     ],
     [
       ['completion', ''],
