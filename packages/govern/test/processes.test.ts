@@ -75,6 +75,7 @@ describe.skipIf(missingUsers)(
       await buildFromSources(programs.folder, {
         entries: {
           pctodld: path.join(nodeService, 'src', 'pctodld.ts'),
+          'board-worker': path.join(nodeService, 'src', 'board-worker.ts'),
           govern: path.join(here, 'fixtures', 'govern.ts'),
           'restore-journal': path.join(nodeService, '..', 'nvml-control', 'src', 'restore-journal.ts'),
         },

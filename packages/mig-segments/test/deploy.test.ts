@@ -146,7 +146,7 @@ describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? 
     expect(at(/tenant --network resnet50/)).toBeGreaterThan(at(/-cgi 2g.20gb:0/))
     expect(at(/^kill .*resnet50/)).toBeGreaterThan(at(/tenant --network resnet50/))
     const [left] = readDeployment(path.join(folder, 'place', 'deployment.json'))
-    expect(left).toMatchObject({ model: 'resnet50', sizeGpcs: 2, start: 0 })
+    expect(left).toMatchObject({ model: 'resnet50', profile: '2g.20gb', start: 0 })
     expect((await deploy('', '--down', '--apply')).code).toBe(0)
   })
 
