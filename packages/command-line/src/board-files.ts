@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { addGpuSpec, PlatformFileError, readPlatform } from '@pctodl/platform'
+import { addGpuSpec, type GpuSpec, PlatformFileError, readPlatform } from '@pctodl/platform'
 
 /**
  * The words of a call with each board that `--gpu` gives as a file (`my-board.json`, `.yaml`) made known and named by its key, so that a
@@ -23,9 +23,14 @@ async function keysOf(names: string): Promise<string> {
 }
 
 async function keyOfFile(file: string): Promise<string> {
-  const spec = readPlatform(await contentOf(file), file)
+  const spec = await readBoardFile(file)
   addGpuSpec(spec)
   return spec.key
+}
+
+/** @throws PlatformFileError naming the file, and the field where one is wrong */
+export async function readBoardFile(file: string): Promise<GpuSpec> {
+  return readPlatform(await contentOf(file), file)
 }
 
 async function contentOf(file: string): Promise<unknown> {

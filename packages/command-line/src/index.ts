@@ -26,3 +26,4 @@ export {
   trustedPath,
   writeFileAtomically,
 } from './own-files.js'
+export { readBoardFile } from './board-files.js'

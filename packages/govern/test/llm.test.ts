@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { SeededRandom } from '@pctodl/numerics'
 import { type NvmlGpu, openGpu } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildFromSources, programsFolder } from '../../../test/build-from-sources.js'
 import {
+  buildPrograms,
   eventually,
   everything,
   missingUsers,
@@ -16,8 +15,6 @@ import {
 } from '../../node-service/test/node-host.js'
 import { type GovernStep, readVllm } from '../src/index.js'
 
-const nodeService = fileURLToPath(new URL('../../node-service', import.meta.url))
-const here = fileURLToPath(new URL('.', import.meta.url))
 const OBJECTIVE_MS = 5000
 const RATE_PER_S = 6
 /** Of each of the two measurements; the machine that is measured on is a busy one. */
@@ -28,7 +25,7 @@ describe.skipIf(missingUsers)(
   () => {
     let node: Node
     let gpu: NvmlGpu
-    let programs: ReturnType<typeof programsFolder>
+    let programs: Awaited<ReturnType<typeof buildPrograms>>
     let log: string
     let url: string
     const children: ChildProcess[] = []
@@ -76,25 +73,13 @@ describe.skipIf(missingUsers)(
       node = await startNode({ privilege: 'root', board: 'A100' })
       node.allow(everything([process.getuid!()]))
       log = path.join(node.folder, 'govern.jsonl')
-      programs = programsFolder(nodeService, 'govern-llm')
-      await buildFromSources(programs.folder, {
-        entries: {
-          pctodld: path.join(nodeService, 'src', 'pctodld.ts'),
-          'board-worker': path.join(nodeService, 'src', 'board-worker.ts'),
-          govern: path.join(here, 'fixtures', 'govern.ts'),
-          'restore-journal': path.join(nodeService, '..', 'nvml-control', 'src', 'restore-journal.ts'),
-        },
-        format: 'esm',
-        extension: '.js',
-        external: ['koffi', 'prom-client'],
-        banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-      })
+      programs = await buildPrograms({ govern: path.join(import.meta.dirname, 'fixtures', 'govern.ts') })
       gpu = await openGpu(0, { libraryPath: node.libraryPath, access: 'direct' })
       const llm = start(simulator, 'llm', '--parameters', '4e9', '--model', 'm', '--port', '0')
       url = await new Promise((resolve) => llm.stdout!.once('data', (line) => resolve(JSON.parse(line).url)))
       const { socket, policyFile, stateFolder, mpsFolder, libraryPath } = node.options
       const places = ['--socket', socket!, '--policy', policyFile!, '--state', stateFolder!, '--mps', mpsFolder!]
-      start(path.join(programs.folder, 'pctodld.js'), 'serve', ...places, '--library', libraryPath!, '--http', 'none')
+      start(programs.file('pctodld'), 'serve', ...places, '--library', libraryPath!, '--http', 'none')
       await eventually(() => existsSync(socket!), 'the service listens')
       void load()
     })
@@ -115,7 +100,7 @@ describe.skipIf(missingUsers)(
       const config = `services: [{name: chat, vllm: '${url.replace(/\/v1$/, '')}', model: m, objective: {ms: ${OBJECTIVE_MS}}}]\n`
       writeFileSync(path.join(node.folder, 'govern.yaml'), config)
       const words = ['--config', path.join(node.folder, 'govern.yaml'), '--log', log, '--library', node.libraryPath]
-      start(path.join(programs.folder, 'govern.js'), ...words)
+      start(programs.file('govern'), ...words)
       const look = () => `${JSON.stringify(lastStep())}`
       await eventually(
         () => (lastStep()?.services[0]?.requests ?? 0) > 30,

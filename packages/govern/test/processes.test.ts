@@ -1,17 +1,19 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type NvmlGpu, openGpu } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { buildFromSources, programsFolder } from '../../../test/build-from-sources.js'
-import { eventually, everything, missingUsers, type Node, startNode } from '../../node-service/test/node-host.js'
+import {
+  buildPrograms,
+  eventually,
+  everything,
+  missingUsers,
+  type Node,
+  startNode,
+} from '../../node-service/test/node-host.js'
 import type { GovernStep } from '../src/index.js'
 import { TritonStandIn } from './triton-stand-in.js'
 
-/** Where koffi is found. */
-const nodeService = fileURLToPath(new URL('../../node-service', import.meta.url))
-const here = fileURLToPath(new URL('.', import.meta.url))
 /** The promise is 5 s; a machine that is busy with other things gets more before that means anything. */
 const LIMIT_MS = process.env['PCTODL_GOVERN_STRICT'] ? 5000 : 15_000
 /** The board runs this and more where nobody holds it. */
@@ -25,12 +27,12 @@ describe.skipIf(missingUsers)(
     let gpu: NvmlGpu
     let service: ChildProcess
     let serve: () => Promise<void>
-    let programs: ReturnType<typeof programsFolder>
+    let programs: Awaited<ReturnType<typeof buildPrograms>>
     let governor: ChildProcess
     let log: string
 
     const start = (program: string, ...words: string[]) =>
-      spawn(process.execPath, [path.join(programs.folder, `${program}.js`), ...words], {
+      spawn(process.execPath, [programs.file(program), ...words], {
         env: { ...process.env, PCTODL_SERVICE_SOCKET: node.options.socket },
         stdio: ['ignore', 'ignore', 'inherit'],
       })
@@ -71,19 +73,7 @@ describe.skipIf(missingUsers)(
       node = await startNode({ privilege: 'root', tenants })
       node.allow(everything([process.getuid!()]))
       log = path.join(node.folder, 'govern.jsonl')
-      programs = programsFolder(nodeService, 'govern-programs')
-      await buildFromSources(programs.folder, {
-        entries: {
-          pctodld: path.join(nodeService, 'src', 'pctodld.ts'),
-          'board-worker': path.join(nodeService, 'src', 'board-worker.ts'),
-          govern: path.join(here, 'fixtures', 'govern.ts'),
-          'restore-journal': path.join(nodeService, '..', 'nvml-control', 'src', 'restore-journal.ts'),
-        },
-        format: 'esm',
-        extension: '.js',
-        external: ['koffi', 'prom-client'],
-        banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
-      })
+      programs = await buildPrograms({ govern: path.join(import.meta.dirname, 'fixtures', 'govern.ts') })
       await triton.start()
       writeFileSync(
         path.join(node.folder, 'govern.yaml'),

@@ -245,7 +245,7 @@ export class BoardKeeper {
     return this.#looking ? performance.now() - this.#lookingSinceMs : 0
   }
 
-  /** As far as the board answers within a time, ms. It is read once at a time, whoever asks: they share the answer. */
+  /** The board's readings, or null after `timeoutMs`. Concurrent callers share one read. */
   async read(timeoutMs: number): Promise<BoardReadings | null> {
     const ask = () => this.#options.process.ask('readings').catch(() => null)
     this.#reading ??= ask().finally(() => {

@@ -25,7 +25,7 @@ interface Reply {
 /** How long a board may take to answer, ms: some of it asks the driver several times, with pauses. A new process has to start, too. */
 const DEADLINE_MS = 10_000
 
-/** Between the starts of two processes, ms: one that ends at once would keep a core busy, and whoever asks would start it. */
+/** Minimum time between two starts, ms: restarting a process that exits at once would keep a core busy. */
 const BETWEEN_STARTS_MS = 1000
 
 /** Nothing can be said of the board, or done to it, until it is back. */
@@ -71,9 +71,9 @@ export class BoardProcess {
     return answer as Answer<Ask>
   }
 
-  /** Resolves when the process is gone, or is to be waited for no longer. */
+  /** Resolves when the process has exited, or the deadline has passed. */
   async close(): Promise<void> {
-    // Whoever asks later, a look that was waiting for its turn, gets no other process, which would keep the board.
+    // A request that is still queued must not start another process: it would hold the board's lock.
     this.#isClosed = true
     const child = this.#child
     if (!child) return

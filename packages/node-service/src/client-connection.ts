@@ -28,9 +28,9 @@ export interface ConnectionHost {
   readonly onInternalError: (error: unknown) => void
 }
 
-/** Whoever connects says what it wants within this time, ms. */
+/** A client must send its first request within this time, ms. */
 const HELLO_MS = 5000
-/** Whoever is cut off is told why; those who do not read it within this time are not waited for, ms. */
+/** A client that is cut off is told why, and has this long to read it, ms. */
 const FAREWELL_MS = 1000
 /** Requests that wait for their turn, and bytes of answers that nobody reads. */
 const MAX_QUEUED = 64
@@ -258,7 +258,7 @@ export class ClientConnection {
       throw new PctodlError('NOT_ALLOWED', "only root may end other programs' leases")
     }
     if (uid === null && boards === null && workload === undefined) return { ended: [] }
-    // Whoever names a board means its instances, too.
+    // A board's name covers its instances, too.
     const isMeant = (uuid: string, target: string) =>
       boards === null || boards.includes(uuid) || boards.includes(target)
     const isTheirs = (peer: Peer) =>
@@ -289,7 +289,7 @@ export class ClientConnection {
     return lease
   }
 
-  /** Say why, and end it: whoever does not keep to the protocol is not heard any further. */
+  /** Tell the client why, and close: a client that breaks the protocol is not read any further. */
   #cut(code: string, message: string): void {
     if (this.#isCut) return
     this.#isCut = true

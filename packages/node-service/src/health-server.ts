@@ -4,10 +4,10 @@ import type { ServiceStatus } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { Registry } from 'prom-client'
 
-/** Whoever is on the node may connect: of more than so many the oldest makes room, and those that are so slow, ms, get no answer. */
+/** Any local user may connect. Above this many connections the oldest is closed; a request slower than this, ms, gets no answer. */
 const MAX_CONNECTIONS = 16
 const PATIENCE_MS = 5000
-/** Boards are read no more often than this, ms, whoever asks how often: those who ask meanwhile wait, and share a reading. */
+/** Minimum time between two readings of the boards, ms: concurrent requests wait for one and share it. */
 const BETWEEN_READINGS_MS = 250
 
 /**

@@ -91,7 +91,7 @@ export class HeldLease {
     try {
       await this.#mps.verifyClient(pid, { timeoutMs: 10_000, signal })
     } catch (error) {
-      // Whoever asks on would keep the daemon's place busy, and with it the board from being put back.
+      // Further requests would keep the daemon's folder in use, and so delay the restoration of the board.
       if (signal.aborted) throw this.#hasEnded()
       throw error
     }

@@ -86,8 +86,14 @@ export function everything(users: readonly (number | string)[]): object {
   return { users, boards: ['*'], powerLimitW: { min: 100, max: 400 }, smClockMhz: clocks, memClockMhz: clocks, ...rest }
 }
 
-/** The programs of this package and of its tests, built from the sources, in a folder that every user can read. */
-export async function buildPrograms(): Promise<{ file(name: string): string; remove(): void }> {
+/**
+ * The programs of this package and of its tests, built from the sources, in a folder that every user can read.
+ *
+ * @param more other programs, by name
+ */
+export async function buildPrograms(
+  more: Readonly<Record<string, string>> = {},
+): Promise<{ file(name: string): string; remove(): void }> {
   const { folder, remove } = programsFolder(packageFolder, 'programs')
   await buildFromSources(folder, {
     entries: {
@@ -95,6 +101,7 @@ export async function buildPrograms(): Promise<{ file(name: string): string; rem
       'board-worker': path.join(packageFolder, 'src', 'board-worker.ts'),
       client: path.join(packageFolder, 'test', 'fixtures', 'client.ts'),
       'restore-journal': path.join(packageFolder, '..', 'nvml-control', 'src', 'restore-journal.ts'),
+      ...more,
     },
     format: 'esm',
     extension: '.js',

@@ -23,7 +23,7 @@ const workers = () => childrenOf(process.pid).filter(({ pid }) => commandLineOf(
 describe('the process of a board', () => {
   const options = { board: '0', libraryPath: '/nonexistent', leaseFolder: '/nonexistent', lockFolder: '/nonexistent' }
 
-  it('that ends at once is not started again at once, whoever asks how often', async () => {
+  it('that exits at once is restarted at most once a second, however often it is needed', async () => {
     const board = new BoardProcess(options)
     const startedMs = performance.now()
     const started = new Set<number>()

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { findGpuSpec, type GpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
+import { findGpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
 import type { PerfModelParameters } from './parameters.js'
 import { PerfModel } from './perf-model.js'
 import { loadPerfModel, shippedParameters } from './shipped-parameters.js'
@@ -21,8 +21,8 @@ export class ParameterFileError extends PctodlError {
  * @param spec the board, where it is not one that `@pctodl/platform` knows
  * @throws UnknownNameError listing the parameter sets that exist; ParameterFileError for a file that cannot be used
  */
-export function modelOf(board: string, folder: string | undefined, spec?: GpuSpec): PerfModel {
-  const key = spec?.key ?? keyOf(board)
+export function modelOf(board: string, folder: string | undefined): PerfModel {
+  const key = keyOf(board)
   if (folder === undefined) {
     if (!Object.hasOwn(shippedParameters, key)) {
       throw new UnknownNameError('parameter set', board, Object.keys(shippedParameters))
@@ -39,7 +39,7 @@ export function modelOf(board: string, folder: string | undefined, spec?: GpuSpe
     throw new UnknownNameError('parameter set', board, known)
   }
   try {
-    return PerfModel.load(JSON.parse(readFileSync(file, 'utf8')), spec)
+    return PerfModel.load(JSON.parse(readFileSync(file, 'utf8')))
   } catch (cause) {
     throw new ParameterFileError(file, cause instanceof Error ? cause.message : String(cause), { cause })
   }

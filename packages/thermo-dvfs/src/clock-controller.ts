@@ -238,7 +238,8 @@ export class ClockController {
     const lowCounts = this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs
     // For as long as nobody knows how late readings come, they may be of another clock than the other meter's.
     const lateMs = this.#delay.known ? delayMs : control.maxDelayMs
-    const steady = full && (lateMs === 0 || timeMs - m.changedMs >= lookBackMs - delayMs + lateMs)
+    const restedMs = Math.min(fullMs, timeMs - m.changedMs)
+    const steady = full && (lateMs === 0 || restedMs >= lookBackMs - delayMs + lateMs)
     this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return null
     if (full && !this.#without.has('delay')) {

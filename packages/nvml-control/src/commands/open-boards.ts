@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { type Terminal, UsageError, withNvmlOptions } from '@pctodl/command-line'
-import { type GpuSpec, PctodlError, parsePlatformFile } from '@pctodl/platform'
+import { readBoardFile, type Terminal, UsageError, withNvmlOptions } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
 import { type Command, Option } from 'commander'
 import { describeChange } from '../control/board-change.js'
 import { boardFacts } from '../describe/board-facts.js'
@@ -119,7 +118,7 @@ function boardIds(nvml: Nvml, { gpu }: BoardOptions): string[] {
 
 /** One board to change. @throws UsageError where there are several and none is named */
 export async function openOne(options: ChangeOptions, terminal: Terminal): Promise<NvmlGpu> {
-  const spec = options.platformFile === undefined ? undefined : readPlatformFile(options.platformFile)
+  const spec = options.platformFile === undefined ? undefined : await readBoardFile(options.platformFile)
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
   if (options.gpu === undefined && nvml.deviceCount > 1) {
     throw new UsageError(`there are ${nvml.deviceCount} boards; name one with --gpu <index, UUID or PCI bus id>`)
@@ -129,10 +128,6 @@ export async function openOne(options: ChangeOptions, terminal: Terminal): Promi
   const access = await boardAccess(device, settings)
   if (access.kind === 'direct') await sayWhatWasPutRight(nvml, options, terminal)
   return new NvmlGpu(nvml, device, spec ?? specOfBoard(boardFacts(device)), settings, access)
-}
-
-export function readPlatformFile(file: string): GpuSpec {
-  return parsePlatformFile(readFileSync(file, 'utf8'), file)
 }
 
 /** `restored GPU-...: SM clock reset, power limit 350 W (left by process 123, node train.js)` */

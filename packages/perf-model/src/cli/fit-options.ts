@@ -11,7 +11,6 @@ import {
 } from '@pctodl/command-line'
 import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
 import { version } from '../../package.json'
-import { readPlatformFile } from './platform-file.js'
 
 /** What one call of `pctodl fit` asks for. */
 export interface CommandFitOptions {
@@ -34,7 +33,6 @@ export interface CommandFitOptions {
 
 interface RawOptions {
   readonly gpu?: string
-  readonly platformFile?: string
   readonly step: string
   readonly model: string[]
   readonly dataset?: string
@@ -66,8 +64,7 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
       '[traces...]',
       'trace files (default: mps_profile/ and scale_profile/ here, as the Python code leaves them)',
     )
-    .option('--gpu <name>', 'board that the traces were measured on')
-    .option('--platform-file <file>', 'a board that this release does not know, as `pctodl gpu describe` writes it')
+    .option('--gpu <name>', 'board that the traces were measured on, or the file of one')
     .option(
       '--step <name>',
       `one of ${steps.join(', ')}: time, power and utilisation are fitted together, so: all`,
@@ -96,10 +93,11 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
     throw new UsageError(`--step ${raw.step}: the stages of this model are fitted together; leave --step out`)
   }
   if (raw.folds === 1) throw new UsageError('--folds: 0, or at least 2')
-  const spec = boardOf(raw)
+  const { gpu } = raw
+  if (gpu === undefined) throw new UsageError('name the board with --gpu, or its file')
   return asUsage(() => ({
-    spec,
-    platform: raw.gpu ?? spec.key,
+    spec: findGpuSpec(gpu),
+    platform: gpu,
     traces: command.args,
     models: raw.model.length === 0 || raw.model.includes('all') ? null : raw.model,
     dataset: raw.dataset,
@@ -112,18 +110,4 @@ export async function parseFitOptions(argv: readonly string[], terminal: Termina
     plot: raw.plot,
     json: raw.json ?? false,
   }))
-}
-
-/** The board of `--gpu` or of `--platform-file`; given both, the file has to be of the board that is named. */
-function boardOf({ gpu, platformFile }: RawOptions): GpuSpec {
-  if (platformFile === undefined) {
-    if (gpu === undefined) throw new UsageError('name the board with --gpu, or give its file with --platform-file')
-    return asUsage(() => findGpuSpec(gpu))
-  }
-  const spec = readPlatformFile(platformFile)
-  const names = [spec.key, spec.name, ...spec.aliases].map((name) => name.toLowerCase())
-  if (gpu !== undefined && !names.includes(gpu.toLowerCase())) {
-    throw new UsageError(`--gpu ${gpu}: ${platformFile} describes ${spec.key}`)
-  }
-  return spec
 }

@@ -14,7 +14,7 @@ import { testOnTraces } from './test-on-traces.js'
 export const predict: CommandFunction = async (argv, terminal) => {
   const options = await parsePredictOptions(argv, terminal)
   const board = options.platform ?? (await askInstalledGpu('name', 'name the board with --gpu', terminal.signal))
-  const predictor = modelOf(board, options.params, options.spec)
+  const predictor = modelOf(board, options.params)
   if (options.test !== null) return testOnTraces(predictor, options, options.test, terminal)
   const { spec } = predictor
   const memClockMhz = (await memClock(options, spec.key, terminal)) ?? predictor.memClocksMhz[0]!

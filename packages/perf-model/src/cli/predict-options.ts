@@ -11,9 +11,7 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import type { GpuSpec } from '@pctodl/platform'
 import { version } from '../../package.json'
-import { readPlatformFile } from './platform-file.js'
 
 /** What one call of `pctodl predict` asks for. */
 export interface PredictOptions {
@@ -24,8 +22,6 @@ export interface PredictOptions {
   readonly f: number | undefined
   readonly dataset: string | undefined
   readonly platform: string | undefined
-  /** Board of `--platform-file`. */
-  readonly spec: GpuSpec | undefined
   readonly memFreq: number | undefined
   readonly gpuMemFreq: boolean
   readonly params: string | undefined
@@ -44,7 +40,6 @@ interface RawOptions {
   readonly smClock?: number
   readonly dataset?: string
   readonly gpu?: string
-  readonly platformFile?: string
   readonly memClock?: number
   readonly gpuMemFreq?: boolean
   readonly params?: string
@@ -79,8 +74,7 @@ export async function parsePredictOptions(argv: readonly string[], terminal: Ter
     .option('--batches <samples...>', 'batch size of each tenant', listOf(integerFrom(1)))
     .option('--sm-clock <MHz>', "SM clock (default: the board's boost clock)", positiveNumber('MHz'))
     .option('--dataset <name>', 'imagenet or caltech256: images are 224 x 224', oneOf('imagenet', 'caltech256'))
-    .option('--gpu <name>', 'board: 3080Ti or A100 (default: ask nvidia-smi)')
-    .option('--platform-file <file>', 'with --params: the board, where this release does not know it')
+    .option('--gpu <name>', 'board, or the file of one (default: ask nvidia-smi)')
     .option('--mem-clock <MHz>', "memory clock (default: the board's highest)", positiveNumber('MHz'))
     .option('--gpu-mem-freq', 'take the memory clock that nvidia-smi reports now')
     .option('--params <folder>', 'parameters: <board>.json as pctodl fit writes (default: shipped)')
@@ -91,14 +85,10 @@ export async function parsePredictOptions(argv: readonly string[], terminal: Ter
     .option('--json', 'print JSON')
   await parseCommand(command, argv, referenceSpelling)
   const raw = command.opts<RawOptions>()
-  const spec = raw.platformFile === undefined ? undefined : readPlatformFile(raw.platformFile)
-  return asUsage(() => checked(raw, spec))
+  return asUsage(() => checked(raw))
 }
 
-function checked(raw: RawOptions, spec: GpuSpec | undefined): PredictOptions {
-  if (spec !== undefined && raw.params === undefined)
-    throw new UsageError('--platform-file goes with --params: no parameters of such a board are shipped')
-  if (spec !== undefined && raw.gpu !== undefined) throw new UsageError('--gpu and --platform-file exclude each other')
+function checked(raw: RawOptions): PredictOptions {
   const { model, shares: p = [], batches: b = [], test } = raw
   if (test === undefined) {
     if (p.length === 0 || b.length === 0)
@@ -119,8 +109,7 @@ function checked(raw: RawOptions, spec: GpuSpec | undefined): PredictOptions {
     b,
     f: raw.smClock,
     dataset: raw.dataset,
-    platform: raw.gpu ?? spec?.key,
-    spec,
+    platform: raw.gpu,
     memFreq: raw.memClock,
     gpuMemFreq: raw.gpuMemFreq ?? false,
     params: raw.params,
