@@ -5,7 +5,7 @@ export { equalTenants } from './equal-tenants.js'
 export { MeasuredPolicy } from './measured-policy.js'
 
 // Published algorithms
-export { PublishedPolicy, type PublishedPolicyOptions } from './published-policy.js'
+export { PublishedPolicy } from './published-policy.js'
 export { MorakPolicy } from './morak.js'
 export { BatchDvfsPolicy } from './batch-dvfs.js'
 export { BatchDvfsOriginalPolicy } from './batch-dvfs-original.js'

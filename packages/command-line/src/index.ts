@@ -16,10 +16,8 @@ export {
 export { Progress } from './progress.js'
 export {
   createOwnFile,
-  type FolderMode,
   isReadOnly,
   makePrivateFolder,
-  type OpenToWriteOptions,
   openToWrite,
   privateFolder,
   readOwnFile,

@@ -1,13 +1,7 @@
 export { workFolder, readNote } from './work-folder.js'
-export type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
-export { LocalExecutor, type LocalExecutorOptions } from './local-executor.js'
-export { type SlurmNodeChange, SlurmNodes, type SlurmNodesOptions } from './slurm-nodes.js'
+export type { Job, JobExecutor, JobOutcome } from './job-array.js'
+export { LocalExecutor } from './local-executor.js'
+export { type SlurmNodeChange, SlurmNodes } from './slurm-nodes.js'
 export { type SlurmPatienceOptions, type SlurmSilence, silenceLine } from './slurm-patience.js'
-export { SlurmExecutor, type SlurmExecutorOptions } from './slurm-executor.js'
-export {
-  type SlurmJobEnd,
-  type SlurmJobRequest,
-  SlurmJobs,
-  type SlurmJobsOptions,
-  type SlurmJobStart,
-} from './slurm-jobs.js'
+export { SlurmExecutor } from './slurm-executor.js'
+export { type SlurmJobEnd, type SlurmJobRequest, SlurmJobs, type SlurmJobStart } from './slurm-jobs.js'

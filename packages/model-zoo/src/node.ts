@@ -1,1 +1,1 @@
-export { type WrittenFile, writeOnnx } from './onnx/write-onnx.js'
+export { writeOnnx } from './onnx/write-onnx.js'

@@ -16,18 +16,13 @@ export { incompleteBeta, logGamma } from './gamma-functions.js'
 export { makeNonDecreasing } from './isotonic-regression.js'
 export { nearestMonotoneGrid } from './nearest-monotone-grid.js'
 export { leastSquares } from './least-squares.js'
-export {
-  type LeastSquaresProblem,
-  type LevenbergMarquardtOptions,
-  type LevenbergMarquardtResult,
-  levenbergMarquardt,
-} from './levenberg-marquardt.js'
-export { factorise, inverseFromFactor, solveFactorised, solveLower, solveTransposed } from './cholesky.js'
+export { type LeastSquaresProblem, type LevenbergMarquardtResult, levenbergMarquardt } from './levenberg-marquardt.js'
+export { factorise, inverseFromFactor, solveFactorised, solveLower } from './cholesky.js'
 
 // Gaussian processes
-export { GaussianProcess, type GaussianProcessOptions } from './gaussian-process.js'
-export { type LeftOutGroup, LowRankProcess, type ProcessObservations } from './low-rank-process.js'
-export { type VarianceComponents, fitVarianceComponents } from './variance-components.js'
+export { GaussianProcess } from './gaussian-process.js'
+export { type LeftOutGroup, LowRankProcess } from './low-rank-process.js'
+export { fitVarianceComponents } from './variance-components.js'
 
 // Random numbers and order
 export { SeededRandom, seedFrom } from './seeded-random.js'

@@ -52,15 +52,7 @@ export type { ClocksEventReason, Telemetry } from './telemetry.js'
 export type { Gpu, GpuInfo, GpuLease } from './gpu.js'
 export type { BoardOccupancy, BoardProcess, TenantPlace } from './board-occupancy.js'
 export type { TenantCounters, TenantPool, TenantProcess, TenantState } from './tenant-pool.js'
-export {
-  hasFallen,
-  type RateValidity,
-  rateValidities,
-  stalledAfterMs,
-  type TenantRate,
-  tenantRate,
-  worstValidity,
-} from './tenant-rate.js'
+export { hasFallen, type RateValidity, stalledAfterMs, tenantRate, worstValidity } from './tenant-rate.js'
 export { LatencyHistogram } from './latency-histogram.js'
 export { type Clock, systemClock, VirtualClock } from './clock.js'
 export { Sleepers } from './sleepers.js'
