@@ -174,6 +174,21 @@ describe('pctodl cleanup', () => {
     expect((await run('cleanup', ...here())).stdout).toBe('nothing was left behind\n')
   })
 
+  it('leaves a daemon alone where there is no control program to ask', async () => {
+    const pipe = path.join(folder, 'asked-nobody', 'all', 'pipe')
+    mkdirSync(pipe, { recursive: true, mode: 0o700 })
+    writeFileSync(path.join(pipe, 'control'), '')
+    const before = process.env['PATH']
+    process.env['PATH'] = folder
+    try {
+      const { code, stdout } = await run('cleanup', '--mps-dir', path.join(folder, 'asked-nobody'))
+      expect(stdout).toMatch(/^left alone: MPS daemons in .*asked-nobody.*nvidia-cuda-mps-control is not on PATH/m)
+      expect(code).toBe(0)
+    } finally {
+      process.env['PATH'] = before
+    }
+  })
+
   it('reports what it could not put right, and fails', async () => {
     const leases = path.join(folder, 'unreadable')
     mkdirSync(leases, { mode: 0o700 })

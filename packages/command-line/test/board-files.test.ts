@@ -1,12 +1,13 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findGpuSpec, formatPlatformFile, type GpuSpec } from '@pctodl/platform'
-import { describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { withBoardFiles } from '../src/board-files.js'
 import { newCommand, parseCommand } from '../src/index.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'board-files-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const mine: GpuSpec = {
   ...findGpuSpec('A100'),
   key: 'Mine-2',

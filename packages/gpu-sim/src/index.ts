@@ -8,6 +8,7 @@ export { assertFaultScenario, type Fault, type FaultScenario, faultKinds } from 
 export type { StruckFault } from './fault-schedule.js'
 export { type HostName, type HostProfile, hostNames, hostOfBoard } from './host-profile.js'
 export type { MigInstance } from './mig-partitions.js'
+export { loadName } from './network-work.js'
 export { findOracle, type Oracle, type OracleOptions } from './oracle.js'
 export { calibratedBoards, physicsOfBoard, simulatedBoards } from './physics-of-board.js'
 export { tenantFootprint } from './process-memory.js'

@@ -1,6 +1,7 @@
 import { type LayerGraph, layerGraph, type OperatorClass, type OperatorWork } from '@pctodl/model-zoo'
 import { InvalidInputError, networkName, networkNames, UnknownNameError } from '@pctodl/platform'
 import { positionsOf, withFusedAttention } from './attention.js'
+import { microbenchmarks } from './microbenchmarks.js'
 
 export const operatorClasses: readonly OperatorClass[] = [
   'conv',
@@ -79,20 +80,30 @@ function isOfTheZoo(name: string): boolean {
   }
 }
 
-/** @throws UnknownNameError for a network that neither the model zoo has nor `networks` */
+/** @throws UnknownNameError for what is no network of `networks` or of the model zoo, and no microbenchmark */
 export function networkWork(model: string, networks?: Networks): NetworkWork {
-  const own = networks?.get(model)
+  const own = networks?.get(model) ?? cache.get(model)
   if (own) return own
-  if (networks?.size && !isOfTheZoo(model)) {
+  const microbenchmark = microbenchmarks.find(({ name }) => name === model)
+  if (!microbenchmark && networks?.size && !isOfTheZoo(model)) {
     throw new UnknownNameError('network', model, [...networks.keys(), ...networkNames])
   }
-  const name = networkName(model)
+  const name = microbenchmark ? model : networkName(model)
   let work = cache.get(name)
   if (!work) {
-    work = flatten(layerGraph(name))
+    work = flatten(microbenchmark ?? layerGraph(name))
     cache.set(name, work)
   }
   return work
+}
+
+/**
+ * The name of what a simulated board can run without being given its graph: a network of the zoo, by its name or an alias, or a microbenchmark.
+ *
+ * @throws UnknownNameError
+ */
+export function loadName(model: string): string {
+  return networkWork(model).name
 }
 
 function flatten(graph: LayerGraph): NetworkWork {

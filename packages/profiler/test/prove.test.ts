@@ -8,7 +8,6 @@ import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { parseProfileCsv } from '@pctodl/profiler'
 import { afterAll, describe, expect, it } from 'vitest'
 import { someOf } from '../../../test/long-tests.js'
-import { probeGraphs } from '../src/prove/probe-networks.js'
 import type { Proof } from '../src/prove/proof.js'
 import { type ProveOptions, prove } from '../src/prove/prove.js'
 
@@ -16,7 +15,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-prove-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 const simulated = (gpu: string, board: { readonly mps?: 'off' } = {}) =>
-  openSimulated({ gpu, board: { networks: probeGraphs, host: 'eager-pytorch', launch: 'graph', ...board } })
+  openSimulated({ gpu, board: { host: 'eager-pytorch', launch: 'graph', ...board } })
 
 function proofIn(name: string, open: (mps: boolean) => Backend, options: Partial<ProveOptions> = {}): Promise<Proof> {
   const quiet = { signal: new AbortController().signal, note: () => {} }

@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
-import type { FailureKind, SimulatedProcess } from '@pctodl/gpu-sim'
-import { assertTenants, networkName, PctodlError, systemClock } from '@pctodl/platform'
+import { type FailureKind, loadName, type SimulatedProcess } from '@pctodl/gpu-sim'
+import { assertTenants, PctodlError, systemClock } from '@pctodl/platform'
 import type { Privilege } from './board-file-layout.js'
 import {
   type AttachReply,
@@ -87,7 +87,7 @@ export class ControlService {
     const daemon = mps?.state
     const { board, device } = this.#place(mps ? visibleThrough(mps.visible, request.gpu) : request.gpu)
     assertTenants([request.tenant])
-    const model = request.work ? board.tenants.addWork(request.work) : networkName(request.tenant.model)
+    const model = request.work ? board.tenants.addWork(request.work) : loadName(request.tenant.model)
     const { computeMode } = board.setters
     const exclusive = computeMode === computeModes.EXCLUSIVE_PROCESS
     const present = board.tenants.on(device)

@@ -3,13 +3,12 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { type BoardPhysics, type FaultScenario, SimulatedGpu } from '@pctodl/gpu-sim'
+import { type BoardPhysics, type FaultScenario, loadName, SimulatedGpu } from '@pctodl/gpu-sim'
 import {
   assertTenants,
   findGpuSpec,
   findMigProfile,
   InvalidInputError,
-  networkName,
   systemClock,
   type Tenant,
 } from '@pctodl/platform'
@@ -116,7 +115,7 @@ export class SimulatedHost {
     const stray = load.find(({ gpuIndex = 0 }) => gpuIndex >= gpuCount)
     if (stray) throw new InvalidInputError('load[].gpuIndex', stray.gpuIndex, `a board of 0 to ${gpuCount - 1}`)
     if (load.length > 0) assertTenants(load, { oversubscribe: true })
-    for (const { model } of load) networkName(model)
+    for (const { model } of load) loadName(model)
     if (options.mig && load.length > 0) throw new InvalidInputError('load', load.length, 'none on divided boards')
     if (process.platform !== 'linux') {
       throw new HostProgramError(`host mode needs Linux, this is ${process.platform}; use SimulatedGpu in process`)

@@ -21,7 +21,8 @@ export async function leftDaemons({ mpsDir, runGoesOn, endedFirst }: LeftDaemonO
   try {
     for (const place of mpsPlaces(folder)) all.push(await leftDaemon(place, { runGoesOn, endedFirst }))
   } catch (error) {
-    if (!(error instanceof PctodlError && error.code === 'MPS_FOLDER')) throw error
+    // A folder that is not ours alone, or no control program to ask: the boards and workers can be cleaned up all the same.
+    if (!(error instanceof PctodlError && ['MPS_FOLDER', 'MPS_NO_PROGRAM'].includes(error.code))) throw error
     all.push({ leftovers: [], leftAlone: [{ what: `MPS daemons in ${folder}`, why: error.message }] })
   }
   return {

@@ -10,7 +10,6 @@ import {
 } from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { boardOf } from '../tenant-options.js'
-import { probeGraphs } from './probe-networks.js'
 import { evaluationText } from './proof-page.js'
 import { prove } from './prove.js'
 
@@ -56,7 +55,7 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
       kind: options.backend,
       gpu,
       seed: options.seed,
-      simulated: { board: { networks: probeGraphs, host: 'eager-pytorch', launch: 'graph' } },
+      simulated: { board: { host: 'eager-pytorch', launch: 'graph' } },
       real: {
         ...(options.worker === undefined ? {} : { worker: options.worker }),
         residentInputs: true,
