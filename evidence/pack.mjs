@@ -25,7 +25,7 @@ await build({
   target: 'node20',
   entry: {
     prove: path.join(packages, 'profiler/src/prove-program.ts'),
-    'measure-piece': path.join(packages, 'profiler/src/measure-piece.ts'),
+    profile: path.join(packages, 'profiler/src/profile-program.ts'),
     // A lease's watchdog becomes this program; it lies beside the one that took the lease.
     'restore-journal': path.join(packages, 'nvml-control/src/restore-journal.ts'),
   },

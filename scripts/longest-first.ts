@@ -29,7 +29,6 @@ export const longestFiles: readonly string[] = [
   'packages/playground/test/run-room.test.ts',
   'packages/profiler/test/readme.test.ts',
   'test/mutants.test.ts',
-  'packages/profiler/test/spread.test.ts',
   'packages/job-array/test/slurm-executor.test.ts',
   'packages/bench-runner/test/slurm.test.ts',
   'packages/model-zoo/test/onnx-runtime.test.ts',

@@ -1,7 +1,7 @@
 import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
 const build: PackageBuild = libraryBuild({
-  entry: ['src/index.ts', 'src/commands.ts', 'src/measure-piece.ts'],
+  entry: ['src/index.ts', 'src/commands.ts'],
 })
 
 export default build

@@ -21,7 +21,7 @@ describe.skipIf(missingCompiler)(
     let worker: string
     const planFile = path.join(scratch, 'plan.json')
     const profile = (args: readonly string[], env = environment) =>
-      run(process.execPath, [path.join(carried, 'programs', 'measure-piece.js'), ...args], env)
+      run(process.execPath, [path.join(carried, 'programs', 'profile.js'), ...args], env)
 
     /** What became of the rows of a profile without one good row: it says so by its exit code, too. */
     const statuses = async (args: readonly string[], env = environment): Promise<object> => {
@@ -186,7 +186,7 @@ describe.skipIf(missingCompiler)(
     })
 
     it('says that a board is not there, and simulates nothing that was not named', async () => {
-      const program = path.join(carried, 'programs', 'measure-piece.js')
+      const program = path.join(carried, 'programs', 'profile.js')
       const dry = (gpu: string, backend: string, env = environment) =>
         run(process.execPath, [program, '--single', '--gpu', gpu, '--backend', backend, '--dry-run'], env)
       await expect(dry('3080Ti', 'nvml')).rejects.toThrow(

@@ -1,6 +1,6 @@
 import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
-import { type CommandFunction, type Terminal, UsageError, writeFileAtomically } from '@pctodl/command-line'
+import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import { type GpuInfo, PctodlError } from '@pctodl/platform'
 import { version } from '../package.json'
 import { openAsked } from './asked-backend.js'
@@ -12,8 +12,7 @@ import { describeDuration, describePlan, describeRow, ProfileProgress } from './
 import { reportOf } from './report/report.js'
 import { requestedPlan } from './requested-plan.js'
 import { runPlan } from './run-plan.js'
-import { runSpread } from './run-spread.js'
-import { describeBoard, type Manifest, planSha256, writeManifest } from './trace/manifest.js'
+import { describeBoard, type Manifest, planSha256 } from './trace/manifest.js'
 import { formatRepeatsCsv, summarizeRepeats } from './trace/summarize-repeats.js'
 import { TraceStore } from './trace/trace-store.js'
 
@@ -27,11 +26,6 @@ export const pctodlProfile: CommandFunction = async (argv, terminal) => {
       writeFileAtomically(options.writePlanFile, `${JSON.stringify(plan, null, 1)}\n`)
     }
     terminal.stderr.write(`${backend.description}\n${describePlan(plan)}\n`)
-    if (options.spread && !options.spread.slurm && backend.kind === 'nvml') {
-      throw new UsageError(
-        '--jobs: one process at a time can measure a real board; spread the plan with --executor slurm',
-      )
-    }
     if (options.dryRun) {
       terminal.stdout.write(options.json ? `${JSON.stringify(dryReport(plan), null, 2)}\n` : listing(plan))
       return 0
@@ -57,15 +51,6 @@ async function measure(
   const startedMs = performance.now()
   const boardStartedMs = backend.clock.now()
   try {
-    const { spread } = options
-    if (spread && rows.length === 0) {
-      const run = await runSpread({ ...options, spread }, plan, out, terminal)
-      if (run.boards.length > 1) writeManifest(store.files.manifest, { ...manifest, boards: run.boards })
-      for (const row of run.rows) {
-        store.append(row)
-        rows.push(row)
-      }
-    }
     if (rows.length > 0 && rows.length < plan.rows.length) {
       stderr.write(`resuming after row ${rows.length} of ${plan.rows.length}\n`)
     }

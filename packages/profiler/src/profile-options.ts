@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { type BackendKind, backendKinds } from '@pctodl/backend'
 import {
   asUsage,
-  type ExecutorOptions,
   integerFrom,
   listOf,
   newCommand,
@@ -11,11 +10,8 @@ import {
   oneOf,
   parseCommand,
   positiveNumber,
-  type SlurmOptions,
-  slurmOptions,
   type Terminal,
   UsageError,
-  withExecutorOptions,
 } from '@pctodl/command-line'
 import { networkName, networkNames } from '@pctodl/platform'
 import { version } from '../package.json'
@@ -56,17 +52,9 @@ export interface ProfileOptions {
   readonly dryRun: boolean
   readonly plot: boolean
   readonly json: boolean
-  /** Cut the plan into pieces that are measured by several processes; undefined where this one measures everything. */
-  readonly spread: SpreadOptions | undefined
 }
 
-export interface SpreadOptions {
-  readonly pieces: number
-  /** Undefined for processes on this machine. */
-  readonly slurm: SlurmOptions | undefined
-}
-
-interface RawOptions extends ExecutorOptions {
+interface RawOptions {
   readonly backend: BackendKind
   readonly gpu?: string
   readonly seed: number
@@ -104,7 +92,6 @@ interface RawOptions extends ExecutorOptions {
   readonly dryRun?: boolean
   readonly plot?: boolean
   readonly json?: boolean
-  readonly jobs: number
 }
 
 const referenceSpelling: OptionAliases = {
@@ -180,8 +167,6 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     .option('--write-plan <file>', 'write the plan as JSON')
     .option('--out <file>', 'trace to write (default: profile/<board>.csv)')
     .option('--resume', 'go on with the run in --out, or start it if there is none')
-    .option('--jobs <n>', 'simulated board: measure in so many processes', integerFrom(1), 1)
-  withExecutorOptions(command)
     .option('--dry-run', 'show the plan and the expected time, and measure nothing')
     .option('--plot', 'draw the trace as SVG and PNG beside it')
     .option('--json', 'print a JSON report on standard output')
@@ -231,14 +216,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     dryRun: raw.dryRun ?? false,
     plot: raw.plot ?? false,
     json: raw.json ?? false,
-    spread: spreadOf(raw),
   }))
-}
-
-function spreadOf(raw: RawOptions): SpreadOptions | undefined {
-  const slurm = slurmOptions(raw)
-  if (slurm) return { pieces: slurm.elements, slurm }
-  return raw.jobs > 1 ? { pieces: raw.jobs, slurm } : undefined
 }
 
 function modesOf(raw: RawOptions): Mode[] {

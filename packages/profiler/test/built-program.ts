@@ -3,7 +3,7 @@ import { buildFromSources, programsFolder } from '../../../test/build-from-sourc
 
 /** A command line as a program, from the sources: a test must not depend on an earlier build. */
 export async function buildProgram(
-  name: 'measure-piece' | 'prove-program' = 'measure-piece',
+  name: 'profile-program' | 'prove-program' = 'profile-program',
 ): Promise<{ readonly program: string; remove(): void }> {
   const packageFolder = path.resolve(import.meta.dirname, '..')
   // Where koffi is found, on which of these packages nvml-control alone depends.

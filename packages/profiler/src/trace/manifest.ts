@@ -19,8 +19,6 @@ export interface Manifest {
     readonly driverVersion: string
     readonly powerLimitW: number
   }
-  /** All boards that rows were measured on, where the plan was spread over several; `board` is the first of them. */
-  readonly boards?: readonly Manifest['board'][]
   /** What the tenants infer on, in words. */
   readonly inputs: string
   readonly planSha256: string
