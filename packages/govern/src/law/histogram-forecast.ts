@@ -47,7 +47,9 @@ export class HistogramForecast {
   /** By requests in the server, in place of the size of a batch. */
   readonly #whole: BatchTimes
   readonly #judged: BatchTimes
-  /** Requests in each bucket, which fade, and their mean latency. */
+  /** Requests that are remembered. */
+  #requests = 0
+  /** Latencies in each bucket, several of a request where tokens are judged; they fade with the requests. And their mean. */
   #boundsMs: readonly number[] = []
   #counts: number[] = []
   #counted = 0
@@ -69,7 +71,7 @@ export class HistogramForecast {
   }
 
   get known(): boolean {
-    return this.#counted >= ENOUGH && this.#judged.known && this.#whole.known
+    return this.#requests >= ENOUGH && this.#judged.known && this.#whole.known
   }
 
   /** Mean time in the server, ms: changes show no earlier. */
@@ -102,7 +104,7 @@ export class HistogramForecast {
     // Not at the rate of now: by chance it is high or low, and latencies are not.
     this.#ratePerS += Math.min(1, this.#ratePerS === 0 ? 1 : seconds / RATE_S) * (ratePerS - this.#ratePerS)
     const meanMs = count > 0 ? this.#meanAt(this.#topMhz / this.#ratio, this.#ratePerS) : 0
-    if (meanMs > 0 && Number.isFinite(meanMs)) this.#count(judged, meanMs)
+    if (meanMs > 0 && Number.isFinite(meanMs)) this.#count(judged, meanMs, completed)
   }
 
   /** Share of the requests within a latency, 0..1; below 0 where the server could not keep up, by so much of the rate. */
@@ -142,14 +144,15 @@ export class HistogramForecast {
     return this.#judged.timeMs(this.#inServerAt(smClockMhz, ratePerS), smClockMhz)
   }
 
-  #count({ boundsMs, counts, sumMs }: Latencies, meanMs: number): void {
+  #count({ boundsMs, counts, sumMs }: Latencies, meanMs: number, requests: number): void {
     const added = counts.at(-1)!
-    const kept = this.#boundsMs.length === boundsMs.length ? Math.max(0, 1 - added / REMEMBERED) : 0
+    const kept = this.#boundsMs.length === boundsMs.length ? Math.max(0, 1 - requests / REMEMBERED) : 0
+    this.#requests = kept * this.#requests + requests
     this.#boundsMs = boundsMs
     this.#counts = counts.map((count, i) => kept * (this.#counts[i] ?? 0) + count)
     this.#counted = kept * this.#counted + added
     this.#judgedMs += (added / this.#counted) * (sumMs / added - this.#judgedMs)
-    const weight = Math.max(1 - Math.exp(-added / FEW), added / this.#counted)
+    const weight = Math.max(1 - Math.exp(-requests / FEW), added / this.#counted)
     this.#measuredNowMs += weight * (sumMs / added - this.#measuredNowMs)
     this.#predictedNowMs += weight * (meanMs - this.#predictedNowMs)
   }
