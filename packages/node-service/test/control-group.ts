@@ -28,15 +28,16 @@ export class ControlGroup {
     return ['sh', '-c', 'echo 0 > "$1" && shift && exec "$@"', 'sh', path.join(this.#folder, 'cgroup.procs'), ...words]
   }
 
-  get pids(): readonly number[] {
-    return readFileSync(path.join(this.#folder, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
+  /** Nobody is in it, one that is still on its way out included: `cgroup.procs` no longer lists it, and the kernel is still busy with it. */
+  get empty(): boolean {
+    return readFileSync(path.join(this.#folder, 'cgroup.events'), 'utf8').includes('populated 0')
   }
 
   kill(): void {
     writeFileSync(path.join(this.#folder, 'cgroup.kill'), '1')
   }
 
-  /** Once all of them are gone. */
+  /** Once it is empty. */
   remove(): void {
     rmdirSync(this.#folder)
     for (let above = path.dirname(this.#folder); above !== this.#mount; above = path.dirname(above)) {

@@ -114,7 +114,7 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
       20_000,
     )
     const restoredMs = performance.now() - endedMs
-    if (group) await eventually(() => group.pids.length === 0, 'nobody is left in it').then(() => group.remove())
+    if (group) await eventually(() => group.empty, 'nobody is left in it').then(() => group.remove())
     return restoredMs
   }
 
@@ -283,7 +283,7 @@ describe.skipIf(missingUsers)(`the end of a client${missingUsers ? ` (${missingU
       const ended = new Promise((resolve) => service.once('exit', resolve))
       group.kill()
       await Promise.all([ended, ...clients.map((client) => client.ended)])
-      await eventually(() => group.pids.length === 0, 'nobody is left in it')
+      await eventually(() => group.empty, 'nobody is left in it')
       group.remove()
       // Nobody was left to do it.
       expect(node.devices.map((device) => device.powerLimitW())).not.toContain(350)

@@ -76,7 +76,7 @@ describe.skipIf(missing)(`jobs of one user${missing ? ` (${missing})` : ''}`, ()
     } finally {
       for (const { child } of clients) child.kill('SIGKILL')
       await Promise.all(clients.map(({ ended }) => ended))
-      await eventually(() => groups.every(({ pids }) => pids.length === 0), 'the groups are empty')
+      await eventually(() => groups.every(({ empty }) => empty), 'the groups are empty')
       for (const group of groups) group.remove()
     }
   })
