@@ -38,7 +38,7 @@ const HOLD_MS = 2000
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
 /** The same where only whole requests show what it costs. */
-const UNSEEN_FALL = 0.03
+const UNSEEN_FALL = 0.06
 /** Power is fitted to means of so many seconds. */
 const GATHERED_S = 0.99
 /** What is late after so long at the top clock is not for want of clock, ms. */

@@ -3,7 +3,7 @@ import { BatchTimes } from './batch-times.js'
 
 /** Requests whose latencies are remembered, and how many must be known. */
 const REMEMBERED = 600
-const ENOUGH = 100
+const ENOUGH = 30
 /** Of so many, a mean shows what the fit does not know yet. */
 const FEW = 60
 /** Share of the capacity from which on a server counts as overloaded. */
@@ -157,8 +157,11 @@ export class HistogramForecast {
     this.#predictedNowMs += weight * (meanMs - this.#predictedNowMs)
   }
 
-  /** Share of the requests that take longer. Between two bounds it falls exponentially. */
+  /** Share of the requests that take longer. Between two bounds it falls exponentially; above all that was seen, by the mean latency. */
   #beyond(ms: number): number {
+    const highest = this.#counts.findIndex((count) => count >= this.#counted * (1 - 1e-9))
+    const highestMs = this.#boundsMs[highest]!
+    if (ms > highestMs) return (0.5 / (this.#counted + 1)) * Math.exp((highestMs - ms) / this.#judgedMs)
     const bucket = this.#boundsMs.findIndex((bound) => bound >= ms)
     const at = (i: number) => (i < 0 ? 1 : (this.#counted - this.#counts[i]! + 0.5) / (this.#counted + 1))
     const [lowMs, highMs] = [this.#boundsMs[bucket - 1] ?? 0, this.#boundsMs[bucket]!]
