@@ -21,7 +21,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sim-host': ['platform', 'numerics', 'command-line', 'model-zoo', 'gpu-sim'],
   'perf-model': ['platform', 'numerics', 'command-line'],
   'greedy-partition': ['platform', 'numerics', 'command-line', 'perf-model'],
-  published: ['platform', 'numerics', 'command-line', 'perf-model', 'colocation'],
+  published: ['platform', 'numerics', 'command-line', 'perf-model', 'colocation', 'mig-deploy'],
   'thermo-dvfs': ['platform'],
   'nvml-control': ['platform', 'command-line'],
   'mps-control': ['platform', 'command-line', 'nvml-control'],

@@ -6,6 +6,7 @@ const build: PackageBuild = libraryBuild({
     'src/dvfs/index.ts',
     'src/training/index.ts',
     'src/colocation/index.ts',
+    'src/segments/index.ts',
     'src/scheduling/index.ts',
     'src/commands.ts',
   ],

@@ -7,7 +7,6 @@ import {
   type PlannedGpu,
   type ProfilePoint,
   parseProfileCsv,
-  planAsPublished,
   planFleet,
   planSegments,
   type ServiceObjective,
@@ -15,6 +14,7 @@ import {
   simulatePlan,
   throughputOf,
 } from '@pctodl/mig-segments'
+import { planAsPublished } from '@pctodl/published/segments'
 import { describe, expect, it } from 'vitest'
 import { type Asked, drawnServices, fleetProfiles } from './drawn-services.js'
 

@@ -15,8 +15,6 @@ export {
 export type { PlannedGpu } from './segment-plan.js'
 export { latencyGateMs } from './latency-gate.js'
 export { lateSegments } from './batch-delay.js'
-// The scheduler as published, to compare with.
-export { planAsPublished, type PublishedPlan } from './published/published-plan.js'
 // Plan for boards of several types, with prices, clocks and limits on watts.
 export type { BoardGroup, Fleet } from './fleet/fleet.js'
 export { type FleetOptions, planFleet } from './fleet/plan-fleet.js'

@@ -191,12 +191,6 @@ describe('pctodl segments', () => {
     expect(report.files).toHaveLength(1)
   })
 
-  it('plans as published, for comparison', async () => {
-    const { code, stdout } = await call('3', ...output(), '--algorithm', 'published')
-    expect(code).toBe(0)
-    expect(stdout).toMatch(/as the published algorithm has it/)
-  })
-
   it('plans by the tail, and says what is expected of each service', async () => {
     const { code, stdout } = await call('2', ...output(), '--gate', 'tail', '--burstiness', '2')
     expect(code).toBe(0)
@@ -261,20 +255,15 @@ describe('pctodl segments', () => {
     [['2', '--board', 'none'], 2, /unknown GPU with MIG 'none'/],
     [['2', '--profiles', '/nowhere'], 2, /--profiles needs --slo/],
     [['2', '--profiles', '/nowhere', '--slo', '/nowhere'], 1, /\/nowhere has no profiles/],
-    [['2', '--algorithm', 'magic'], 2, /not one of exact, published/],
     [['2', '--max-iterations', '0'], 2, /integer of at least 1/],
-    [['2', '--algorithm', 'published', '--explain'], 2, /leave it away with published/],
-    [['2', '--algorithm', 'published', '--latency-share', '0.5'], 2, /0.45 in the published/],
     [['2', '--gate', 'none'], 2, /not one of latency, tail/],
     [['2', '--burstiness', '4'], 2, /for --gate tail; add it/],
     [['2', '--dispatch', 'split'], 2, /for --gate tail; add it/],
     [['2', '--gate', 'tail', '--burstiness', '0'], 2, /from 0.1 to 100/],
-    [['2', '--gate', 'tail', '--algorithm', 'published'], 2, /published algorithm has no --gate tail/],
     [['2', '--gate', 'tail', '--latency-share', '0.5'], 2, /for --gate latency; leave it away/],
     [['2', '--devices', 'dra'], 2, /--devices.* are for --kubernetes; add it/],
     [['2', '--power-cap', '300'], 2, /--power-cap needs --idle-power/],
     [['2', '--idle-power', '60'], 2, /--idle-power is for --power-cap/],
-    [['2', '--power-cap', '300', '--idle-power', '60', '--algorithm', 'published'], 2, /knows no --power-cap/],
     [['2', '--kubernetes', '--image', 'mine:1'], 2, /needs --image and --command/],
     [['2', '--image', 'mine:1'], 2, /are for --kubernetes/],
     [

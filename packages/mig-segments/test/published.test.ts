@@ -1,6 +1,7 @@
 import { formatDeploymentMap, placementConflict } from '@pctodl/mig-deploy'
+import { planAsPublished } from '@pctodl/published/segments'
 import { describe, expect, it } from 'vitest'
-import { planAsPublished, type ServiceProfile } from '../src/index.js'
+import type { ServiceProfile } from '../src/index.js'
 import { goldenFile, publishedData } from './published-data.js'
 
 describe('the published algorithm', () => {

@@ -9,7 +9,7 @@ import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 
-/** Options that say what to plan; `plan` and `replan` share them. */
+/** Options that say what to plan. */
 export interface InputOptions {
   readonly gpu: string
   readonly profiles?: string

@@ -1,9 +1,11 @@
 import path from 'node:path'
 import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import type { MigBoard } from '@pctodl/mig-deploy'
-import { formatDeploymentMap, type MappedGpu } from '@pctodl/mig-deploy'
 import Table from 'cli-table3'
+import type { UnservedService } from '../fleet/fleet-plan.js'
+import type { ServiceObjective } from '../profile.js'
 import type { SegmentPlan } from '../segment-plan.js'
+import { breaksFirst, explainLimits, type ServiceLimit } from '../tail/service-limits.js'
 
 /** Where the map of a scenario lies, as published: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */
 export function mapFile(output: string, sloIndex: number): string {
@@ -15,20 +17,41 @@ export function fleetFile(output: string, sloIndex: number): string {
   return path.join(output, `SLO${sloIndex}`, 'fleet.csv')
 }
 
-/** Write the map, and beside it the files that were asked for by their names. @returns the paths */
-export function writePlanFiles(
-  file: string,
-  gpus: readonly MappedGpu[],
-  gpusPerNode: number,
-  beside: Readonly<Record<string, string>> = {},
-): string[] {
-  writeFileAtomically(file, formatDeploymentMap(gpus, gpusPerNode))
-  const others = Object.entries(beside).map(([name, content]) => {
-    const other = path.join(path.dirname(file), name)
-    writeFileAtomically(other, content)
-    return other
-  })
-  return [file, ...others]
+/** Boards of the largest plan whose services are simulated until they break: larger ones take too long for a line. */
+export const MAX_SIMULATED_BOARDS = 400
+
+interface Reported {
+  readonly served: readonly ServiceObjective[]
+  readonly unserved: readonly UnservedService[]
+}
+
+/**
+ * Write the files of a plan and print it: its parts, what each service stands, and the files, or all of it as JSON.
+ *
+ * @param limits of the services, where they were simulated
+ * @param files contents by path, the map first
+ * @param parts in the order in which they are printed; `limits` stands for those
+ * @returns the exit code
+ */
+export function reportPlan(
+  plan: Reported,
+  limits: readonly ServiceLimit[] | null,
+  files: Readonly<Record<string, string>>,
+  parts: readonly (string | 'limits')[],
+  { json, strict }: { readonly json?: boolean; readonly strict?: boolean },
+  terminal: Terminal,
+): number {
+  for (const [file, content] of Object.entries(files)) writeFileAtomically(file, content)
+  const written = Object.keys(files)
+  if (json) {
+    const known = limits && { limits, breaksFirst: breaksFirst(plan.served, limits) }
+    terminal.stdout.write(`${JSON.stringify({ ...plan, ...known, files: written }, null, 2)}\n`)
+  } else {
+    const said = parts.flatMap((part) => (part !== 'limits' ? part : limits ? explainLimits(plan.served, limits) : []))
+    terminal.stdout.write(`${said.join('\n\n')}\n\nWritten:\n${written.map((file) => `  ${file}\n`).join('')}`)
+  }
+  for (const { message } of plan.unserved) terminal.stderr.write(`not served: ${message}\n`)
+  return strict && plan.unserved.length > 0 ? 1 : 0
 }
 
 /** GPUs shown one by one before the rest is only counted. */

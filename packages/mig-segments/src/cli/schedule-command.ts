@@ -4,10 +4,8 @@ import {
   endingAtOnce,
   integerFrom,
   numberBetween,
-  oneOf,
   positiveNumber,
   type Terminal,
-  UsageError,
   writeFileAtomically,
 } from '@pctodl/command-line'
 import { formatDeploymentMap, type MappedBoard } from '@pctodl/mig-deploy'
@@ -15,34 +13,26 @@ import Table from 'cli-table3'
 import type { Command } from 'commander'
 import { type DaySchedule, type DayTotals, planDay } from '../day/plan-day.js'
 import { fleetOf, gpusOf } from '../fleet/one-board.js'
-import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import { stepFleetMaps } from '../replan/fleet-migration.js'
 import { addInputOptions, type InputOptions, loadRows, maxBoards } from './plan-options.js'
-import { addTrafficOptions, type TrafficOptions, trafficOf } from './traffic-options.js'
+import { addGateOptions, type GateOptions, trafficOf } from './traffic-options.js'
 
-interface ScheduleCommandOptions extends InputOptions, TrafficOptions {
+interface ScheduleCommandOptions extends InputOptions, GateOptions {
   readonly period: number
   readonly migrationTime: number
   readonly idlePower: number
   readonly parkedPower: number
   readonly maxLate: number
   readonly maxIterations: number
-  readonly gate: 'latency' | 'tail'
 }
 
 /** A period is one program of many: less work for each than for a plan alone. */
 const DAY_ITERATIONS = 5000
 
 export function addScheduleOptions(command: Command): Command {
-  return addTrafficOptions(addInputOptions(command))
+  return addGateOptions(addInputOptions(command))
     .requiredOption('--idle-power <w>', 'watts of a GPU whose instances wait', positiveNumber())
     .requiredOption('--parked-power <w>', 'watts of a GPU without instances; 0: switched off', numberBetween(0, 10_000))
-    .option(
-      '--gate <name>',
-      'latency: batch times; tail: p99 of a queue for each instance',
-      oneOf('latency', 'tail'),
-      'latency',
-    )
     .option('--period <s>', 'seconds that a row of the objective files is for', positiveNumber(), 3600)
     .option('--migration-time <s>', 'seconds until a new segment serves', numberBetween(0, 86_400), 60)
     .option('--max-late <share>', 'of the requests of the day that changes may make late', numberBetween(0, 0.1), 0)
@@ -53,10 +43,7 @@ export async function schedule(options: ScheduleCommandOptions, terminal: Termin
   const { board, profiles, rows, warnings } = loadRows(options)
   for (const warning of warnings) terminal.stderr.write(`warning: ${warning}\n`)
   const { latencyShare, maxIterations, maxLate, gpusPerNode, gate } = options
-  const traffic = trafficOf(options, gate)
-  if (gate === 'tail' && latencyShare !== DEFAULT_LATENCY_SHARE) {
-    throw new UsageError('--latency-share is for --gate latency; leave it away')
-  }
+  const traffic = trafficOf(options)
   const group = { idleW: options.idlePower, boardsPerNode: gpusPerNode, ...maxBoards(options) }
   const day = await endingAtOnce(() =>
     planDay(fleetOf(board.key, profiles, group), rows, {

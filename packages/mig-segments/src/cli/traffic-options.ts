@@ -1,19 +1,31 @@
 import { readFileSync } from 'node:fs'
-import { asUsage, numberBetween, UsageError } from '@pctodl/command-line'
+import { asUsage, numberBetween, oneOf, UsageError } from '@pctodl/command-line'
 import { faster, markovModulatedArrivals, replayedTimes } from '@pctodl/traffic'
 import { parseAzureLlmTrace, parseBurstGptTrace } from '@pctodl/traffic/traces'
 import type { Command } from 'commander'
+import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import type { StatedTraffic } from '../tail/stated-traffic.js'
 
-export interface TrafficOptions {
+/** What keeps an objective. */
+export interface GateOptions {
+  readonly gate: 'latency' | 'tail'
+  /** Of `latency`. */
+  readonly latencyShare: number
+  /** Of `tail`, as the others. */
   readonly burstiness: number
   readonly rateError: number
   readonly timeError: number
   readonly arrivals?: string
 }
 
-export function addTrafficOptions(command: Command): Command {
+export function addGateOptions(command: Command): Command {
   return command
+    .option(
+      '--gate <name>',
+      'latency: batch times, as published; tail: p99 of queues',
+      oneOf('latency', 'tail'),
+      'latency',
+    )
     .option(
       '--burstiness <x>',
       'of requests, for --gate tail; 1 is Poisson, and calmer is tried, too',
@@ -29,12 +41,15 @@ export function addTrafficOptions(command: Command): Command {
 }
 
 /** @throws UsageError for arrivals that are none, and for options that belong to the other gate */
-export function trafficOf(options: TrafficOptions, gate: 'latency' | 'tail'): StatedTraffic {
+export function trafficOf(options: GateOptions): StatedTraffic {
   const { burstiness, rateError, timeError, arrivals } = options
-  if (gate === 'latency') {
+  if (options.gate === 'latency') {
     if (burstiness !== 1) throw new UsageError('--burstiness is for --gate tail; add it')
     if (arrivals !== undefined) throw new UsageError('--arrivals is for --gate tail; add it')
     return {}
+  }
+  if (options.latencyShare !== DEFAULT_LATENCY_SHARE) {
+    throw new UsageError('--latency-share is for --gate latency; leave it away')
   }
   return { burstiness, rateError, timeError, ...(arrivals !== undefined && { arrivals: [processOf(arrivals)] }) }
 }

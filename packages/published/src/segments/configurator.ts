@@ -1,5 +1,23 @@
 import { type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
-import type { ProfilePoint, ServiceObjective, ServiceProfile } from '../profile.js'
+
+/** A profile and an objective, as those of `@pctodl/mig-segments`: items/s of one process, times in ms. */
+export interface SegmentProfile {
+  readonly model: string
+  readonly points: readonly {
+    /** Points without are passed over. */
+    readonly sizeGpcs?: SegmentSize
+    readonly batchSize: number
+    readonly processes: number
+    readonly processThroughput: number
+    readonly latencyMs: number
+  }[]
+}
+
+export interface SegmentObjective {
+  readonly model: string
+  readonly ratePerS: number
+  readonly latencyMs: number
+}
 
 /** A point as the published code sees it: all of it in binary32. */
 export interface PublishedPoint {
@@ -13,7 +31,7 @@ export interface PublishedPoint {
 
 /** The Segment Configurator's answer for one service. */
 export interface Configured {
-  readonly objective: ServiceObjective
+  readonly objective: SegmentObjective
   readonly best: ReadonlyMap<SegmentSize, PublishedPoint>
   /** The optimal triplet (size, batch, processes): most throughput per GPC. */
   readonly optimal: PublishedPoint
@@ -31,7 +49,7 @@ const f32 = Math.fround
  *
  * @returns null where no point keeps the latency
  */
-export function configure(profile: ServiceProfile, objective: ServiceObjective): Configured | null {
+export function configure(profile: SegmentProfile, objective: SegmentObjective): Configured | null {
   const gateMs = f32(f32(f32(objective.latencyMs) / 2) * 0.9)
   const candidates = profile.points
     .flatMap(toPublished)
@@ -57,7 +75,13 @@ function perGpc({ throughput, sizeGpcs }: PublishedPoint): number {
   return f32(throughput / sizeGpcs)
 }
 
-function toPublished({ sizeGpcs, batchSize, processes, processThroughput, latencyMs }: ProfilePoint): PublishedPoint[] {
+function toPublished({
+  sizeGpcs,
+  batchSize,
+  processes,
+  processThroughput,
+  latencyMs,
+}: SegmentProfile['points'][number]): PublishedPoint[] {
   if (sizeGpcs === undefined) return []
   const point = {
     sizeGpcs,

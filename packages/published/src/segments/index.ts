@@ -1,0 +1,1 @@
+export { type PublishedPlan, planAsPublished } from './published-plan.js'

@@ -1,0 +1,98 @@
+import { assignStarts, placementConflict } from '@pctodl/mig-deploy'
+import { InvalidInputError } from '@pctodl/platform'
+import { allocate, pointOfSize } from './allocator.js'
+import {
+  type Configured,
+  configure,
+  type PublishedPoint,
+  type SegmentObjective,
+  type SegmentProfile,
+} from './configurator.js'
+import type { GpuTable } from './gpu-table.js'
+
+export interface PublishedOptions {
+  /**
+   * `legal` (default): start slots that the published code chose where they are legal, others where they overlap.
+   * `as-published`: overlaps and all; not for deployment.
+   */
+  readonly starts?: 'legal' | 'as-published'
+  /** Run the published optimisation pass. Default true. */
+  readonly optimize?: boolean
+}
+
+/** MPS processes of one model in an instance, at its first slice. */
+export interface PublishedSegment extends PublishedPoint {
+  readonly model: string
+  readonly start: number
+}
+
+/** What the published algorithm makes of a demand, including what it gets wrong. */
+export interface PublishedPlan {
+  /** As `formatDeploymentMap` of `@pctodl/mig-deploy` writes them; indices are those of the published code, holes included. */
+  readonly gpus: readonly { readonly index: number; readonly segments: readonly PublishedSegment[] }[]
+  readonly gpuCount: number
+  /** Compute slices in use. */
+  readonly gpcCount: number
+  /** Services that no point serves within half of 90 % of their latency. */
+  readonly unserved: readonly string[]
+  /** Services that it lost, wholly or in part: their capacity is below their rate. */
+  readonly underServed: readonly string[]
+  /** GPUs whose published start slots overlap. */
+  readonly illegalGpus: number
+}
+
+/**
+ * The published scheduler: greedy per service, best fit in GPCs, one pass that dissolves lightly used GPUs.
+ *
+ * @throws InvalidInputError for two objectives of one model
+ */
+export function planAsPublished(
+  profiles: readonly SegmentProfile[],
+  objectives: readonly SegmentObjective[],
+  { starts = 'legal', optimize = true }: PublishedOptions = {},
+): PublishedPlan {
+  const models = objectives.map(({ model }) => model)
+  const twice = models.find((model, i) => models.indexOf(model) < i)
+  if (twice !== undefined) {
+    throw new InvalidInputError('objectives', twice, 'one objective for each model; add the rates up')
+  }
+  const configured = objectives.flatMap((objective) => {
+    const profile = profiles.find(({ model }) => model === objective.model)
+    return (profile && configure(profile, objective)) ?? []
+  })
+  const table = allocate(configured, optimize)
+  const published = Array.from({ length: table.length }, (_, index) => ({
+    index,
+    segments: segmentsOf(table, index, configured),
+  })).filter(({ segments }) => segments.length > 0)
+  const isLegal = (segments: readonly PublishedSegment[]) => placementConflict(segments) === null
+  const segments = published.flatMap((gpu) => gpu.segments)
+  const capacityOf = (model: string) =>
+    segments.reduce((sum, segment) => sum + (segment.model === model ? segment.throughput : 0), 0)
+  return {
+    gpus: published.map(({ index, segments }) => ({
+      index,
+      segments: starts === 'as-published' || isLegal(segments) ? segments : withLegalStarts(segments),
+    })),
+    gpuCount: published.length,
+    gpcCount: segments.reduce((sum, { sizeGpcs }) => sum + sizeGpcs, 0),
+    unserved: models.filter((model) => !configured.some(({ objective }) => objective.model === model)),
+    underServed: configured.flatMap(({ objective: { model, ratePerS } }) =>
+      capacityOf(model) < ratePerS * (1 - 1e-6) ? [model] : [],
+    ),
+    illegalGpus: published.filter(({ segments }) => !isLegal(segments)).length,
+  }
+}
+
+function segmentsOf(table: GpuTable, gpu: number, configured: readonly Configured[]): PublishedSegment[] {
+  return table.slots(gpu).flatMap((segment, start) => {
+    if (!segment) return []
+    const service = configured[segment.service]!
+    return { ...pointOfSize(service, segment.sizeGpcs), model: service.objective.model, start }
+  })
+}
+
+function withLegalStarts(segments: readonly PublishedSegment[]): PublishedSegment[] {
+  const starts = assignStarts(segments.map(({ sizeGpcs }) => sizeGpcs))!
+  return segments.map((segment, i) => ({ ...segment, start: starts[i]! })).sort((a, b) => a.start - b.start)
+}
