@@ -102,7 +102,7 @@ export function decoderFromConfig(json: unknown): Decoder {
       throw new InvalidInputError(field, value, `a whole number from 1 to ${most}; give it in config.json`)
     return value
   }
-  const layers = size('num_hidden_layers', undefined, MOST_LAYERS)
+  const layers = size('num_hidden_layers', undefined, MAX_LAYERS)
   const hidden = size('hidden_size')
   const heads = size('num_attention_heads')
   const kvHeads = size('num_key_value_heads', heads)
@@ -132,7 +132,7 @@ export function decoderFromConfig(json: unknown): Decoder {
 
 /** No model is near these; sizes beyond them are slips, and would fill the memory. */
 const LARGEST_SIZE = 1e7
-const MOST_LAYERS = 10_000
+const MAX_LAYERS = 10_000
 
 type SizeOf = (field: string, fallback?: number, most?: number) => number
 
