@@ -40,10 +40,10 @@ export type AlgorithmName = (typeof everyAlgorithm)[number]
 /** The baselines by their own rules: no memory clock to choose, no plan to start from, no limit behind their clocks. */
 const byTheirOwnRules: readonly AlgorithmName[] = ['morak', 'batchdvfs', 'batchdvfs-original', 'directcap', 'powercap']
 
-/** Those of tasks with services; `oracle` tries the very arrivals on the very board. */
+/** Algorithms for service tasks. `oracle` searches offline, with the same arrivals on the same simulated board. */
 const ofServices: readonly AlgorithmName[] = [...serverPolicyNames, 'oracle']
 
-/** Those of tasks without services. */
+/** Algorithms for tasks without services. */
 export const algorithmNames: readonly AlgorithmName[] = everyAlgorithm.filter(
   (name) => !ofServices.includes(name) || ['pctodl', 'plan-limit-step'].includes(name),
 )

@@ -105,7 +105,7 @@ export function cellStem(cell: Cell): string {
   return `${task.board}_${algorithm}/${loadStem(cell)}${board}${suffix}`
 }
 
-/** Of a task at the load of a cell. */
+/** File-name stem of a task at the cell's load. */
 export function loadStem({ task, loadFactor, maxLoad }: LoadedTask): string {
   return `${taskFileStem(task)}${loadFactor === undefined ? '' : `_x${loadFactor}`}${maxLoad ? '_max-load' : ''}`
 }
@@ -120,7 +120,7 @@ export function resultSet(cell: LoadedTask): string | undefined {
   return isServed(cell.task) ? `services${loadWords(cell)}` : cell.task.set
 }
 
-/** The very board: `A100~v3`, `A100 seed 2`. */
+/** Name of the individual board: `A100~v3`, `A100 seed 2`. */
 export function instanceOf(cell: Pick<Cell, 'task' | 'variant' | 'seed' | 'real'>): string {
   const { seed, real } = cell
   return `${boardName(cell)}${seed === USUAL_SEED ? '' : ` ${real ? 'run' : 'seed'} ${seed}`}`

@@ -84,7 +84,7 @@ export function matrixEfficiency(spec: GpuSpec, work: WorkPhysics, execution: Ex
   if (onTensorUnits(spec, execution)) return work.efficiency
   const { vectorEfficiency } = work
   if (execution.precision !== 'int8') return vectorEfficiency
-  // Algorithms that save multiplications need more digits than a byte has.
+  // Winograd-style convolution needs more precision than int8 has.
   return { ...vectorEfficiency, conv: Math.min(vectorEfficiency.conv, vectorEfficiency.linear) }
 }
 

@@ -30,7 +30,7 @@ export interface OracleOptions extends Execution {
   readonly betweenClocks?: boolean
   /** Default 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256. */
   readonly batchSizes?: readonly number[]
-  /** Default: all that the board has for work. */
+  /** Default: all of the board's memory clocks but those of idle states. */
   readonly memClocksMhz?: readonly number[]
   /** Default 48, the MPS client limit. */
   readonly maxTenants?: number

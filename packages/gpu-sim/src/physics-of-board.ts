@@ -16,7 +16,7 @@ export const calibratedBoards: readonly string[] = Object.keys(calibrated)
 /** Keys of the boards of this release, the calibrated ones first. All can be simulated, and so can any other specification. */
 export const simulatedBoards: readonly string[] = [...new Set([...calibratedBoards, ...Object.keys(gpuSpecs)])]
 
-/** Deriving a board asks the physics what it draws under seven networks: once a process. */
+/** Cache: deriving a board simulates its power under seven networks. */
 const derived = new WeakMap<GpuSpec, BoardPhysics>()
 
 /** Key of the calibrated board that a board is, or whose work is scaled to it: that with the same kind of memory. */

@@ -378,7 +378,7 @@ function fourthRootOfFourths(a: number, b: number): number {
   return Math.sqrt(Math.sqrt(fourthPower(a) + fourthPower(b)))
 }
 
-/** Two activities side by side: the norm of their times; 6: 12 % above when equal, 1: one after the other. */
+/** Time of two overlapping activities: the p-norm of their times. p = 6: 12 % above the longer one when both are equal; p = 1: serialized. */
 function overlapped(a: number, b: number, exponent: number): number {
   const high = Math.max(a, b)
   const r = Math.min(a, b) / high

@@ -155,7 +155,7 @@ export class SlurmExecutor implements JobExecutor {
       }
     } catch (error) {
       const code = error instanceof PctodlError ? error.code : undefined
-      // What cannot be reached cannot be ended, and what was refused does not run.
+      // Cancel the array, unless Slurm is unreachable (scancel would fail, too) or sbatch rejected it (nothing runs).
       if (code !== 'SLURM_UNREACHABLE' && (isTaken || code !== 'SLURM')) await this.#end(array)
       throw error
     }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { userOf } from '@pctodl/nvml-control'
 
-/** A Slurm job (`slurm:<job id>`) or a Kubernetes pod (`pod:<uid>`), as root named the control group of its processes. */
+/** A Slurm job (`slurm:<job id>`) or a Kubernetes pod (`pod:<uid>`), taken from the name of the processes' control group, which only root can set. */
 export type Workload = `slurm:${string}` | `pod:${string}`
 
 const podUid = '([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})'

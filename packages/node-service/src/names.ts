@@ -9,7 +9,7 @@ export type IdOf = (database: Database, name: string) => number | undefined
 /** How often a name that nobody knew is asked for again, ms: the directory may have been away, or the user be new. */
 const AGAIN_MS = 10_000
 
-/** Names as the system's databases (files, LDAP, ...) know them. They are asked beside the service's work: a directory may be slow. */
+/** Resolves user and group names through the system's databases (files, LDAP, ...). Lookups are asynchronous: a directory may be slow. */
 export class Names {
   readonly #ids = new Map<string, number>()
   readonly #asked = new Map<string, Promise<void>>()

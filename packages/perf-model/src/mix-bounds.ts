@@ -45,11 +45,11 @@ export interface MixBounds {
   readonly minThroughput: number
   /** Time of a batch, ms. */
   readonly minLatencyMs: number
-  /** Watts that the tenant adds at least, were it ever so slow, */
+  /** Lower bound on the watts that the tenant adds, however slow it is. */
   readonly minStandingW: number
-  /** and joules that each sample adds to that at least. */
+  /** Lower bound on the joules that each sample adds to that. */
   readonly minJPerSample: number
-  /** Part of the host that each sample/s uses up at least: over all tenants of a mix these sum to at most 1. */
+  /** Lower bound on the share of the host that each sample/s takes. Times throughput, summed over a mix, it cannot exceed 1. */
   readonly minHostPerSample: number
   /** What the tenant draws. */
   readonly minDrawn: number

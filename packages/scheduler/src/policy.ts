@@ -71,7 +71,7 @@ export interface TenantWindow {
 export interface ServiceWindow {
   readonly service: string
   readonly arrived: number
-  /** Answered, of them `late` after the objective. */
+  /** Requests answered; `late` of them missed the objective. */
   readonly completed: number
   readonly late: number
   readonly shed: number

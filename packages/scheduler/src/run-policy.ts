@@ -31,9 +31,9 @@ export interface RunOptions {
   /** Default 100. */
   readonly samplePeriodMs?: number
   /**
-   * A cap is meant in the watts that the board itself reads, as its own power limit is. Where true watts must stay below it,
-   * this is the room to keep for a sensor that reads too little, percent: every policy is told a cap that is lower by as much,
-   * and gives up the throughput of these watts on every board whose sensor is right. Default 0.
+   * The cap applies to power as the board's own sensor reads it, like the board's own limit. To keep true power below the cap although
+   * the sensor may read low, set this margin, percent: every policy gets a cap lowered by it, which costs throughput on boards whose
+   * sensor is right. Default 0.
    */
   readonly sensorTolerancePercent?: number
   /** Another meter's power of this board, W: its newest reading, null where it has none. Policies see it beside the board's. */

@@ -1,6 +1,6 @@
 import type { TenantCounters } from '@pctodl/platform'
 
-/** A tenant that completes nothing for so many of its usual batches, and this much longer, stands still. */
+/** A tenant counts as stalled when it completes no batch for BATCHES mean batch times plus LONGER_MS. */
 const BATCHES = 3
 const LONGER_MS = 300
 /** Before the first batch nothing is usual. */

@@ -9,12 +9,12 @@ interface Spent {
   readonly work: readonly Work[]
 }
 
-/** What was drawn is split once a minute, so that the first watts are split by what was learnt since. */
+/** Energy is attributed once a minute, so that early samples use the power fit learnt meanwhile, s. */
 const SETTLED_S = 60
 
 /**
- * Energy of each service: its work by the fitted power, and an equal share of what the board draws idle. The parts are scaled to
- * what the board has counted, so they sum to it.
+ * Energy per service: the dynamic energy that the fitted power model assigns to its work, plus an equal share of the idle energy. The
+ * parts are scaled so that they sum to the board's energy counter.
  */
 export class EnergyLedger {
   readonly #power: PowerFit

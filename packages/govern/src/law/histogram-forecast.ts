@@ -1,10 +1,11 @@
 import type { Latencies } from '../metrics/service-sample.js'
 import { BatchTimes } from './batch-times.js'
 
-/** Requests whose latencies are remembered, and how many must be known. */
+/** Number of recent requests whose latencies are kept. */
 const REMEMBERED = 600
+/** Requests that must have been answered before the forecast is used. */
 const ENOUGH = 30
-/** Of so many, a mean shows what the fit does not know yet. */
+/** Requests over which the mean latency that corrects the fit is averaged. */
 const FEW = 60
 /** Share of the capacity from which on a server counts as overloaded. */
 const MAX_LOAD = 0.98

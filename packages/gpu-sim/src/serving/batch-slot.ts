@@ -32,9 +32,9 @@ export interface BatchSlot {
   readonly arrivedMs: Float64Array
   readonly again: Uint8Array
   startMs: number
-  /** What is left of the batch, in units of its time at the present pace. */
+  /** Remaining work of the batch, in units of `batchMs`. */
   left: number
-  /** That time, and when the batch ends if nothing changes, ms. */
+  /** Time of the whole batch at the present rate, and when it ends if nothing changes, ms. */
   batchMs: number
   endMs: number
 }

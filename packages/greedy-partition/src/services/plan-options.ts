@@ -3,7 +3,7 @@ import type { Configuration } from '@pctodl/platform'
 /**
  * - `min-power`: all objectives met at the rates, with the fewest watts
  * - `max-load`: the largest common factor on all rates at which all objectives and the cap hold
- * - `max-value`: the most weighted requests/s that are answered in time, where not all can be: what is let in of each service
+ * - `max-value`: where not all requests can be answered in time, the admitted rate of each service that maximises the weighted requests/s in time
  */
 export type ServiceGoal = 'min-power' | 'max-load' | 'max-value'
 

@@ -97,7 +97,7 @@ const returnCodes: Readonly<Record<number, ReturnCode>> = {
 /** The codes that NVML documents, ascending. */
 export const nvmlReturnCodes: readonly number[] = Object.keys(returnCodes).map(Number)
 
-/** A call of NVML failed. `code` is the family's, e.g. `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`. */
+/** A call of NVML failed. `code` is pctodl's error code, e.g. `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`. */
 export class NvmlError extends PctodlError {
   /** NVML's number, e.g. 4. */
   readonly nvmlCode: number

@@ -4,7 +4,7 @@ import { computeModeSchema, type FoundState, foundSchema, rangeSchema } from '..
 
 /** What the node service and its clients say to each other: one JSON value a line, requests answered in their order. */
 
-/** Versions of the protocol that this release speaks, newest first. The first one knew no MIG instances, the second neither workloads nor silence. */
+/** Supported protocol versions, newest first. Version 2 added MIG instances, version 3 workloads and `silenceMs`. */
 export const serviceProtocolVersions: readonly number[] = [3, 2, 1]
 
 /** Bytes of a line; a peer that sends a longer one is cut off. */

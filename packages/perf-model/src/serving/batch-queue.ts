@@ -53,7 +53,7 @@ export class BatchQueue {
   /** Whether the servers cannot keep up: latencies then grow without bound. */
   overloaded = false
   readonly #most: number
-  /** Index of the size that runs so many requests. */
+  /** For each number of requests, the index of the batch size that runs it. */
   readonly #kindOf: Uint16Array
   readonly #moves: Float64Array
   readonly #states: Float64Array

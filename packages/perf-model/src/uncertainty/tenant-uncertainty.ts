@@ -13,7 +13,7 @@ export function uncertaintyStride(memClocks: number): number {
   return KIND_NUMBERS + memClocks * 2 * TENANT_NODES
 }
 
-/** What the error of a prediction needs of a kind of tenant: numbers for its terms, and of both speed and power the variance at every node of the tenants. */
+/** Write the error model's inputs of one kind of tenant: its terms, then the variances of speed and power at each tenant count of the grid. */
 export function writeKindUncertainty(
   { corrections }: NetworkParameters,
   memClocksMhz: readonly number[],

@@ -25,7 +25,7 @@ const chosen = (name) => new Set([...form.querySelectorAll('input[name=' + name 
 const dark = matchMedia('(prefers-color-scheme: dark)');
 let printing = false;
 
-/** What is left of a chart for some algorithms: their data, their colours, their strips. */
+/** The chart reduced to some algorithms: their data, colours and strips. */
 function reduced(spec, keep, violating) {
   const known = new Set(algorithms);
   const isList = (value) => Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string' && known.has(each));

@@ -117,7 +117,7 @@ export function standingsTable({ subject, tasks }: Standings): ReportTable {
   }
 }
 
-/** What a run does not keep, in words. */
+/** Which constraint a run violates, in words. */
 export function brokenWords({ breaks = 'cap' }: RunSummary['verdict']): string {
   return { cap: 'breaks the cap', latency: 'misses its latency', 'cap and latency': 'breaks cap and latency' }[breaks]
 }

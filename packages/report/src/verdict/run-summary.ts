@@ -27,7 +27,7 @@ export interface RunSummary {
   readonly throughput: number
   /** How `throughput` spreads, where several runs are summed up. */
   readonly throughputSpread?: Spread
-  /** The very board, where there are several. */
+  /** The individual board, where runs of several are compared. */
   readonly instance?: string
   /** Number of runs that are summed up, where there are several. */
   readonly runs?: number

@@ -3,8 +3,8 @@ import type { PerfModel } from '@pctodl/perf-model'
 import type { ServicesPlanner } from './services-planner.js'
 
 /**
- * The planner that the policy uses by default: `planServices` of `@pctodl/greedy-partition` for the measured rates as they are,
- * because the factor that it finds is the room.
+ * The policy's default planner: `planServices` of `@pctodl/greedy-partition` with the measured rates and no margin on them, because
+ * the load factor that it returns is the headroom.
  *
  * @param options of the search, e.g. its budget. Default: 600 evaluations
  */

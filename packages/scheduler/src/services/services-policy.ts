@@ -24,7 +24,7 @@ export interface ServicesPolicyOptions {
 const SAMPLES_PER_S = 10
 /** Part of its objective that the last request in a queue may wait. */
 const DRAIN = 0.5
-/** Share of the cap that the last second draws before requests are shed. */
+/** Requests may be shed once the one-second mean power reaches this share of the cap. */
 const AT_CAP = 0.9
 /** The clock falls to what sufficed for so many samples, where that is lower by more than so many states. */
 const HELD_SAMPLES = 10
