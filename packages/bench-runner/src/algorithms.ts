@@ -37,7 +37,10 @@ export const everyAlgorithm: typeof matrixAlgorithms = matrixAlgorithms
 
 export type AlgorithmName = (typeof everyAlgorithm)[number]
 
-/** The baselines by their own rules: no memory clock to choose, no plan to start from, no limit behind their clocks. */
+/**
+ * Baselines by their authors' rules: they choose no memory clock, start from no plan and have no power limit behind
+ * their clocks.
+ */
 const byTheirOwnRules: readonly AlgorithmName[] = ['morak', 'batchdvfs', 'batchdvfs-original', 'directcap', 'powercap']
 
 /** Algorithms for service tasks. `oracle` searches offline, with the same arrivals on the same simulated board. */
@@ -48,7 +51,7 @@ export const algorithmNames: readonly AlgorithmName[] = everyAlgorithm.filter(
   (name) => !ofServices.includes(name) || ['pctodl', 'plan-limit-step'].includes(name),
 )
 
-/** Algorithms that know one network only, by their authors' rules. */
+/** Algorithms that are defined for one network only. */
 const ofOneNetwork: readonly AlgorithmName[] = [
   'morak',
   'morak-tuned',
@@ -58,8 +61,9 @@ const ofOneNetwork: readonly AlgorithmName[] = [
 ]
 
 /**
- * Names that stand for several algorithms, of which each task runs those that know it. `tuned` is pctodl and what it is measured by: our plan without our control, set-ups without
- * our plan, each with and without feedback, and the published algorithms with every knob that pctodl has.
+ * Names for groups of algorithms; each task runs those that know it. `tuned` is pctodl and its opponents: our plan
+ * without our control, configurations without our plan (both with and without feedback), and the published algorithms
+ * with every knob that pctodl has.
  */
 export const algorithmGroups: Readonly<Record<'tuned' | 'all', readonly AlgorithmName[]>> = {
   tuned: everyAlgorithm.filter((name) => !byTheirOwnRules.includes(name) && !notCompeting.includes(name)),
@@ -80,21 +84,21 @@ export interface PolicyOptions {
   readonly shadow?: boolean
   /** Predictor parameters. Default: the shipped ones. */
   readonly parametersFolder?: string
-  /** Board of the ensemble that the run is on: only `static-best` may know it. Default: the shipped board. */
+  /** Board of the ensemble that the run is on; only `static-best` may use it. Default: the shipped board. */
   readonly variant?: number
 }
 
 export interface Served {
-  /** Its throughput is what counts in the task. */
+  /** Predicts the throughput that counts in the task. */
   readonly predictor: Predictor
   /** With their latency objectives. */
   readonly models: readonly { readonly model: string; readonly latencySloMs?: number }[]
   readonly latencyMs: (model: string) => number | undefined
-  /** Options of a plan; empty where there is no latency objective. */
+  /** Further options of a plan; empty where there is no latency objective. */
   readonly partition: { readonly latencyPercentile?: 'p99' }
 }
 
-/** What a policy serves: the networks of its task with their latency objectives, and the predictor of what counts there. */
+/** Networks of a task with their latency objectives, and the predictor of the throughput that counts there. */
 export function servedBy(task: BenchTask, parametersFolder?: string): Served {
   const ofBoard = predictorOf(task.board, parametersFolder)
   const objectives = latencyObjectives(task)
@@ -110,12 +114,12 @@ export function servedBy(task: BenchTask, parametersFolder?: string): Served {
   }
 }
 
-/** A plan depends on what is asked alone: seeds and boards of the ensemble have it in common. */
+/** Plans by request. Seeds and boards of the ensemble share them. */
 const plans = new Map<string, ReturnType<typeof planPartition>>()
 
 /**
- * A fresh policy for one run of one task. All that plan do so for the same objective: the cap, and where the task has one, the
- * latency; those that do not plan halve batches that take too long.
+ * A fresh policy for one run of one task. Those that plan do so under the cap and, where the task has one, the latency
+ * objective; those that do not plan halve batches that take too long.
  */
 export function createPolicy(name: AlgorithmName, task: BenchTask, options: PolicyOptions = {}): NotedPolicy {
   const { predictor, models, latencyMs, partition } = servedBy(task, options.parametersFolder)
@@ -139,7 +143,7 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     return planned
   }
   const lowestCapW = Math.min(...capsWOf(task))
-  /** What a predictor thinks of tenants; 0 where they miss the latency objective. */
+  /** Predicted throughput of tenants; 0 where they miss the latency objective. */
   const throughputInTime = (tenants: readonly Tenant[], clocks: ClockPlan) => {
     const predicted = predictor.predict({ tenants, ...clocks })
     const inTime = predicted.tenants.every(
@@ -147,7 +151,8 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     )
     return inTime ? predicted.throughput : 0
   }
-  // By their own rules they know what a benchmark without a cap tells everybody; tuned, what is planned for the lowest cap.
+  // The untuned forms know what a benchmark without a cap tells; the tuned forms know what is planned for the lowest
+  // cap.
   const clocksFor = (tenants: readonly Tenant[]) =>
     baseline.variant === 'tuned' ? baseline.planClocks(tenants, lowestCapW) : ownClocks(predictor)
   const withinLatency = (ladder: readonly number[], sharesPercent: readonly number[]) => {
@@ -231,7 +236,7 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
   }
 }
 
-/** So many candidates are more than a minute has room for. */
+/** More candidates than a minute has room for. */
 const CANDIDATES = 12
 
 function randomCandidates(spec: GpuSpec, models: readonly string[]): readonly (readonly Tenant[])[] {
@@ -246,7 +251,7 @@ function randomCandidates(spec: GpuSpec, models: readonly string[]): readonly (r
   )
 }
 
-/** What a window was worth in a task. */
+/** Score of a window in a task: throughput, or the common load of a mix. */
 function scoreOf({ mix }: BenchTask): (window: WindowObservation) => number {
   return ({ tenants, throughput }) =>
     mix
@@ -258,14 +263,14 @@ function scoreOf({ mix }: BenchTask): (window: WindowObservation) => number {
       : throughput
 }
 
-/** Where a board runs that nobody has told anything. */
+/** Clocks of a board that nobody has configured. */
 function ownClocks({ memClocksMhz, spec }: Predictor) {
   const memClockMhz = Math.max(...memClocksMhz)
   return { memClockMhz, smClockMhz: snapDown(smClocksAt(spec, memClockMhz)!, spec.boostClockMhz)! }
 }
 
 /**
- * One name, a comma list of names, or a group's name among them; in the order given, each once.
+ * Parse one name, a comma-separated list, or a group's name; order is kept, duplicates are dropped.
  *
  * @throws UnknownNameError listing the algorithms that exist
  */

@@ -3,8 +3,8 @@ import { type AlgorithmName, everyAlgorithm, knowsTask } from './algorithms.js'
 import { boardName, isServed, type Task, taskFileStem } from './tasks.js'
 
 /**
- * One run of one algorithm on one task: the unit that is run, recorded, resumed and compared. Plain JSON, but for the arrivals of
- * services, which its task's id names.
+ * One run of one algorithm on one task: the unit that is run, recorded, resumed and compared. Plain JSON, except that
+ * the arrivals of services follow from the task's id.
  */
 export interface Cell {
   readonly task: Task
@@ -12,13 +12,13 @@ export interface Cell {
   /** Absent for a simulated board. */
   readonly real?: RealBoard
   /**
-   * Number of the board in the ensemble of simulated ones (`A100~v3`): another chip, cooler, firmware, sensor and host, which fits
-   * the measurements as well. Absent for the shipped board.
+   * Number of the board in the simulated ensemble (`A100~v3`): another chip, cooler, firmware, sensor and host that
+   * fits the measurements equally well. Absent for the shipped board.
    */
   readonly variant?: number
   /**
-   * Of a simulated board, its seed: seeds of one task differ in the board's sensor error and noise only. On a real board the
-   * number of the repetition.
+   * Seed of a simulated board; seeds change only its sensor error and noise. On a real board, the number of the
+   * repetition.
    */
   readonly seed: number
   /** Measuring windows of 5 s. */
@@ -31,11 +31,11 @@ export interface Cell {
   readonly parametersFolder?: string
   /** Services: factor on the rates. Absent for 1. */
   readonly loadFactor?: number
-  /** Services: the most load is searched for. */
+  /** Services: search for the highest load. */
   readonly maxLoad?: true
 }
 
-/** A board of this machine and what its tenants are. */
+/** A board of this machine, and the kind of its tenants. */
 export interface RealBoard {
   /** `torch`, `onnx`, or a command that speaks the tenant protocol. */
   readonly worker: string
@@ -47,14 +47,14 @@ export interface CellRequest {
   readonly tasks: readonly Task[]
   readonly algorithms: readonly AlgorithmName[]
   readonly seeds: readonly number[]
-  /** How many boards of the ensemble, in the place of the shipped one. Absent for that. */
+  /** Number of boards of the ensemble to run on. Absent: the shipped board. */
   readonly variants?: number
   readonly iterations: number
   readonly powerMarginW: number
   readonly shadow: boolean
   readonly parametersFolder?: string
   readonly real?: RealBoard
-  /** Of tasks with services, factors on the rates. Default: 1. */
+  /** Factors on the rates of service tasks. Default: 1. */
   readonly loadFactor?: readonly number[]
   readonly maxLoad?: boolean
 }
@@ -66,7 +66,7 @@ export function cellsOf(request: CellRequest): Cell[] {
   const boards = variants === undefined ? [undefined] : Array.from({ length: variants }, (_, i) => i + 1)
   const runs = boards.flatMap((variant) => seeds.map((seed) => ({ variant, seed })))
   const pairs = algorithms.flatMap((algorithm) =>
-    // What an algorithm cannot be asked is left out, as a cell of the paper's table would be.
+    // An algorithm that cannot run a task has no cell for it, as in the paper's table.
     tasks.flatMap((task) => (knowsTask(algorithm, task) ? [{ task, algorithm }] : [])),
   )
   return pairs.flatMap(({ task, algorithm }) =>
@@ -90,13 +90,13 @@ export function cellsOf(request: CellRequest): Cell[] {
   )
 }
 
-/** Seed or repetition of the runs whose files carry no suffix. */
+/** Seed, or repetition, of the runs whose file names carry no suffix. */
 export const USUAL_SEED = 1
 
 /**
- * Where the results of a cell go, without an extension: `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>W`, and for other
- * seeds than the usual one `..._seed2`, for further repetitions on a real board `..._run2`, for boards of the ensemble
- * `..._v3` before that, for services at another load `..._x2` or `..._max-load` before that.
+ * Path of a cell's results without extension: `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>W`, then, where they
+ * apply, the load of services (`_x2`, `_max-load`), the board of the ensemble (`_v3`), and another seed (`_seed2`) or
+ * repetition on a real board (`_run2`).
  */
 export function cellStem(cell: Cell): string {
   const { task, algorithm, seed, real, variant } = cell
@@ -115,7 +115,7 @@ type LoadedTask = Pick<Cell, 'task' | 'loadFactor' | 'maxLoad'>
 const loadWords = ({ loadFactor, maxLoad }: LoadedTask) =>
   `${loadFactor === undefined ? '' : ` x ${loadFactor}`}${maxLoad ? ', most load' : ''}`
 
-/** Set of tasks that the results of a cell belong to; undefined for the paper's. */
+/** Set of tasks that a cell belongs to; undefined for the paper's. */
 export function resultSet(cell: LoadedTask): string | undefined {
   return isServed(cell.task) ? `services${loadWords(cell)}` : cell.task.set
 }
@@ -133,7 +133,7 @@ export function cellLabel(cell: Cell): string {
   return `task ${task.id} ${what}${loadWords(cell)} on ${boardName(cell)}, ${algorithm}${which}`
 }
 
-/** The order of tables: by board and task, then by algorithm, then by seed. */
+/** Order of tables: by board and task, then by algorithm, then by seed. */
 export function compareCells(a: Cell, b: Cell): number {
   return (
     a.task.board.localeCompare(b.task.board) ||

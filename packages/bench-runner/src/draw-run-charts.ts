@@ -6,7 +6,7 @@ import type { MatrixOutcome } from './run-matrix.js'
 import { isServed } from './tasks.js'
 
 /**
- * Draw each task's runs (of the first seed) over time, and per board the whole matrix where there are several tasks, as SVG
+ * Draw each task's runs (of the first seed) over time and, where a board has several tasks, its whole matrix, as SVG
  * and PNG in `<GPU>_comparison/`.
  *
  * @returns the files

@@ -7,7 +7,7 @@ import { runCell } from './run-cell.js'
 export interface ExecuteOptions {
   /** Stop at the first cell that fails. */
   readonly failFast: boolean
-  /** Real time that a cell may take, ms. */
+  /** Time limit for a cell, in real time, ms. */
   readonly timeoutMs?: number
   readonly signal: AbortSignal
   readonly onBegin?: (cell: Cell, redoBecause: string) => void
@@ -19,8 +19,8 @@ export type CellEnding =
   | { readonly kind: 'failed'; readonly message: string }
 
 /**
- * Run cells one after the other in this process, each from a cold board, and store what comes of it. A cell whose result is
- * already there and whole is kept.
+ * Run cells one after the other in this process, each from a cold board, and store the results. A cell that already has
+ * a complete result is kept.
  */
 export async function executeCells(cells: readonly Cell[], store: ResultStore, options: ExecuteOptions): Promise<void> {
   for (const cell of cells) {

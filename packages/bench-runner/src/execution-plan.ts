@@ -14,20 +14,20 @@ import { type Cell, cellLabel } from './cell.js'
 import { executeCells } from './execute-cells.js'
 import { ResultStore } from './result-store.js'
 
-/** Folder beside the results for plans, scripts and logs of a run; gone when the run ends. */
+/** Folder in the result folder for plans, scripts and logs of a run; removed when the run ends. */
 export const EXECUTION_FOLDER = '.execution'
 
-/** What a process that executes part of a matrix needs to know: plain JSON in a file of the result folder. */
+/** Input of a process that executes part of a matrix: plain JSON in a file of the result folder. */
 export interface ExecutionPlan {
   readonly resultDir: string
   readonly failFast: boolean
   readonly timeoutMs: number | null
-  /** The cells of each run one after the other in one process. */
+  /** Cells of each job, which one process runs one after the other. */
   readonly jobs: readonly (readonly Cell[])[]
 }
 
 /**
- * Cut cells into jobs of about equal work, keeping their order. Work is counted in iterations: a task with a changing cap
+ * Cut cells into jobs of about equal work, in order. Work is counted in iterations, because a task with a changing cap
  * takes 150 of them.
  */
 export function cutIntoJobs(cells: readonly Cell[], jobCount: number): Cell[][] {
@@ -43,7 +43,11 @@ export function cutIntoJobs(cells: readonly Cell[], jobCount: number): Cell[][] 
   return jobs.filter((job) => job !== undefined)
 }
 
-/** @returns the file, named after the plan's content, so that the same plan is the same file */
+/**
+ * Write the plan to a file that is named after its content.
+ *
+ * @returns the file, named after the plan's content, so that the same plan is the same file
+ */
 export function writePlan(plan: ExecutionPlan): string {
   const json = `${JSON.stringify(plan)}\n`
   const name = `plan-${createHash('sha256').update(json).digest('hex').slice(0, 12)}`
@@ -61,7 +65,7 @@ function readPlan(file: string): ExecutionPlan {
 
 const takenFile = (planFile: string, job: number) => path.join(path.dirname(planFile), `taken-${job}`)
 
-/** Jobs of a plan that a worker of this machine has taken, by their indices; of none, those that nobody has taken. */
+/** Indices of the jobs that a worker of this machine has taken; without `worker`, of those that nobody has taken. */
 export function jobsTakenBy(worker: string | undefined, planFile: string, jobCount: number): number[] {
   return Array.from({ length: jobCount }, (_, job) => job).filter((job) => {
     const file = takenFile(planFile, job)
@@ -69,7 +73,7 @@ export function jobsTakenBy(worker: string | undefined, planFile: string, jobCou
   })
 }
 
-/** The file says who runs a job; only one process can create it. */
+/** Claim a job by creating a file; only one process can succeed. */
 function take(worker: string, planFile: string, job: number): boolean {
   try {
     writeFileSync(takenFile(planFile, job), worker, { flag: 'wx' })
@@ -81,9 +85,9 @@ function take(worker: string, planFile: string, job: number): boolean {
 }
 
 /**
- * Execute jobs of a plan: elements of a Slurm array have one each, the processes of a parallel run take one after the other. Exit
- * code 0 also where a cell failed: its failure is stored beside the results. Anything else is a job to be started again, which keeps
- * what it has already finished.
+ * Execute jobs of a plan. An element of a Slurm array executes one; the processes of a parallel run take one after the
+ * other. The exit code is 0 even where a cell failed, since its failure is stored with the results. Any other code
+ * means that the job can be started again; finished cells are kept.
  */
 export const executeJobs: CommandFunction = async (argv, terminal) => {
   const command = newCommand(

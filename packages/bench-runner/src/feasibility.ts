@@ -4,7 +4,7 @@ import { servedBy } from './algorithms.js'
 import { capsWOf, isServed, type Task } from './tasks.js'
 
 /**
- * Refuse caps that no configuration of the board can keep, before anything runs.
+ * Refuse caps that no configuration of the board can meet, before anything runs.
  *
  * @throws InfeasibleCapError naming the lowest cap that can be kept; PctodlError `INFEASIBLE_LATENCY` where none helps
  */

@@ -3,15 +3,15 @@ import { simulateSteadyState } from '@pctodl/gpu-sim'
 import { findGpuSpec, smClocksAt, snapDown } from '@pctodl/platform'
 import { type BenchTask, capsWOf, networksOf } from './tasks.js'
 
-/** Of the tenant whose latency objectives are multiples of: the batch of the set-up that takes no thought. */
+/** Batch size of the reference tenant: latency objectives are multiples of its latency. */
 const SOLO_BATCH = 32
 
 const known = new Map<string, number>()
 
 /**
- * Latency of a batch of 32 of a network that has the whole board for itself, at the board's own clocks and under its default
- * limit, ms, to a tenth: what whoever promises a latency has measured before. Of the simulated board, also where the task then
- * runs on a real one, so that a task is the same everywhere.
+ * Latency of a batch of 32 when the network has the whole board, at default clocks and limit, rounded to 0.1 ms: what
+ * an operator would have measured before promising a latency. Taken from the simulated board, even if the task runs on
+ * a real one, so that a task is the same everywhere.
  */
 export function soloLatencyMs(board: string, model: string): number {
   const key = `${board} ${model}`
@@ -28,12 +28,14 @@ export function soloLatencyMs(board: string, model: string): number {
   return latencyMs
 }
 
-/** Batches scatter, and boards differ, about the time of a steady state: what 99 of 100 keep is within this factor. */
+/**
+ * Allowance for the spread of batch times and boards about the steady state: the p99 is within this factor of the mean.
+ */
 const P99_OVER_MEAN = 1.05
 
 /**
- * The p99 of equal tenants of batch 32 at the highest clock that keeps a cap, ms, to a tenth: what a set-up that takes no thought keeps.
- * Of the simulated board, at the memory clock where it does most.
+ * The p99 of equal tenants of batch 32 at the highest clock that keeps a cap, rounded to 0.1 ms: the latency of an
+ * untuned configuration. Taken from the simulated board, at the memory clock with the most throughput.
  */
 function equalSplitP99Ms(board: string, model: string, powerCapW: number): number {
   const spec = findGpuSpec(board)
@@ -48,7 +50,7 @@ function equalSplitP99Ms(board: string, model: string, powerCapW: number): numbe
   return Math.round(10 * P99_OVER_MEAN * Math.max(...best.tenants.map(({ batchMs }) => batchMs))) / 10
 }
 
-/** What 99 of 100 batches of each network of a task are to keep, ms; undefined where throughput is all that counts. */
+/** The p99 objective of each network of a task, ms; undefined where only throughput counts. */
 export function latencyObjectives(task: BenchTask): Readonly<Record<string, number>> | undefined {
   const { board, latencyFactor, latencyMs, latencyOfEqualSplit } = task
   if (latencyFactor === undefined && latencyMs === undefined && !latencyOfEqualSplit) return undefined

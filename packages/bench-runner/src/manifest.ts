@@ -8,17 +8,17 @@ import type { RunSummary } from '@pctodl/report'
 import { z } from 'zod'
 import type { Cell } from './cell.js'
 
-/** Version of the layout of a manifest; another one is not read. */
+/** Version of the manifest's layout; other versions are not read. */
 export const MANIFEST_VERSION = 1
 
 /**
- * What a result is the result of, and the proof that its files are whole. It is written last: a result without its manifest
- * is an unfinished one.
+ * Origin of a result, and the hashes that prove its files complete. The manifest is written last: a result without one
+ * is unfinished.
  */
 export interface Manifest {
   readonly manifestVersion: typeof MANIFEST_VERSION
   readonly cell: Cell
-  /** Everything that decides the result beside the cell; a result made by other ones is made again when resuming. */
+  /** What decides the result besides the cell. When resuming, a result with other values is made again. */
   readonly madeBy: MadeBy
   readonly board: BoardIdentity
   /** By the clock of the run: on a simulated board the simulator's own. */
@@ -39,14 +39,14 @@ export interface BoardIdentity {
   readonly name: string
   readonly uuid: string
   readonly driverVersion: string
-  /** What the tenants were and what they inferred on. */
+  /** Kind of the tenants, and their inputs. */
   readonly tenants: string
-  /** Name in the ensemble of simulated boards, and how it differs from the shipped one, in words. */
+  /** Name in the ensemble of simulated boards, and in words how it differs from the shipped one. */
   readonly variant?: string
   readonly differs?: string
 }
 
-/** The parts that reading depends on; what the report shows of a cell or a summary is checked by its use. */
+/** The fields that reading depends on. The rest of a cell or a summary is checked where the report uses it. */
 const manifestSchema = z.object({
   manifestVersion: z.literal(MANIFEST_VERSION),
   cell: z.object({
@@ -88,7 +88,7 @@ export function sha256(content: string | Uint8Array): string {
 
 const known = new Map<string, MadeBy>()
 
-/** What decides the results of a cell beside the cell itself. */
+/** What decides the results of a cell besides the cell itself. */
 export function madeBy({
   task: { board },
   parametersFolder,
@@ -110,7 +110,7 @@ export function madeBy({
 }
 
 function packageVersion(): string {
-  // The CommonJS build has `__filename` and no `import.meta.url`, the ESM build the other way round.
+  // The CommonJS build has `__filename` and no `import.meta.url`; the ESM build has the opposite.
   const require = createRequire(typeof __filename === 'string' ? __filename : import.meta.url)
   return require('../package.json').version
 }

@@ -25,7 +25,7 @@ import { type MatrixOutcome, runMatrix } from './run-matrix.js'
 import { printDetectedGpus, settlePlace } from './settle-place.js'
 import { boardName, capsWOf, contentOf } from './tasks.js'
 
-/** More tasks than this are summed up in one table. */
+/** Above this number of tasks, one table summarises them. */
 const MAX_TASK_TABLES = 4
 
 const subcommands: Readonly<Record<string, CommandFunction>> = {
@@ -69,7 +69,7 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   const json = (files: readonly string[]) => `${JSON.stringify({ summaries, failures, files }, null, 2)}\n`
   const table = (style: TableStyle) => closingTable(outcome, style)
   if (options.saveSummary) {
-    // It lies in the folder and travels with it, so it names files from there.
+    // The summary lies in the folder and moves with it, so its paths are relative to it.
     const inFolder = files.map((file) => path.relative(options.resultDir, file))
     for (const [extension, content] of [['txt', `${table('plain')}\n`] as const, ['json', json(inFolder)] as const]) {
       const file = path.join(options.resultDir, `summary.${extension}`)
@@ -87,7 +87,7 @@ function closingTable({ finished, failures }: MatrixOutcome, style: TableStyle):
   const runs = finished.map(({ summary }) => summary)
   const summaries = combineRepeatedRuns(runs)
   const tasks = new Set(summaries.map(taskKey))
-  // One task's own table says it already, but for boards.
+  // For a single task its own table says the same, unless there are several boards.
   const headline = tasks.size > 1 || summaries.length < runs.length ? standings(runs) : undefined
   if (headline) parts.push(formatStandings(headline, style))
   if (tasks.size <= MAX_TASK_TABLES) {

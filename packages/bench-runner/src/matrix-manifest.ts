@@ -4,12 +4,12 @@ import { boardVariants } from '@pctodl/gpu-sim'
 import { madeBy, sha256 } from './manifest.js'
 import type { BenchOptions } from './matrix-options.js'
 
-/** File of a result folder that says what its last matrix was of. */
+/** File in a result folder that describes its last matrix. */
 export const MATRIX_MANIFEST = 'matrix.json'
 
 /**
- * Write down what a matrix consists of, before it runs: tasks, algorithms, seeds, and the boards of the ensemble by name and in words.
- * The same call writes the same bytes.
+ * Describe a matrix before it runs: tasks, algorithms, seeds, and the boards of the ensemble by name and in words. The
+ * same call writes the same bytes.
  */
 export function writeMatrixManifest(options: BenchOptions): void {
   const { tasks, algorithms, seeds, variants, iterations, powerMarginW, shadow, resultDir, parametersFolder } = options
@@ -30,7 +30,7 @@ export function writeMatrixManifest(options: BenchOptions): void {
         : boardVariants(board, { count: variants }).map(({ name, differs, physics, host }) => ({
             name,
             differs,
-            // Of all coefficients: the same name means the same board only where this is the same.
+            // Hash of all coefficients: the same name means the same board only if the hash is the same.
             physics: sha256(JSON.stringify({ physics, host })),
           })),
     ),

@@ -25,10 +25,10 @@ import type { CellRequest, RealBoard } from './cell.js'
 import type { Place } from './settle-place.js'
 import { anyTasksOf, isServed, type Task, type TaskSet, taskSets } from './tasks.js'
 
-/** Beyond this many processes the start of each costs more than it brings. */
+/** More processes than this cost more to start than they gain. */
 const MAX_JOBS = 8
 
-/** What the call says, before names are looked up. */
+/** Options as typed, before names are resolved. */
 export interface RawBenchOptions extends ExecutorOptions {
   readonly gpu?: string
   readonly detectGpu?: boolean
@@ -61,15 +61,19 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly json?: boolean
 }
 
-/** The same, checked, with the tasks and algorithms that it names. */
+/** Options checked, with their tasks and algorithms. */
 export interface BenchOptions extends Omit<RawBenchOptions, 'seeds'>, CellRequest {
-  /** Processes that run cells at the same time on this machine. */
+  /** Processes that run cells in parallel on this machine. */
   readonly jobs: number
-  /** Options for a Slurm cluster; absent where this machine runs everything. */
+  /** Options for a Slurm cluster; absent for runs on this machine. */
   readonly slurm?: SlurmOptions
 }
 
-/** @throws UsageError for anything that a user could have typed wrong */
+/**
+ * @throws UsageError for anything that a user could have mistyped
+ *
+ * @throws UsageError for anything that a user could have typed wrong
+ */
 export async function parseRawOptions(argv: readonly string[], terminal: Terminal): Promise<RawBenchOptions> {
   const command = newCommand(
     {

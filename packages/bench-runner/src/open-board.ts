@@ -5,21 +5,21 @@ import type { RealBoard } from './cell.js'
 import type { BoardIdentity } from './manifest.js'
 import { boardName } from './tasks.js'
 
-/** A board with everything that one run needs; whoever opens it closes it. */
+/** A board with everything that a run needs. Whoever opens it closes it. */
 export interface OpenBoard {
   readonly gpu: Gpu
   readonly pool: TenantPool
   readonly clock: Clock
   readonly identity: BoardIdentity
   /**
-   * Energy that went into the board so far, J, every instant of it, in the watts of the board's own sensor, which are those of
-   * its limits and caps; simulated boards know it.
+   * Energy that the board has drawn so far, J, in the watts of its own sensor, like its limits and caps. Simulated
+   * boards only.
    */
   readonly trueEnergyJ?: () => number
   close(): Promise<void>
 }
 
-/** What decides which board a cell runs on. */
+/** Decides which board a cell runs on. */
 export interface BoardChoice {
   readonly task: { readonly board: string; readonly dataset?: string }
   readonly seed: number
@@ -32,12 +32,12 @@ export function openBoard(choice: BoardChoice): Promise<OpenBoard> {
   return choice.real ? openReal(choice.task, choice.seed, choice.real) : openSimulated(choice)
 }
 
-/** Of a simulated board; seeds of unlike boards of the ensemble never meet, or their sensors would err alike. */
+/** Seed of a simulated board. Different boards of the ensemble never share one, or their sensors would err alike. */
 export function boardSeed({ seed, variant = 0 }: Pick<BoardChoice, 'seed' | 'variant'>): number {
   return seed + 1000 * variant
 }
 
-/** The simulated board of a cell, cold. */
+/** The simulated board of a cell, with a cold chip. */
 export function simulatedGpu(choice: BoardChoice, clock: VirtualClock): SimulatedGpu {
   return new SimulatedGpu(boardName(choice), { clock, seed: boardSeed(choice) })
 }
@@ -72,7 +72,7 @@ async function openReal(
   run: number,
   { worker, datasetPath }: RealBoard,
 ): Promise<OpenBoard> {
-  // Loaded here, for it takes the driver's library and worker pools with it.
+  // Imported on demand, because it loads the driver's library and worker pools.
   const { openReal: openRealBackend } = await import('@pctodl/backend')
   const backend = await openRealBackend({
     gpu: task.board,

@@ -9,15 +9,15 @@ import { simulatedGpu } from './open-board.js'
 import { type BenchTask, boardName } from './tasks.js'
 
 /**
- * Steps of the shares that are all tried, and to which the best of them are refined, percent: as fine as plans are, and about a
- * second a cap.
+ * The search tries all shares in steps of 20 % and refines the best to 5 %, the step of plans. It takes about a second
+ * per cap.
  */
 const SEARCH = { sharePercentStep: 20, finestSharePercentStep: 5, starts: 8, betweenClocks: true } as const
 
 /** Batch sizes that are tried. */
 const BATCH_SIZES = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
 
-/** How the oracle was found, as the report says it. */
+/** How the oracle was found, in the words of the report. */
 export const oracleExplanation: string =
   "The oracle is the best static configuration that a search over the simulator's truth finds on the boards of the runs, once warm (shares in steps of " +
   `${SEARCH.sharePercentStep} %, the best refined to ${SEARCH.finestSharePercentStep} %), with a clock between two states where the ` +
@@ -27,19 +27,19 @@ export const oracleExplanation: string =
 /** Mean throughput of the best static configurations under a task's caps, samples/s; null where no configuration keeps one. */
 export type OracleThroughput = ReadonlyMap<BenchTask, number | null>
 
-/** The simulated board that a cell ran on, and a task without services. */
+/** A simulated board that a cell ran on, with a task without services. */
 export type OracleCell = Pick<Cell, 'seed' | 'variant'> & { readonly task: BenchTask }
 
 /**
- * What the best static configuration would give on the simulated boards that ran, found by looking at the simulator's truth: the
- * line that no policy is expected to pass. In the watts of each board's own sensor, in which caps are set; the mean over the boards,
- * and under a changing cap over the caps by their time. Kept in `oracle.json` of the result folder, since it is the same for
- * every report.
+ * Throughput of the best static configuration on the simulated boards of the runs, by the simulator's truth: the upper
+ * line that no policy is expected to pass. Caps are in the watts of each board's own sensor. The value is the mean over
+ * the boards and, under a changing cap, over the caps by their time. It is cached in `oracle.json` of the result
+ * folder.
  */
 export function oracleThroughput(cells: readonly OracleCell[], resultDir: string): OracleThroughput {
   const file = path.join(resultDir, 'oracle.json')
   const known: Record<string, KnownBest | null> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
-  /** By board type, network and cap: where the first board's best lies. */
+  /** Where the first board's best configuration lies, by board type, network and cap. */
   const near = new Map<string, Pick<OracleOptions, 'batchSizes' | 'memClocksMhz' | 'starts'>>()
   const best = (cell: OracleCell, capW: number) => {
     const { task, seed } = cell
@@ -77,7 +77,7 @@ interface KnownBest {
   readonly memClocksMhz: readonly number[]
 }
 
-/** Batch sizes within two steps of those of a configuration, and its memory clock. */
+/** The memory clock of a configuration, and the batch sizes within two steps of its own. */
 function nearby({ tenants, memClockMhz }: Configuration): Omit<KnownBest, 'throughput'> {
   const used = new Set(tenants.map(({ batchSize }) => BATCH_SIZES.indexOf(batchSize)))
   const batchSizes = BATCH_SIZES.filter((_, i) => [...used].some((index) => Math.abs(index - i) <= 2))

@@ -9,12 +9,12 @@ import { capsOf, isServed, networksOf } from './tasks.js'
 /** Algorithms that the playground runs by the same rules. */
 const inPlayground: readonly AlgorithmName[] = ['pctodl', 'morak', 'batchdvfs', 'directcap', 'powercap', 'equal-split']
 
-/** The longest run that the playground makes, s. */
+/** Longest run in the playground, s. */
 const LONGEST_S = 3600
 
 /**
- * What follows a playground's address to show a cell there: board, network, caps, policy, seed and length. Undefined for cells that it
- * cannot run: of real or other boards and parameters, several networks, with latency objectives, with other rules.
+ * URL fragment that shows a cell in the playground: board, network, caps, policy, seed and length. Undefined for cells
+ * that it cannot run: real boards, other boards or parameters, several networks, latency objectives, other algorithms.
  */
 export function playgroundFragment(cell: Cell): string | undefined {
   const { task, algorithm, seed, iterations, variant, real, parametersFolder, powerMarginW, shadow } = cell
@@ -34,7 +34,7 @@ export function playgroundFragment(cell: Cell): string | undefined {
 }
 
 /**
- * Where a report finds the playground.
+ * Address of the playground as the report links to it.
  *
  * @param asked an address, or the folder or file of one that was exported; undefined for `playground` beside the report, where it is
  * @param out folder of the report

@@ -4,7 +4,7 @@ import { modelOf } from '@pctodl/perf-model/node'
 const loaded = new Map<string, PerfModel>()
 
 /**
- * The predictor of a board, loaded once: the shipped one, or that of a folder of parameters.
+ * The predictor of a board, loaded once: the shipped one, or one from a folder of parameters.
  *
  * @throws UnknownNameError for a board without parameters; ParameterFileError for a file that cannot be used
  */

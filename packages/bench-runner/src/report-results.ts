@@ -26,7 +26,7 @@ interface RawPlace {
   readonly playground?: string
 }
 
-/** `bench-runner report FOLDER`: the results of a folder as a page, as Markdown, as CSV and as pictures. */
+/** `bench-runner report FOLDER`: report a folder of results as a page, Markdown, CSV and pictures. */
 export const reportResults: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -66,10 +66,10 @@ export const reportResults: CommandFunction = async (argv, terminal) => {
   return 0
 }
 
-/** The results of a folder as what a report is made of. @throws InvalidInputError for a manifest that is none */
+/** Results of a folder as the input of a report. @throws InvalidInputError for a manifest that is none */
 function reportedResults(store: ResultStore, { withOracle }: { readonly withOracle: boolean }): ReportInput {
   const { manifests, failures } = store.readAll()
-  // The oracle knows simulated boards only.
+  // The oracle exists for simulated boards only.
   const simulated = manifests.flatMap(({ cell: { task, ...cell } }) =>
     cell.real || isServed(task) ? [] : [{ task, ...cell }],
   )
@@ -97,13 +97,13 @@ function reportedTask(cell: Cell): ReportedTask {
   return { board, id, ...contentOf(task), capsW: capsWOf(task), stem: `${board}_${loadStem(cell)}` }
 }
 
-/** By what a task is, not by which object it is: each manifest has read its own. */
+/** Tasks are compared by content: each manifest has read an object of its own. */
 function oracleOf(best: OracleThroughput, { board, id }: ReportedTask): number | null {
   for (const [task, throughput] of best) if (task.board === board && task.id === id) return throughput
   return null
 }
 
-/** Each board and task once, whichever algorithms ran there, with one object for each task. */
+/** Each board and task once, whatever algorithms ran there, with one object per task. */
 function distinct(cells: readonly OracleCell[]): OracleCell[] {
   const tasks = new Map<string, BenchTask>()
   const boards = new Map<string, OracleCell>()

@@ -6,7 +6,7 @@ import { formatResultsCsv, formatRunRecord, parseRunRecord, type RunRecord, summ
 import { type Cell, cellStem, compareCells } from './cell.js'
 import { type BoardIdentity, MANIFEST_VERSION, type Manifest, madeBy, parseManifest, sha256 } from './manifest.js'
 
-/** A cell that was tried and has no result. */
+/** A cell that failed and has no result. */
 export interface FailedCell {
   readonly cell: Cell
   readonly message: string
@@ -17,8 +17,8 @@ const RECORD = '.record.json'
 const FAILURE = '.failed.json'
 
 /**
- * The results of a folder. Per cell: the CSV file in the Python code's columns, the whole record of the run, and a manifest that
- * makes the two a result. Each file is whole or not there, whenever the process ends.
+ * Results of a folder. A cell has a CSV file in the Python code's columns, the complete record of the run, and a
+ * manifest that makes the two a result. Files are written atomically.
  */
 export class ResultStore {
   readonly folder: string
@@ -36,7 +36,7 @@ export class ResultStore {
   }
 
   /**
-   * Remove what processes that were killed left half written.
+   * Remove partial files of processes that were killed.
    *
    * @throws InvalidInputError where the folder is a file
    */
@@ -50,7 +50,7 @@ export class ResultStore {
     }
   }
 
-  /** Write a result; it replaces an earlier one of the same name whole. */
+  /** Write a result. It replaces an earlier one of the same name. */
   write(cell: Cell, record: RunRecord, board: BoardIdentity): Manifest {
     const csv = formatResultsCsv(record.windows)
     const json = formatRunRecord(record)
@@ -64,7 +64,7 @@ export class ResultStore {
       files: { [`${name}.csv`]: sha256(csv), [`${name}${RECORD}`]: sha256(json) },
       summary: summarizeRun(record),
     }
-    // An old manifest beside new files would vouch for what it has not seen.
+    // An old manifest beside new files would vouch for files that it has not seen.
     rmSync(this.#file(cell, MANIFEST), { force: true })
     writeFileAtomically(this.#file(cell, '.csv'), csv)
     writeFileAtomically(this.#file(cell, RECORD), json)
@@ -77,14 +77,14 @@ export class ResultStore {
     writeFileAtomically(this.#file(cell, FAILURE), `${JSON.stringify({ cell, message }, null, 2)}\n`)
   }
 
-  /** Forget what was known of a cell before it runs again. */
+  /** Remove the results of a cell before it runs again. */
   clear(cell: Cell): void {
     for (const extension of [MANIFEST, FAILURE]) rmSync(this.#file(cell, extension), { force: true })
   }
 
   /**
-   * The result of a cell, if it is the result of exactly this cell, made by this version with these parameters, and its
-   * files are as they were written; otherwise why it has to be made again.
+   * The result of a cell if it belongs to exactly this cell, was made by this version with these parameters, and its
+   * files are unchanged; otherwise the reason why it must be made again.
    */
   finished(cell: Cell): { readonly manifest: Manifest } | { readonly redoBecause: string } {
     const file = this.#file(cell, MANIFEST)
@@ -119,7 +119,7 @@ export class ResultStore {
     return parseRunRecord(readFileSync(file, 'utf8'), file)
   }
 
-  /** Every result and every failure in the folder, in the order of the tables. */
+  /** All results and failures of the folder, in the order of the tables. */
   readAll(): { readonly manifests: Manifest[]; readonly failures: FailedCell[] } {
     const files = existsSync(this.folder) ? readdirSync(this.folder, { recursive: true, encoding: 'utf8' }) : []
     const read = (extension: string) =>
@@ -142,7 +142,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // Not ours to signal, but there.
+    // The process exists but belongs to somebody else.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -13,7 +13,7 @@ import { bestFixedClocks, bestLockedClock } from './services/services-oracle.js'
 import { equalShares, plannedShares } from './services/share-plans.js'
 import { boardName, contentOf, isServed } from './tasks.js'
 
-/** Run one cell from a cold board, whatever is in it. @throws what the policy and the board throw, the signal's reason */
+/** Run one cell from a cold board. @throws what the policy and the board throw, the signal's reason */
 export async function runCell(
   cell: Cell,
   signal?: AbortSignal,
@@ -32,12 +32,12 @@ export async function runCell(
   }
 }
 
-/** Where a search for the most load begins: what most tasks leave free at their own rates. */
+/** Factor at which a search for the highest load begins; most tasks leave that much free at their own rates. */
 const FIRST_FACTOR = 2
 
 async function serve(cell: Cell, told: ServerTask, signal?: AbortSignal): Promise<RunRecord> {
   const { algorithm, parametersFolder, loadFactor = 1 } = cell
-  // Arrivals are no JSON: the catalogue has them.
+  // Arrivals are functions and not in the JSON; the catalogue has them.
   const task = { ...serverTasksOf(told.board, [told.id])[0]!, caps: told.caps }
   const model = predictorOf(task.board, parametersFolder)
   const abort = signal ? { signal } : {}

@@ -22,21 +22,22 @@ import { type FailedCell, ResultStore } from './result-store.js'
 export interface MatrixOutcome {
   readonly finished: readonly { readonly cell: Cell; readonly summary: RunSummary }[]
   readonly failures: readonly FailedCell[]
-  /** Results of an earlier run that were kept. */
+  /** Number of results of an earlier run that were kept. */
   readonly kept: number
 }
 
-/** Pieces that each process takes one after the other: so many that none idles long at the end. */
+/** Jobs per process, many enough that no process idles long at the end. */
 const JOBS_PER_PROCESS = 16
 
-/** Run cells here, in several processes, or on a cluster, and gather what came of them. */
+/** Run cells in this process, in several processes or on a cluster, and gather the results. */
 export async function runMatrix(
   cells: readonly Cell[],
   options: BenchOptions,
   terminal: Terminal,
 ): Promise<MatrixOutcome> {
   const store = new ResultStore(options.resultDir)
-  // What is kept is decided here, once: whoever executes a cell keeps what is there, so that a job can be started again.
+  // Kept results are decided here, once. Whoever executes a cell also keeps what exists, so that a job can be
+  // restarted.
   store.removeUnfinished()
   writeMatrixManifest(options)
   rmSync(path.join(options.resultDir, EXECUTION_FOLDER), { recursive: true, force: true, maxRetries: 5 })
@@ -73,7 +74,7 @@ function describe(ending: CellEnding): string {
   return `${load}${rate}, ${kept}${ending.kind === 'kept' ? ' (kept)' : ''}`
 }
 
-/** What is in the store is what was reached, whichever process wrote it. */
+/** Gather from the store, whichever process wrote it. */
 function gather(cells: readonly Cell[], store: ResultStore): Omit<MatrixOutcome, 'kept'> {
   const finished: { cell: Cell; summary: RunSummary }[] = []
   const failures: FailedCell[] = []
@@ -137,7 +138,7 @@ async function runInProcesses(
           const failure = store.failure(cell)
           if ('redoBecause' in result && !failure && exitCode !== 0) fail(cell, ended)
           else if (slurm) {
-            // What a node prints is not seen here, so progress comes from what it wrote.
+            // The output of a node is not visible here, so progress comes from the files that it wrote.
             if ('manifest' in result) report(cellLabel(cell), { kind: 'done', summary: result.manifest.summary })
             else if (failure) report(cellLabel(cell), { kind: 'failed', message: failure.message })
           }
@@ -148,7 +149,7 @@ async function runInProcesses(
   try {
     if (slurm) await run(plan.jobs.map((_, job) => `${job}`))
     else {
-      // Workers that crash are replaced as long as each takes a job with it.
+      // Crashed workers are replaced, as long as each round takes at least one job.
       for (let round = 1, before = Infinity; left().length > 0 && left().length < before; round++) {
         before = left().length
         await run(Array.from({ length: options.jobs }, (_, i) => `${round}.${i + 1}`))
@@ -162,7 +163,7 @@ async function runInProcesses(
   }
 }
 
-/** Cells of one task stand together: what is planned for one of them serves the others of its process. */
+/** Cells of one task are adjacent, so that a process plans once for all of them. */
 function byTask(cells: readonly Cell[]): Cell[] {
   const tasks = [...new Set(cells.map(({ task }) => task))]
   return tasks.flatMap((task) => cells.filter((cell) => cell.task === task))
@@ -176,7 +177,7 @@ function executorFor(options: BenchOptions, workDir: string, { stderr }: Termina
   return new SlurmExecutor({ ...site, workDir, name: 'bench-runner', onSilence })
 }
 
-/** This very program, as another process: the built command, which lies at the same place beside `src` and `dist`. */
+/** This program as another process: the built command, at the same place relative to `src` and `dist`. */
 function thisProgram(): readonly [string, string] {
   const here = typeof __filename === 'string' ? path.dirname(__filename) : path.dirname(fileURLToPath(import.meta.url))
   return [process.execPath, path.resolve(here, '../bin/bench-runner.js')]

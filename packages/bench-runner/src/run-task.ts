@@ -9,12 +9,12 @@ import { type BenchTask, capsOf } from './tasks.js'
 
 export interface RunTaskOptions extends PolicyOptions {
   readonly iterations: number
-  /** Decides the simulated board's sensor error and noise; the same for every algorithm, so that all meet the same board. */
+  /** Seed of the simulated board's sensor error and noise; the same for every algorithm. */
   readonly seed: number
   readonly signal?: AbortSignal
 }
 
-/** Run one algorithm on one task, on the simulated board, from a cold start. */
+/** Run one algorithm on one task on the simulated board, from a cold start. */
 export async function runTask(task: BenchTask, algorithm: AlgorithmName, options: RunTaskOptions): Promise<RunRecord> {
   const board = await openBoard({ ...options, task })
   try {
@@ -24,7 +24,7 @@ export async function runTask(task: BenchTask, algorithm: AlgorithmName, options
   }
 }
 
-/** The same on a board that is already open; leaves it open. */
+/** The same on a board that is already open; the board stays open. */
 export async function runTaskOn(
   { gpu, pool, clock, trueEnergyJ }: OpenBoard,
   task: BenchTask,
@@ -64,7 +64,7 @@ export async function runTaskOn(
 
 type Observed = RecordedWindow & Pick<WindowObservation, 'tenants'>
 
-/** Of a mix counts what was served of it, in the asked proportions: a surplus of one network is nobody's. */
+/** In a mix only the throughput in the requested proportions counts; a surplus of one network does not. */
 function servedTogether(window: Observed, mix: LoadMix): RecordedWindow {
   const throughput = commonLoad(
     window.tenants.map(({ tenant }) => tenant),
@@ -74,7 +74,7 @@ function servedTogether(window: Observed, mix: LoadMix): RecordedWindow {
   return { ...window, throughput, samples: (throughput * (window.endMs - window.startMs)) / 1000 }
 }
 
-/** More digits would fill the record of a run with noise. */
+/** Further digits would fill the record with noise. */
 function toMilliwatt(powerW: number): number {
   return Math.round(powerW * 1000) / 1000
 }

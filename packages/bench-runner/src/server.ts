@@ -1,4 +1,4 @@
-// The scenario of services without its command line: nothing of Node, for pages and for runs of one's own.
+// Services without a command line: no Node.js APIs, for web pages and custom runs.
 
 export { runServerLoad, type ServerLoad, type ServerRun } from './services/serve.js'
 export { createServerPolicy, type ServerPolicyName, serverPolicyNames } from './services/service-policies.js'

@@ -4,26 +4,26 @@ import { findGpuSpec, PctodlError } from '@pctodl/platform'
 import type { BackendKind } from '@pctodl/run'
 import { benchTasks } from './tasks.js'
 
-/** The options that decide it. */
+/** The options that decide the place. */
 export interface PlaceOptions {
   readonly gpu?: string
   readonly backend: BackendKind
   readonly executor: 'local' | 'slurm'
 }
 
-/** The boards to run on, and whether these are this machine's or simulated. */
+/** Boards to run on, and whether they are this machine's or simulated. */
 export interface Place {
-  /** Keys, each once. */
+  /** Board keys, without duplicates. */
   readonly boards: readonly string[]
   readonly isReal: boolean
-  /** Why it is not the real board although one was looked for. */
+  /** Why a simulated board is used although a real one was looked for. */
   readonly note?: string
 }
 
 const boardsWithTasks = [...new Set(benchTasks.map(({ board }) => board))]
 
 /**
- * Settle `--gpu` and `--backend`. The driver is looked at only where the call needs to know what is in this machine.
+ * Resolve `--gpu` and `--backend`. The driver is queried only where the call depends on the boards of this machine.
  *
  * @param detect what is in this machine
  * @throws UsageError for a board that nobody knows, or none named where none is found; PctodlError `NO_BOARD` where a real
@@ -34,7 +34,7 @@ export async function settlePlace(
   detect: () => Promise<Detection> = detectBoards,
 ): Promise<Place> {
   if (gpu !== undefined && backend === 'sim') return { boards: boardsNamed(gpu), isReal: false }
-  // The boards are in the nodes of the cluster; each run will see whether its node has one.
+  // The boards are in the cluster's nodes; each run will find out whether its node has one.
   if (gpu !== undefined && backend === 'nvml' && executor === 'slurm') return { boards: boardsNamed(gpu), isReal: true }
   const { gpus, notes } = await detect()
   const found = [...new Set(gpus.map(({ key }) => key))].filter((key) => key !== null)
@@ -55,19 +55,19 @@ export async function settlePlace(
   return { boards, isReal: false, note: `a simulated ${boards.join(' and ')} runs, for ${inThisMachine}` }
 }
 
-/** A name, a comma list, or `all` the boards that have tasks; as board keys, each once. */
+/** Parse a name, a comma-separated list, or `all` (the boards that have tasks) to board keys without duplicates. */
 function boardsNamed(text: string): string[] {
   if (text === 'all') return boardsWithTasks
   return asUsage(() => [...new Set(text.split(',').map((name) => findGpuSpec(name.trim()).key))])
 }
 
-/** Loaded when needed, for it takes the driver's library with it. */
+/** Imported on demand, because it loads the driver's library. */
 export async function detectBoards(): Promise<Detection> {
   const { detectGpus } = await import('@pctodl/backend')
   return detectGpus()
 }
 
-/** `--detect-gpu`: the boards of this machine and the tasks that each has. @returns 1 where no board has tasks */
+/** `--detect-gpu`: print the boards of this machine and the tasks of each. @returns 1 where no board has tasks */
 export async function printDetectedGpus(
   { json = false }: { readonly json?: boolean },
   terminal: Terminal,

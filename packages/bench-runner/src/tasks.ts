@@ -5,42 +5,48 @@ import type { LoadMix } from '@pctodl/scheduler'
 import { type ServerTask, serverTasks, tasksWithIds } from './services/service-tasks.js'
 import catalogue from './tasks.json'
 
-/** Power caps that change in the course of a task. */
+/** Power caps that change during a task. */
 export interface TaskSchedule extends IterationSchedule {
   readonly name: 'down' | 'up' | 'steps'
 }
 
 /**
- * The sets of tasks: the paper's thirty; its fixed-cap tasks with a latency objective, and with the p99 of equal tenants as one; several
- * networks on one board; caps that step up and down faster than processes restart; services whose requests arrive.
+ * The sets of tasks: the paper's thirty; its fixed-cap tasks with a latency objective, or with the p99 of equal tenants
+ * as the objective; several networks on one board; caps that step faster than processes restart; services whose
+ * requests arrive.
  */
 export const taskSets = ['paper', 'latency', 'equal-p99', 'mixed', 'steps', 'services'] as const
 
 export type TaskSet = (typeof taskSets)[number]
 
-/** What is to be served on which board under which cap. */
+/** A task of tenants that run batch after batch: board, network or mix, cap. */
 export interface BenchTask {
-  /** Unique on its board, over all sets. */
+  /** Unique on its board, across all sets. */
   readonly id: number
   /** Absent for the paper's. */
   readonly set?: Exclude<TaskSet, 'paper' | 'services'>
   /** Board key; tasks 29 and 30 exist on both boards. */
   readonly board: string
-  /** As the paper writes it and as result files are named (`maxvit`); the network is `networkName(model)`. A name for a mix. */
+  /**
+   * The paper's spelling, also used for result files (`maxvit`); the network is `networkName(model)`. For a mix, its
+   * name.
+   */
   readonly model: string
-  /** Samples of each network in a mix; absent for a single network. What counts is the load that all carry together. */
+  /**
+   * Proportions of the networks in a mix; absent for a single network. What counts is the load that all serve together.
+   */
   readonly mix?: LoadMix
-  /** Times the latency of a batch of 32 alone on the board: what 99 of 100 batches of each network are to keep. */
+  /** Factor on the latency of a batch of 32 alone on the board: the p99 objective of each network. */
   readonly latencyFactor?: number
-  /** Latency objective of every network, ms, in the place of `latencyFactor`. */
+  /** Latency objective of every network, ms; replaces `latencyFactor`. */
   readonly latencyMs?: number
-  /** The p99 of equal tenants under the task's cap is the objective, in the place of `latencyFactor`. */
+  /** The objective is the p99 of equal tenants under the task's cap; replaces `latencyFactor`. */
   readonly latencyOfEqualSplit?: true
   readonly dataset: string
-  /** Fixed cap, W; null where a schedule rules. */
+  /** Fixed cap, W; null where a schedule sets the caps. */
   readonly powerCapW: number | null
   readonly schedule: TaskSchedule | null
-  /** Iterations that the task needs whatever is asked for; null where the caller decides. */
+  /** Number of iterations, where the task fixes it; null where the caller decides. */
   readonly fixedIterations: number | null
 }
 
@@ -73,7 +79,7 @@ const equalP99Tasks = fixedCapTasks.map(
   (task): BenchTask => ({ ...task, id: EQUAL_P99_IDS + task.id, set: EQUAL_P99_SET, latencyOfEqualSplit: true }),
 )
 
-/** Networks as they are met together: a large share of cheap requests, a small one of dear ones; 61 to 63 with a latency objective. */
+/** Mixes as they occur: many cheap requests and few expensive ones. Tasks 61 to 63 have a latency objective. */
 const mixedTasks = catalogue.boards.flatMap(({ board, mixCapsW }) =>
   [{ firstId: 51 }, { firstId: 61, latency: { latencyFactor: 4 } }].flatMap(({ firstId, latency }) =>
     Object.entries(catalogue.mixes).map(([model, mix], i): BenchTask => {
@@ -91,7 +97,7 @@ const stepTasks = catalogue.boards.flatMap(({ board, stepCapsW: capsW }) =>
   }),
 )
 
-/** All tasks in which tenants run batch after batch, of all sets. */
+/** All tasks of all sets whose tenants run batch after batch. */
 export const everyTask: readonly BenchTask[] = [
   ...benchTasks,
   ...latencyTasks,
@@ -100,20 +106,20 @@ export const everyTask: readonly BenchTask[] = [
   ...stepTasks,
 ]
 
-/** What runs in a cell: tenants that run batch after batch, or services whose requests arrive. */
+/** Content of a cell: tenants that run batch after batch, or services whose requests arrive. */
 export type Task = BenchTask | ServerTask
 
 export function isServed(task: Task): task is ServerTask {
   return 'services' in task
 }
 
-/** W, in the order in which they hold. */
+/** Caps in the order in which they hold, W. */
 export function capsWOf(task: Task): readonly number[] {
   if (isServed(task)) return task.caps.map(({ powerCapW }) => powerCapW)
   return task.schedule ? task.schedule.capsW : [task.powerCapW!]
 }
 
-/** The networks of a task, by their names. */
+/** Networks of a task, by name. */
 export function networksOf({ model, mix }: Pick<BenchTask, 'model' | 'mix'>): readonly string[] {
   return mix ? Object.keys(mix) : [networkName(model)]
 }
@@ -126,13 +132,13 @@ export function boardName(cell: {
   return cell.variant === undefined ? cell.task.board : `${cell.task.board}~v${cell.variant}`
 }
 
-/** What a task runs and on which data, in words. */
+/** Model and dataset of a task, in words. */
 export function contentOf(task: Task): { readonly model: string; readonly dataset: string } {
   return isServed(task) ? { model: task.name, dataset: 'requests' } : { model: task.model, dataset: task.dataset }
 }
 
 /**
- * The tasks of one board without services, in the order of the ids asked for, from any set, or all of some sets.
+ * Tasks of one board without services: by ids in their order, from any set, or all tasks of some sets.
  *
  * @param sets where no ids are given. Default: the paper's
  * @throws UnknownNameError for a board without tasks or an id that the board does not have
@@ -141,7 +147,7 @@ export function tasksOf(board: string, ids?: readonly number[], sets: readonly s
   return tasksWithIds(everyTask, board, ids).filter((task) => ids !== undefined || sets.includes(setOf(task)))
 }
 
-/** The same with services among them. */
+/** The same, including services. */
 export function anyTasksOf(board: string, ids: readonly number[] | undefined, sets: readonly string[]): Task[] {
   const tasks = tasksWithIds<Task>([...everyTask, ...serverTasks], board, ids)
   return tasks.filter((task) => ids !== undefined || sets.includes(setOf(task)))
@@ -149,12 +155,15 @@ export function anyTasksOf(board: string, ids: readonly number[] | undefined, se
 
 const setOf = (task: Task): TaskSet => (isServed(task) ? 'services' : (task.set ?? 'paper'))
 
-/** The caps of a task by time stamp, given the length of an iteration. */
+/** Caps of a task by time stamp, for a given length of an iteration. */
 export function capsOf({ schedule, powerCapW }: BenchTask, windowMs: number): CapSchedule {
   return schedule ? capsByIteration(schedule, windowMs) : fixedCap(powerCapW!)
 }
 
-/** `<id>_<model>_<dataset>_<cap>W`, or `..._power_down` where a schedule rules; `..._4x` or `..._50ms` with a latency objective. */
+/**
+ * File-name stem: `<id>_<model>_<dataset>_<cap>W`, or `..._power_down` for a schedule; `..._4x` or `..._50ms` with a
+ * latency objective.
+ */
 export function taskFileStem(task: Task): string {
   const { model, dataset } = contentOf(task)
   const named = (cap: string) => `${task.id}_${model}_${dataset}_${cap}`

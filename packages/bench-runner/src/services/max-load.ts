@@ -7,19 +7,19 @@ import type { ServerTask } from './service-tasks.js'
 export interface MaxLoadOptions {
   readonly boardName: string
   readonly seed: number
-  /** Factor to begin with. Default 1. */
+  /** First factor to try. Default 1. */
   readonly from?: number
-  /** How far apart the last load that holds and the first that does not may be, relatively. Default 0.03. */
+  /** Largest relative gap between the last load that holds and the first that does not. Default 0.03. */
   readonly precision?: number
   readonly signal?: AbortSignal
 }
 
-/** Time that counts of a trial, s. */
+/** Measured time of a trial, s. */
 const TRIAL_S = 30
 const MAX_TRIALS = 14
 const PERCENTILE = 0.99
 
-/** The task's mix as steady Poisson arrivals under its first cap, all services from the begin. */
+/** The task's mix as steady Poisson arrivals under its first cap, with all services from the start. */
 export function steadyMix({
   services,
   caps,
@@ -35,7 +35,7 @@ export function steadyMix({
   }
 }
 
-/** Whether the p99 of every service is within its objective, with LoadGen's confidence of 99 %, and the cap is kept. */
+/** Whether the cap is kept and every service's p99 is within its objective, with LoadGen's confidence of 99 %. */
 export function holds({ services, capHolds }: Pick<ServerRun, 'services' | 'capHolds'>): boolean {
   if (!capHolds) return false
   return services.every(({ completed, late, shed, failed }) => {
@@ -45,8 +45,8 @@ export function holds({ services, capHolds }: Pick<ServerRun, 'services' | 'capH
 }
 
 /**
- * The highest common factor on a task's rates at which every service keeps its p99 and the cap holds: doubled or halved until it is
- * enclosed, then bisected, as LoadGen looks for a server's peak.
+ * The highest common factor on a task's rates at which every service meets its p99 and the cap holds. The factor is
+ * doubled or halved until it is bracketed, then bisected, as LoadGen finds a server's peak.
  *
  * @param create a fresh policy for a factor
  * @returns the run at that factor; undefined where none was found

@@ -8,11 +8,11 @@ import { type ServiceReport, serviceReport } from '@pctodl/traffic'
 import { recordRun } from '../record-run.js'
 import type { ServerTask, TaskService } from './service-tasks.js'
 
-/** What is run: a task, or the same services otherwise. */
+/** What to run: the services, caps and length of a task, or others. */
 export interface ServerLoad extends Pick<ServerTask, 'services' | 'caps' | 'durationS'> {
   /** Name of the simulated board, or of one of the ensemble. */
   readonly boardName: string
-  /** Decides the arrivals and the board's sensor error and noise; the same for every policy. */
+  /** Seed of the arrivals and of the board's sensor error and noise; the same for every policy. */
   readonly seed: number
   /** Common factor on all rates. Default 1. */
   readonly loadFactor?: number
@@ -21,19 +21,19 @@ export interface ServerLoad extends Pick<ServerTask, 'services' | 'caps' | 'dura
 export interface ServerRunOptions {
   readonly signal?: AbortSignal
   readonly onEvent?: (event: RunEvent) => void
-  /** Time of the run. Default: virtual, as fast as it goes. */
+  /** Clock of the run. Default: virtual time, as fast as possible. */
   readonly clock?: Clock
-  /** What strikes the board. Default: nothing. */
+  /** Faults of the board. Default: none. */
   readonly faults?: readonly Fault[]
-  /** Told of the board before the run begins. */
+  /** Called with the board before the run begins. */
   readonly onBoard?: (gpu: SimulatedGpu) => void
 }
 
-/** One run: what became of each service's requests after the tenants had started, and of the board's power. */
+/** Result of one run: what became of each service's requests after start-up, and the board's power. */
 export interface ServerRun {
-  /** From `WARM_UP_S` on, or from when the service came until it went. */
+  /** Counted from `WARM_UP_S` on, or while the service was there. */
   readonly services: readonly ServiceReport[]
-  /** Over the same time: true mean power, W; joules of the board for each request that was answered in time. */
+  /** Over the same time: mean true power, W; energy of the board per request answered in time, J. */
   readonly meanPowerW: number
   readonly energyPerRequestJ: number | null
   /** Share of the steady state in which the 1 s average was more than 1 % above the cap, 0..1. */
@@ -44,16 +44,16 @@ export interface ServerRun {
   readonly recorded: RecordedServing
 }
 
-/** What the record of a run keeps beside these figures. */
+/** Further data for the record of a run. */
 export interface RecordedServing extends Pick<RunRecord, 'windows' | 'restartsMs'>, Pick<ServedRequests, 'perSecond'> {
   readonly power: RunRecord['power'] & { readonly trueW: readonly number[] }
 }
 
-/** Before this, tenants load, and nobody's requests count, s. */
+/** Tenants load until then, and no requests are counted, s. */
 export const WARM_UP_S = 10
-/** Windows of the loop, ms. */
+/** Length of a measuring window, ms. */
 const WINDOW_MS = 5000
-/** Requests of a service that may wait: so long a queue is late in any case. */
+/** Longest queue of a service; requests beyond it would be late in any case. */
 const MAX_QUEUED = 4096
 
 /** Run a policy on a simulated board that serves, from a cold start, in virtual time. */
@@ -70,7 +70,7 @@ export async function runServerLoad(
     return {
       arrivals: traffic(loadFactor * meanPerS).start(seedFrom(seed, name)),
       maxQueued: MAX_QUEUED,
-      // Whoever has waited so long is late whatever happens: any server of today lets him go.
+      // A request that has waited this long is late whatever happens, so servers drop it.
       shedAfterMs: objective.p99Ms,
     }
   }
@@ -121,7 +121,7 @@ export async function runServerLoad(
   }
 }
 
-/** The services by time: those that are there at the begin, and each change. */
+/** The list of services at the start and after each change. */
 export function listSteps(services: readonly TaskService[]): ServiceListStep[] {
   const edges = new Set([
     0,
@@ -137,11 +137,11 @@ export function listSteps(services: readonly TaskService[]): ServiceListStep[] {
     }))
 }
 
-/** The counters of each service at the end of each second. */
+/** Reads the counters of each service once a second. */
 class RequestWatch {
   readonly #services: readonly TaskService[]
   readonly #readings = new Map<string, ServiceReading[]>()
-  /** Where the count of a service begins. */
+  /** Counters at which the count of a service begins. */
   readonly #began = new Map<string, ServiceCounters>()
   #seconds = 0
 
@@ -158,11 +158,11 @@ class RequestWatch {
     for (const reading of counters) {
       const { service } = reading
       const readings = this.#readings.get(service) ?? []
-      // Nothing, for the seconds before it came.
+      // Zeros for the seconds before the service came.
       while (readings.length < this.#seconds - 1) readings.push({ ...nothing, service })
       readings.push(reading)
       this.#readings.set(service, readings)
-      // One that comes later is given the time that its tenants take to load, like all.
+      // A service that comes later also gets the time that its tenants take to load.
       const { fromS = 0 } = this.#services.find((each) => each.service.name === service)!
       if (!this.#began.has(service) && timeMs >= 1000 * (fromS + WARM_UP_S)) this.#began.set(service, reading)
     }

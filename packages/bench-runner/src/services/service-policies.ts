@@ -27,15 +27,15 @@ export type ServerPolicyName = (typeof serverPolicyNames)[number]
 export type SharePlan = (model: PerfModel, load: PlannedLoad) => Configuration
 
 export interface ServerPolicyOptions {
-  /** The predictor's own, from profiles. */
+  /** The predictor's own model, from profiles. */
   readonly model: PerfModel
   /** Common factor on the rates of the task. Default 1. */
   readonly loadFactor?: number
-  /** The clocks of `fixed-clock`, found offline with `bestFixedClocks`; needed there. */
+  /** Clocks of `fixed-clock`, found offline with `bestFixedClocks`; required for it. */
   readonly fixedClocks?: ClockPlan
 }
 
-/** A fresh policy for one run; all know the services, their mean rates and the same predictor. */
+/** A fresh policy for one run. All policies know the services, their mean rates and the same predictor. */
 export function createServerPolicy(
   name: ServerPolicyName,
   task: Pick<ServerTask, 'services'>,
@@ -70,7 +70,8 @@ export function createServerPolicy(
 }
 
 /**
- * Tenants at one locked clock, whatever comes. Where the board's limit cannot hold the cap, a clock that keeps it, and feedback.
+ * Tenants at one locked clock under any load. Where the board's limit cannot hold the cap, the clock is lowered to meet
+ * it, with feedback.
  */
 export function fixedClockPolicy(options: LimitPolicyOptions, { memClockMhz, smClockMhz }: ClockPlan): PowerCapPolicy {
   const safe = (tenants: readonly Tenant[], powerCapW: number) => ({
@@ -88,7 +89,7 @@ export function fixedClockPolicy(options: LimitPolicyOptions, { memClockMhz, smC
   })
 }
 
-/** Tenants of a plan under the board's limit, with one step of feedback where that cannot hold the cap. */
+/** Tenants of a plan under the board's limit, with one step of feedback where the limit cannot hold the cap. */
 export function limitOptions(
   name: string,
   task: Pick<ServerTask, 'services'>,
@@ -109,7 +110,7 @@ export function limitOptions(
   }
 }
 
-/** Those that are there at the start. */
+/** Services that are there at the start. */
 function firstServices({ services }: Pick<ServerTask, 'services'>): readonly Service[] {
   return services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service)
 }

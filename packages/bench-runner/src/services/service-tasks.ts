@@ -12,53 +12,59 @@ import {
 } from '@pctodl/traffic'
 import data from './service-tasks.json'
 
-/** A service of a task with the requests that come to it. */
+/** A service of a task with its arrivals. */
 export interface TaskService {
   readonly service: Service
-  /** Requests/s over the task. */
+  /** Mean rate over the task, requests/s. */
   readonly meanPerS: number
-  /** What every policy is told to begin with, as a factor on `meanPerS`. Default 1. */
+  /** Rate that policies are told at the start, as a factor on `meanPerS`. Default 1. */
   readonly toldFactor?: number
-  /** @param ratePerS the mean rate to come */
+  /** @param ratePerS mean rate of the arrivals @param ratePerS the mean rate to come */
   readonly traffic: (ratePerS: number) => ArrivalProcess
-  /** When it comes and goes, s. Default: there from the begin to the end. */
+  /** When the service comes and goes, s. Default: there from start to end. */
   readonly fromS?: number
   readonly untilS?: number
 }
 
-/** Services on a board under a cap, whose requests arrive whether or not earlier ones were answered. */
+/** Services on a board under a cap, under open-loop load: requests arrive whether or not earlier ones were answered. */
 export interface ServerTask {
   /** Unique on its board. */
   readonly id: number
   readonly name: string
   readonly board: string
-  /** What happens, in a few words. */
+  /** What happens in the task, in a few words. */
   readonly what: string
   readonly services: readonly TaskService[]
   readonly caps: CapSchedule
   readonly durationS: number
 }
 
-/** How requests arrive, as `service-tasks.json` says it; factors are on the mean rate. */
+/** Arrivals as described in `service-tasks.json`; factors apply to the mean rate. */
 type TrafficShape =
-  /** Variance of the gaps over that of chance. */
+  /** Variance of the gaps between requests, relative to Poisson's. */
   | { readonly gamma: number }
   | { readonly logNormal: number }
   | { readonly swing: number; readonly periodS: number; readonly peakS: number }
-  /** Poisson arrivals, and more of them for a while. */
+  /** Poisson arrivals with temporary surges. */
   | { readonly crowds: readonly { readonly fromS: number; readonly toS: number; readonly times: number }[] }
   | { readonly states: readonly { readonly times: number; readonly meanDwellMs: number }[] }
-  /** Factors that hold one after the other, each as long as the others. */
+  /** Factors that hold one after the other for equal times. */
   | { readonly steps: readonly number[] }
-  /** Counts of a recording (see `sources`), replayed one a second and scaled to the mean rate. */
+  /** Recorded counts (see `sources`), replayed one per second and scaled to the mean rate. */
   | { readonly shape: readonly number[] }
 
 interface TaskTemplate {
   readonly name: string
   readonly what: string
-  /** Parts of the range that the board's caps span, 0..1, or of its lowest power limit; each holds as long as the others. */
+  /**
+   * Caps as fractions, 0..1, of the range of the board's caps, or as multiples of its lowest power limit; all hold for
+   * equal times.
+   */
   readonly caps: readonly (number | { readonly ofLowestLimit: number })[]
-  /** By name in the catalogue. Rates are those of the first board; the others have them by their speed. Default traffic: Poisson. */
+  /**
+   * Services by name in the catalogue. Rates are those of the first board; other boards scale them by speed. Default
+   * traffic: Poisson.
+   */
   readonly services: Readonly<
     Record<
       string,
@@ -67,9 +73,9 @@ interface TaskTemplate {
   >
 }
 
-/** Length of the tasks, s. */
+/** Length of every task, s. */
 const DURATION_S = 120
-/** Ids of the first template's tasks follow this. */
+/** Ids of the tasks of a board begin after this. */
 const FIRST_ID = 500
 
 const poisson = (ratePerS: number) => poissonArrivals({ ratePerS })
@@ -105,7 +111,7 @@ function traffic(name: string | undefined): TaskService['traffic'] {
   return (ratePerS) => arrivalsOf(shape, ratePerS)
 }
 
-/** Every task of services: the same templates on each board. */
+/** All service tasks: the same templates on each board. */
 export const serverTasks: readonly ServerTask[] = data.boards.flatMap(({ board, speed, capsW }) => {
   const [least, most] = capsW as [number, number]
   const lowestW = findGpuSpec(board).powerLimitW.min

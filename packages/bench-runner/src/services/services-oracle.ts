@@ -6,15 +6,16 @@ import { fixedClockPolicy, limitOptions, type SharePlan } from './service-polici
 import type { ServerTask } from './service-tasks.js'
 import { equalShares } from './share-plans.js'
 
-/** One locked clock, and what came of it. */
+/** A locked clock and the run at it. */
 export interface LockedRun {
   readonly clocks: ClockPlan
   readonly run: ServerRun
 }
 
 /**
- * The single locked clock with the fewest joules for each request in time, found by trying the very load: by bisection on each memory
- * clock, for energy rises with the clock. Where none keeps every objective and the cap, the clock that comes nearest.
+ * The single locked clock with the least energy per request answered in time, found by running the load itself: by
+ * bisection on each memory clock, because energy rises with the clock. If none meets every objective and the cap, the
+ * one that comes closest.
  */
 export async function bestLockedClock(
   task: Pick<ServerTask, 'services'>,
@@ -48,10 +49,10 @@ export async function bestLockedClock(
   return best!
 }
 
-/** `fixed-clock` is tuned on other arrivals, and another error of the sensor, than it is judged by. */
+/** `fixed-clock` is tuned on other arrivals and another sensor error than it is judged on. */
 const TUNING_SEEDS_APART = 500_000
 
-/** The clocks of `fixed-clock`: equal shares, found on the same board with other arrivals. */
+/** Clocks of `fixed-clock`: equal shares, tuned on the same board with other arrivals. */
 export async function bestFixedClocks(
   task: Pick<ServerTask, 'services'>,
   load: ServerLoad,

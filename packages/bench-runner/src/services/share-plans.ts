@@ -2,15 +2,15 @@ import type { PerfModel } from '@pctodl/perf-model'
 import type { Service, Tenant } from '@pctodl/platform'
 import { type PlannedLoad, planClocks, planWithModel, type ServicesPlan, ServingClocks } from '@pctodl/scheduler'
 
-/** Largest batches that a plan chooses from: what engines are compiled for. */
+/** Batch sizes that a plan chooses from: those that engines are compiled for. */
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
 
-/** What tenants bear: the clocks at which they keep the cap, and the common factor on the rates there. */
+/** What tenants can serve: their clocks under the cap, and the largest common factor on the rates at these. */
 export interface Borne extends ServicesPlan {
   readonly loadFactor: number
 }
 
-/** The most that given tenants bear under a cap, at the memory clock where that is most. */
+/** The highest load of given tenants under a cap, at the memory clock where it is highest. */
 export function borne(model: PerfModel, tenants: readonly Tenant[], load: PlannedLoad): Borne {
   const { services, ratesPerS, powerCapW } = load
   let best: Borne | undefined
@@ -22,7 +22,7 @@ export function borne(model: PerfModel, tenants: readonly Tenant[], load: Planne
   return best!
 }
 
-/** Each service's batch changed as long as that bears more: the best batch of each for shares that are what they are. */
+/** Change each service's batch size as long as the tenants can serve more: the best batches for given shares. */
 export function withBestBatches(model: PerfModel, tenants: readonly Tenant[], load: PlannedLoad): Borne {
   const alike = batchSizes.map((batchSize) =>
     borne(
@@ -50,7 +50,7 @@ export function withBestBatches(model: PerfModel, tenants: readonly Tenant[], lo
   return best
 }
 
-/** A tenant for each service, all of one share, each with its best batch. */
+/** One tenant per service, all with the same share, each with its best batch size. */
 export function equalShares(model: PerfModel, load: PlannedLoad): Borne {
   const mpsPercent = Math.floor(10_000 / load.services.length) / 100
   return withBestBatches(
@@ -63,8 +63,8 @@ export function equalShares(model: PerfModel, load: PlannedLoad): Borne {
 const planned = new WeakMap<PerfModel, Map<string, ServicesPlan>>()
 
 /**
- * What pctodl plans: the most load of the mix, by the same planner; equal shares where it finds nothing. How much there is of the
- * mix makes no difference to that, so a mix is planned once, whatever its scale.
+ * pctodl's plan for the highest load of the mix; equal shares where the planner finds nothing. The plan does not depend
+ * on the scale of the rates, so each mix is planned once.
  */
 export function plannedShares(model: PerfModel, load: PlannedLoad): ServicesPlan {
   const sum = load.ratesPerS.reduce((total, rate) => total + rate, 0)
@@ -84,7 +84,10 @@ function tenantOf(service: Service, mpsPercent: number): Tenant {
   return { model: service.model, mpsPercent, batchSize: service.maxBatchSize, service: service.name }
 }
 
-/** Pctodl's tenants at the memory clock where the objectives take least power at the rates, and the cap's clock there. */
+/**
+ * pctodl's tenants at the memory clock at which the objectives take the least power, and the highest clock there under
+ * the cap.
+ */
 export function leanShares(model: PerfModel, load: PlannedLoad): ServicesPlan {
   let best = plannedShares(model, load)
   const { tenants } = best
