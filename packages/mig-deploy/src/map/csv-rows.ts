@@ -9,9 +9,9 @@ export interface CsvRow {
 }
 
 /**
- * The rows of a CSV text that hold anything.
+ * The non-empty rows of a CSV text.
  *
- * @throws SegmentFileError where quotes do not match
+ * @throws SegmentFileError for unbalanced quotes
  */
 export function csvRows(text: string, file: string): CsvRow[] {
   let records: { record: string[]; info: { lines: number } }[]
