@@ -18,7 +18,7 @@ export function logGamma(z: number): number {
 export function incompleteBeta(x: number, a: number, b: number): number {
   if (x <= 0) return 0
   if (x >= 1) return 1
-  // The fraction converges fast only left of the mean; the symmetry takes the rest there.
+  // The fraction converges fast only left of the mean; symmetry maps other arguments there.
   if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(1 - x, b, a)
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x)) / a
   let c = 1
