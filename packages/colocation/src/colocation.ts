@@ -35,7 +35,7 @@ export function throughputSum({ throughputs }: Pick<Colocation, 'throughputs'>):
   return throughputs.reduce((sum, throughput) => sum + throughput, 0)
 }
 
-/** Share of its throughput alone that each member retains: 1 is undisturbed. */
+/** Share of its exclusive throughput that each member retains: 1 is undisturbed. */
 export function keptShares({ members, throughputs }: Colocation): number[] {
   return members.map((member, i) => throughputs[i]! / member.exclusiveThroughput)
 }

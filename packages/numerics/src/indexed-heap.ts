@@ -24,7 +24,7 @@ export class IndexedHeap {
     return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#key[this.#heap[0]!]!
   }
 
-  /** The item with the smallest key; undefined behaviour for an empty heap. */
+  /** The item with the smallest key; meaningless for an empty heap. */
   get first(): number {
     return this.#heap[0]!
   }

@@ -46,7 +46,7 @@ export interface GpuSpec {
   /** FP32 throughput of the vector units, FLOP per clock and SM. */
   readonly fp32FlopPerClockPerSm: number
   readonly powerLimitW: { readonly min: number; readonly default: number; readonly max: number }
-  /** Kind of the board's default power reading. */
+  /** Averaging of the board's default power reading: over one second, or over part of each sampling period. */
   readonly powerReading: 'one-second-average' | 'part-time'
   readonly thermalLimitC: number
   readonly sources: readonly string[]

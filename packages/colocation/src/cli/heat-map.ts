@@ -2,7 +2,7 @@ import type { chartConfig, TopLevelSpec } from '@pctodl/charts'
 import { UsageError, writeFileAtomically } from '@pctodl/command-line'
 import type { KeptShareSource } from '../select/group-judge.js'
 
-/** Heat map of the throughput share that each row's workload retains next to each column's. */
+/** Heat map: the share of throughput that the workload of a row retains when it runs with that of a column. */
 export function slowdownChart({ workloads, keptShares }: KeptShareSource, config: typeof chartConfig): TopLevelSpec {
   const names = workloads.map(({ name }) => name)
   const values = workloads.flatMap((own, i) =>

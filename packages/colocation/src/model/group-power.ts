@@ -18,12 +18,12 @@ export interface FittedGroupPower {
 const MIN_GROUPS = 5
 
 /**
- * Power of a group: a shared part, plus each member's power alone above that part, in proportion to its retained
+ * Power of a group: a shared part, plus each member's solo power above that part in proportion to its retained
  * throughput:
  *
  *     P = s + sum of kept_i (P_i - s), at most the highest measured power
  *
- * `P_i` is the member's power alone. The only unknown, `s`, is fitted to measured groups by least squares.
+ * `P_i` is the member's solo power. The only unknown, `s`, is fitted to measured groups by least squares.
  */
 export class GroupPowerModel {
   readonly fitted: FittedGroupPower
@@ -88,7 +88,7 @@ export class GroupPowerModel {
   /**
    * Power of a group, W; usable as `limits.power.of`.
    *
-   * @throws InvalidInputError for a member whose power alone is unknown
+   * @throws InvalidInputError for a member without a solo power
    */
   readonly of: GroupPower = (members, kept) => {
     const { sharedW, maxW } = this.fitted

@@ -10,7 +10,7 @@ export interface Interval {
 /** Prediction for a colocation. */
 export interface ColocationPrediction {
   readonly members: Members
-  /** Share of its throughput alone that each member retains; 1 is undisturbed. */
+  /** Share of its exclusive throughput that each member retains; 1 is undisturbed. */
   readonly keptShares: readonly number[]
   /** Throughput of each member, samples/s. */
   readonly throughputs: readonly number[]

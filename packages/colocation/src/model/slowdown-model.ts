@@ -23,8 +23,8 @@ export interface FittedSlowdown extends FittedProcess {
 }
 
 /**
- * Predicts the share of its throughput alone that each member of a colocation retains. One model covers all numbers of
- * members: Gaussian-process regression of `log(kept share) / log2(members)` on a member and its co-runners. It is
+ * Predicts the share of its exclusive throughput that each member of a colocation retains. One model covers all numbers
+ * of members: Gaussian-process regression of `log(kept share) / log2(members)` on a member and its co-runners. It is
  * independent of order, deterministic, uses all rows, scales features by training rows only, and accepts unseen
  * workloads.
  */

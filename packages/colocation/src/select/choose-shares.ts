@@ -3,7 +3,7 @@ import type { SharePoint, ShareSweep } from '../tables/share-sweep-table.js'
 import type { Objective } from './group-judge.js'
 
 export interface ShareChoice extends SharePoint {
-  /** Share of its throughput alone, on the whole board, that each member retains. */
+  /** Share of its exclusive throughput (on the whole board) that each member retains. */
   readonly keptShares: readonly number[]
   readonly value: number
 }

@@ -5,7 +5,7 @@ import type { Workload } from '../workload.js'
 /** Source of kept shares: a `SlowdownModel`, or measurements. Members are indices into `workloads`. */
 export interface KeptShareSource {
   readonly workloads: readonly Workload[]
-  /** Share of its throughput alone that each member retains. */
+  /** Share of its exclusive throughput that each member retains. */
   keptShares(members: readonly number[]): readonly number[]
   /**
    * Upper bound on the share that `own` retains next to `coRunners` of these others. Without it, a search among too
@@ -28,7 +28,7 @@ export type Objective = 'throughput' | 'speedup'
 export interface GroupLimits {
   /** Device memory, GiB. Default: none. */
   readonly memoryGib?: number
-  /** Minimum share of its throughput alone that every member must retain. Default 0. */
+  /** Minimum share of its exclusive throughput that every member must retain. Default 0. */
   readonly minKeptShare?: number
   /**
    * Maximum mean batch time with co-runners, ms, by workload name. Workloads without an entry have no limit. Default:
@@ -48,8 +48,7 @@ export interface JudgedGroup {
 }
 
 /**
- * Additive power model: idle power, plus each member's power alone above idle, in proportion to its retained
- * throughput.
+ * Additive power model: idle power, plus each member's solo power above idle in proportion to its retained throughput.
  *
  * @param soloPowerW of each workload, by its name
  * @throws InvalidInputError when called for a workload without a solo power
@@ -117,7 +116,7 @@ export class GroupJudge {
   }
 }
 
-/** Mean batch time of a workload that retains a share of its throughput alone, ms. */
+/** Mean batch time of a workload that retains this share of its exclusive throughput, ms. */
 export function batchTimeMs({ batchSize, exclusiveThroughput }: Workload, keptShare: number): number {
   return (1000 * batchSize) / (exclusiveThroughput * keptShare)
 }

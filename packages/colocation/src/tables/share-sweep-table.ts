@@ -63,7 +63,7 @@ function tupleOf(row: CsvRow, column: string, size: number): number[] | undefine
   })
 }
 
-/** Read throughputs alone by share: `workload`, then one column for each MPS share in percent. */
+/** Read solo throughputs by share: `workload`, then one column for each MPS share in percent. */
 export function parseSoloSweepTable(text: string, file = 'solo sweep'): Map<string, SharePoint[]> {
   const { columns, rows } = parseCsvTable(text, file, ['workload'], { shortRows: true })
   const shares = columns.filter((column) => /^\d+$/.test(column) && Number(column) > 0 && Number(column) <= 100)

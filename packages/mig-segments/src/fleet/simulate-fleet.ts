@@ -18,8 +18,8 @@ interface Kind {
 
 /**
  * Simulate the requests of a plan's services. Processes take waiting requests from their queue at once, up to a full
- * batch. With `split`, each request goes to a random instance, in proportion to the rates they answer in time. In a
- * shared instance each model has its own queue, and batch times are those with all co-runners active.
+ * batch. With `split`, each request goes to an instance drawn at random, in proportion to the rate that each answers in
+ * time. In a shared instance each model has its own queue, and batch times are those with all co-runners active.
  *
  * @param fleet as planned; its profiles give the times of partial batches
  * @returns in the order of `served`

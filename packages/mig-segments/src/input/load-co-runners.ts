@@ -27,7 +27,7 @@ export interface CoRunnerOptions {
 
 /**
  * Read how models slow each other down in MIG instances. The folder holds a study of `@pctodl/colocation`
- * (`workloads.csv`, `colocations2.csv`, ...) for each profile, in a folder named after it, or `<profile>@<MHz>` where
+ * (`workloads.csv`, `colocations2.csv`, ...) for each profile, in a subfolder named after it, or `<profile>@<MHz>` where
  * it was measured at several SM clocks.
  *
  * @throws PctodlError `NO_STUDY` for a folder without any study, or a study without its tables; TableError for a table

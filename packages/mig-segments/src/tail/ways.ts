@@ -11,7 +11,7 @@ export const LATE_SHARE = 0.005
 
 /**
  * How the requests of a service reach its instances. `shared`: all processes take from one queue. `split`: each request
- * goes to a random instance, in proportion to the rates they answer in time, and waits in its queue.
+ * waits in the queue of an instance drawn at random, in proportion to the rate that each instance answers in time.
  */
 export type Dispatch = 'shared' | 'split'
 
@@ -27,8 +27,8 @@ export interface Placeable {
 }
 
 /**
- * Instances that a service may combine: one point for each slot, and the share of the service's requests it answers in
- * time.
+ * Instances that a service may combine: one point for each slot, and the share of the service's requests that it
+ * answers in time.
  */
 export type Way = readonly { readonly of: Placeable; readonly share: number }[]
 

@@ -18,8 +18,8 @@ export function faster(process: ArrivalProcess, factor: number): ArrivalProcess 
 }
 
 /**
- * Keep each arrival independently with the probability `keep` (above 0, at most 1), which reduces the load but not its
- * pattern.
+ * Keep each arrival independently with the probability `keep` (above 0, at most 1): less load, with the same pattern
+ * over time.
  */
 export function thinned(process: ArrivalProcess, keep: number): ArrivalProcess {
   if (!(keep > 0 && keep <= 1)) throw new InvalidInputError('keep', keep, 'a probability above 0 and at most 1')
