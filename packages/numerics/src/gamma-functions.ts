@@ -1,4 +1,7 @@
-/** Logarithm of the gamma function for z > 0: Stirling's series after shifting the argument above 10. Absolute error 1e-10. */
+/**
+ * Logarithm of the gamma function for z > 0, by Stirling's series after shifting the argument above 10. Absolute error
+ * 1e-10.
+ */
 export function logGamma(z: number): number {
   let shift = 0
   let x = z

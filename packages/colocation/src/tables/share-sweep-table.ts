@@ -17,8 +17,8 @@ export interface ShareSweep {
 }
 
 /**
- * Read the published sweep of shares: `workload1..k`, then one column per split, headed `(LS10, BE90)` or `(w1_10, w2_90)`,
- * whose cells are `(23.7, 3.5)` or `None`.
+ * Read the published sweep of shares: `workload1..k`, then one column per split, headed `(LS10, BE90)` or `(w1_10,
+ * w2_90)`, whose cells are `(23.7, 3.5)` or `None`.
  *
  * @throws TableError with line and column
  */

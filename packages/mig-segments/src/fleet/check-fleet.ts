@@ -28,7 +28,8 @@ export interface CheckedFleet {
 const MAX_PRICE_RATIO = 1e6
 
 /**
- * @throws InvalidInputError for a fleet without groups, numbers out of range, limits on watts without `idleW` or without measured power
+ * @throws InvalidInputError for a fleet without groups, numbers out of range, and power limits without `idleW` or
+ *   measured power
  * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for boards that do not exist or have no MIG
  */
 export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet): CheckedFleet {

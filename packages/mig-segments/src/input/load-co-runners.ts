@@ -27,11 +27,11 @@ export interface CoRunnerOptions {
 
 /**
  * Read how models slow each other down in MIG instances. The folder holds a study of `@pctodl/colocation`
- * (`workloads.csv`, `colocations2.csv`, ...) for each profile, in a subfolder named after it, or `<profile>@<MHz>` where
- * it was measured at several SM clocks.
+ * (`workloads.csv`, `colocations2.csv`, ...) for each profile, in a subfolder named after it, or `<profile>@<MHz>`
+ * where it was measured at several SM clocks.
  *
  * @throws PctodlError `NO_STUDY` for a folder without any study, or a study without its tables; TableError for a table
- * that cannot be read
+ *   that cannot be read
  * @throws InvalidInputError for a level out of range
  */
 export function loadCoRunners(

@@ -15,8 +15,9 @@ export interface FunctionInvocations {
 }
 
 /**
- * Azure Functions 2019 (github.com/Azure/AzurePublicDataset, CC-BY-4.0), files `invocations_per_function_md.anon.d*.csv`:
- * `HashOwner`, `HashApp`, `HashFunction`, `Trigger`, and a column for each minute of the day, 1 to 1440.
+ * Azure Functions 2019 (github.com/Azure/AzurePublicDataset, CC-BY-4.0), files
+ * `invocations_per_function_md.anon.d*.csv`: `HashOwner`, `HashApp`, `HashFunction`, `Trigger`, and a column for each
+ * minute of the day, 1 to 1440.
  *
  * @throws RequestTraceError naming row and column
  */
