@@ -1,15 +1,15 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { Workload } from './workload.js'
 
-/** Workloads that run on one board at the same time; a workload may run twice, and order means nothing. */
+/** Workloads that run on one board at the same time. A workload may occur twice; the order has no meaning. */
 export type Members = readonly Workload[]
 
 /** A measured colocation. */
 export interface Colocation {
   readonly members: Members
-  /** Throughput of each member beside the others, samples/s, in the order of `members`. */
+  /** Throughput of each member while all run, samples/s, in the order of `members`. */
   readonly throughputs: readonly number[]
-  /** Mean power of the board while they run, W; absent where nobody measured it. */
+  /** Mean power of the board while they run, W; absent where it was not measured. */
   readonly powerW?: number
 }
 
@@ -30,17 +30,17 @@ export function assertColocation({ members, throughputs, powerW }: Colocation): 
   })
 }
 
-/** Sum over the members, samples/s: the label of the published study. */
+/** Sum over the members, samples/s: the published study's target value. */
 export function throughputSum({ throughputs }: Pick<Colocation, 'throughputs'>): number {
   return throughputs.reduce((sum, throughput) => sum + throughput, 0)
 }
 
-/** What a member keeps of its throughput alone: 1 is undisturbed. */
+/** Share of its exclusive throughput that each member retains: 1 is undisturbed. */
 export function keptShares({ members, throughputs }: Colocation): number[] {
   return members.map((member, i) => throughputs[i]! / member.exclusiveThroughput)
 }
 
-/** Sum of the kept shares: above 1, sharing gets more done than taking turns (system throughput, Eyerman and Eeckhout). */
+/** Sum of the kept shares. Above 1, sharing beats taking turns (system throughput, Eyerman and Eeckhout). */
 export function weightedSpeedup(colocation: Colocation): number {
   return keptShares(colocation).reduce((sum, share) => sum + share, 0)
 }
@@ -49,7 +49,7 @@ export function membersLabel(members: Members): string {
   return members.map(({ name }) => name).join(' + ')
 }
 
-/** The same text for the same multiset of workloads, whatever their order. */
+/** Key of a multiset of workloads, independent of their order. */
 export function membersKey(members: Members): string {
   return members
     .map(({ name }) => name)

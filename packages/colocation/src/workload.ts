@@ -1,6 +1,6 @@
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 
-/** What the kernels of one step do, as means weighted by the kernels' durations. */
+/** Metrics of one step's kernels, as means weighted by kernel duration. */
 export interface KernelMetrics {
   /** Threads of the launched grid. */
   readonly threads: number
@@ -12,11 +12,11 @@ export interface KernelMetrics {
   readonly memoryThroughputPercent: number
   /** Registers over the whole grid. */
   readonly registers: number
-  /** Static shared memory over the whole grid, in the unit of the profiler's report (alike for all workloads). */
+  /** Static shared memory over the whole grid, in the unit of the profiler's report (the same for all workloads). */
   readonly staticSharedMemory: number
 }
 
-/** One job, measured alone on the board: a network, a batch size and what is done with it. */
+/** A job measured alone on the board: a network, a batch size and a mode. */
 export interface Workload extends KernelMetrics {
   readonly name: string
   readonly batchSize: number
@@ -27,9 +27,9 @@ export interface Workload extends KernelMetrics {
   readonly smUtilPercent: number
   /** Share of time in which device memory was read or written, from `nvidia-smi pmon`, percent. */
   readonly memUtilPercent: number
-  /** Most device memory in use, GiB. */
+  /** Peak device memory use, GiB. */
   readonly memoryGib: number
-  /** Mean power of the board while the workload runs alone, W; absent where nobody measured it. */
+  /** Mean power of the board while the workload runs alone, W; absent where it was not measured. */
   readonly powerW?: number
 }
 
@@ -65,14 +65,14 @@ export function assertWorkload(workload: Workload): void {
   }
 }
 
-/** What the name of a workload says: `bert-base-cased_batch8-train`. */
+/** Contents of a workload name such as `bert-base-cased_batch8-train`. */
 export interface WorkloadName {
   readonly model: string
   readonly batchSize: number
   readonly training: boolean
 }
 
-/** @throws InvalidInputError for a name of another form */
+/** @throws InvalidInputError for a name in another format */
 export function parseWorkloadName(name: string): WorkloadName {
   const match = /^(.+)_batch([1-9]\d*)-(train|inf)$/.exec(name)
   if (!match) throw new InvalidInputError('workload name', name, "the form '<model>_batch<size>-<train|inf>'")
@@ -83,7 +83,9 @@ export function formatWorkloadName({ model, batchSize, training }: WorkloadName)
   return `${model}_batch${batchSize}-${training ? 'train' : 'inf'}`
 }
 
-/** What workloads of one network and mode share: `bert-base-cased-train`. A name of another form is its own kin. */
+/**
+ * Key shared by workloads of one network and mode: `bert-base-cased-train`. A name in another format is its own kin.
+ */
 export function kinOf(name: string): string {
   return name.replace(/_batch[1-9]\d*-(train|inf)$/, '-$1')
 }
@@ -92,7 +94,7 @@ export function kinOf(name: string): string {
 export class WorkloadCatalog implements Iterable<Workload> {
   readonly #byName = new Map<string, Workload>()
 
-  /** @throws InvalidInputError for a workload that cannot be, or two of one name */
+  /** @throws InvalidInputError for an invalid workload, or two with one name */
   constructor(workloads: Iterable<Workload>) {
     for (const workload of workloads) {
       assertWorkload(workload)
@@ -119,7 +121,7 @@ export class WorkloadCatalog implements Iterable<Workload> {
     return this.#byName.has(name)
   }
 
-  /** @throws UnknownNameError listing the names that are there */
+  /** @throws UnknownNameError listing the known names */
   get(name: string): Workload {
     const workload = this.#byName.get(name)
     if (!workload) throw new UnknownNameError('workload', name, this.names)

@@ -1,4 +1,4 @@
-// Maps: what stands on which GPU.
+// Maps of segments on GPUs.
 export {
   DEFAULT_GPUS_PER_NODE,
   formatDeploymentMap,
@@ -25,7 +25,7 @@ export {
   type SegmentSize,
   segmentSizes,
 } from './mig-geometry.js'
-// For the GPU operator.
+// Manifests for Kubernetes.
 export { formatMigParted } from './kubernetes/mig-parted.js'
 export { formatKubernetes } from './kubernetes/kubernetes.js'
 // On a node.
@@ -35,6 +35,6 @@ export { type DeployedSegment, readDeployment } from './node/deployment-state.js
 export { gpuListQuery, parseGpuList, parseInstanceList } from './node/mig-layout.js'
 export { type DeployOptions, deployMaps } from './node/deploy-maps.js'
 export { splitWords } from './worker-command.js'
-// Read files cell by cell, and say where they are wrong.
+// Reading files cell by cell, with errors that name the place.
 export { type CsvRow, csvRows, quoted, toNumber } from './map/csv-rows.js'
 export { SegmentFileError } from './map/segment-file-error.js'

@@ -9,7 +9,7 @@ import {
   UnknownNameError,
 } from '@pctodl/platform'
 
-/** Sizes of a MIG instance in compute slices (GPCs). There is no 5 and no 6. */
+/** Possible sizes of a MIG instance in compute slices (GPCs). */
 export const segmentSizes = [1, 2, 3, 4, 7] as const
 export type SegmentSize = (typeof segmentSizes)[number]
 
@@ -17,16 +17,19 @@ export function isSegmentSize(value: number): value is SegmentSize {
   return (segmentSizes as readonly number[]).includes(value)
 }
 
-/** Compute slices of the boards that these plans are for. */
+/** Number of compute slices of the supported boards. */
 export const COMPUTE_SLICES = 7
 
 interface Footprint {
   readonly memorySlices: number
-  /** First memory slices at which an instance may begin, alike on all boards with seven slices. */
+  /** Possible first memory slices of an instance, the same on all boards with seven slices. */
   readonly starts: readonly number[]
 }
 
-/** The profile of a size with the least memory: of the two with one compute slice, the one with more places. */
+/**
+ * The profile of a size with the least memory; of the two with one compute slice, this one has more possible
+ * placements.
+ */
 function slotOf({ profiles }: MigGeometry, size: SegmentSize): MigSlot {
   return profiles.find(({ computeSlices }) => computeSlices === size)!
 }
@@ -35,7 +38,7 @@ function bySize<T>(of: (size: SegmentSize) => T): Readonly<Record<SegmentSize, T
   return { 1: of(1), 2: of(2), 3: of(3), 4: of(4), 7: of(7) }
 }
 
-/** What an instance of a size takes of a board, and where. */
+/** Memory slices and possible starts of an instance, by size. */
 export const footprints: Readonly<Record<SegmentSize, Footprint>> = bySize((size) => {
   const { memorySlices, placements } = slotOf(findMigGeometry('A100'), size)
   return { memorySlices, starts: placements }
@@ -50,15 +53,15 @@ export interface MigBoard {
   readonly profileNames: Readonly<Record<SegmentSize, string>>
 }
 
-/** Keys of the boards with seven slices, which all have the same sizes and starts. Others are planned as fleets. */
+/** Keys of the boards with seven slices, which share sizes and starts. Other boards are planned as fleets. */
 export const migBoardKeys: readonly string[] = Object.values(migGeometries)
   .filter(({ computeSlices }) => computeSlices === COMPUTE_SLICES)
   .map(({ key }) => key)
 
 /**
  * @param name key, product name or alias of a board
- * @throws UnknownNameError for a board that does not exist
- * @throws PctodlError `NOT_SUPPORTED` for a board that has no MIG, or not seven slices
+ * @throws UnknownNameError for an unknown board
+ * @throws PctodlError `NOT_SUPPORTED` for a board without MIG, or without seven slices
  */
 export function findMigBoard(name: string): MigBoard {
   const geometry = geometryOf(name)
@@ -73,10 +76,10 @@ export function findMigBoard(name: string): MigBoard {
 }
 
 /**
- * How a board can be split, by any name that it has.
+ * MIG geometry of a board, by key, product name or alias.
  *
- * @throws UnknownNameError for a board that does not exist
- * @throws PctodlError `NOT_SUPPORTED` for a board that has no MIG
+ * @throws UnknownNameError for an unknown board
+ * @throws PctodlError `NOT_SUPPORTED` for a board without MIG
  */
 export function geometryOf(name: string): MigGeometry {
   const key = specKey(name) ?? name
@@ -96,13 +99,13 @@ function specKey(name: string): string | undefined {
   }
 }
 
-/** An instance on a board: its size, and the first of its memory slices. */
+/** An instance on a board: its size and its first memory slice. */
 export interface Placement {
   readonly sizeGpcs: SegmentSize
   readonly start: number
 }
 
-/** Why instances cannot stand together on one board; null where they can. */
+/** Why instances cannot coexist on one board; null where they can. */
 export function placementConflict(placements: readonly Placement[]): string | null {
   const owner: (Placement | undefined)[] = []
   let gpcs = 0
@@ -123,12 +126,12 @@ export function placementConflict(placements: readonly Placement[]): string | nu
 }
 
 /**
- * Legal starts for instances of these sizes on one empty board, in the order given; null where there are none. A 4 starts at 0,
- * the first 3 at 4, twos from the low end, ones from the high end.
+ * Valid starts for instances of these sizes on one empty board, in the order given; null where there are none. A size-4
+ * instance starts at 0, the first size-3 at 4; size-2 fill from the low end, size-1 from the high end.
  */
 export function assignStarts(sizes: readonly SegmentSize[]): number[] | null {
   if (sizes.reduce<number>((sum, size) => sum + size, 0) > COMPUTE_SLICES) return null
-  // Large instances have the fewest starts, so they choose first.
+  // Large instances have the fewest possible starts, so they choose first.
   const order = sizes.map((_, i) => i).sort((a, b) => sizes[b]! - sizes[a]! || a - b)
   const starts = new Array<number>(sizes.length)
   const place = (at: number, mask: number): boolean => {
@@ -145,7 +148,10 @@ export function assignStarts(sizes: readonly SegmentSize[]): number[] | null {
   return place(0, 0) ? starts : null
 }
 
-/** Starts in the order in which they are tried: drivers, too, put the first 3 at 4, which leaves 0 to the twos. */
+/**
+ * Starts in order of preference. Like NVIDIA's drivers, this puts the first size-3 instance at 4 and leaves 0 for
+ * size-2.
+ */
 const preferredStarts: Readonly<Record<SegmentSize, readonly number[]>> = {
   1: [6, 5, 4, 3, 2, 1, 0],
   2: [0, 2, 4],
@@ -154,7 +160,7 @@ const preferredStarts: Readonly<Record<SegmentSize, readonly number[]>> = {
   7: [0],
 }
 
-/** Bits of the memory slices that an instance takes. */
+/** Bit mask of the memory slices that an instance takes. */
 function sliceMask(size: SegmentSize, start: number): number {
   return ((1 << footprints[size].memorySlices) - 1) << start
 }

@@ -1,10 +1,10 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * The words of a command as a shell would split them: blanks part words, quotes of either kind keep them together. Nothing
- * else is special.
+ * Split a command into words as a shell would, at blanks outside single or double quotes. No other character is
+ * special.
  *
- * @throws InvalidInputError for a quote that does not end
+ * @throws InvalidInputError for a missing closing quote
  */
 export function splitWords(text: string): string[] {
   const words: string[] = []
@@ -28,7 +28,7 @@ export function splitWords(text: string): string[] {
   return word === undefined ? words : [...words, word]
 }
 
-/** Command of a worker of a segment: `{model}`, `{batch}`, `{processes}` and, where it has one, `{port}` in its words replaced. */
+/** A segment's worker command, with `{model}`, `{batch}`, `{processes}` and, where it has one, `{port}` replaced. */
 export function workerCommand(
   command: readonly string[],
   {

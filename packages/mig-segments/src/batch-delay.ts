@@ -1,23 +1,23 @@
 import type { PlannedSegment, SegmentPlan } from './segment-plan.js'
 
-/** How long the requests of a segment take when every service's rate is shared among its segments by their throughput. */
+/** Delays of a segment's requests when each service's rate is split over its segments in proportion to throughput. */
 export interface BatchDelay {
   /** Index of the GPU. */
   readonly gpu: number
   readonly segment: PlannedSegment
-  /** Requests/s that reach the segment. */
+  /** Request rate of the segment, requests/s. */
   readonly ratePerS: number
-  /** Time in which a batch for every process of the segment arrives, ms. */
+  /** Time until one batch for each process of the segment has arrived, ms. */
   readonly fillMs: number
-  /** `fillMs` plus the time of the batch, ms: what the first request of a batch waits at most. */
+  /** `fillMs` plus the batch time, ms: the longest wait of a batch's first request. */
   readonly totalMs: number
   /** The service's objective, ms. */
   readonly latencyMs: number
 }
 
 /**
- * The time that forming batches takes, which the latency gate only budgets for. A segment with a large batch and few requests
- * answers late unless batches are sent before they are full.
+ * Batch-forming delays, for which the latency gate only reserves a fixed share. A segment with a large batch and a low
+ * rate answers late unless batches are sent before they are full.
  */
 export function batchDelays({ gpus, served }: Pick<SegmentPlan, 'gpus' | 'served'>): BatchDelay[] {
   const services = new Map(served.map((service) => [service.model, service]))
@@ -31,7 +31,7 @@ export function batchDelays({ gpus, served }: Pick<SegmentPlan, 'gpus' | 'served
   )
 }
 
-/** The segments that would answer later than their objective if they waited for full batches. */
+/** Segments that would miss their objective if they waited for full batches. */
 export function lateSegments(plan: Pick<SegmentPlan, 'gpus' | 'served'>): BatchDelay[] {
   return batchDelays(plan).filter(({ totalMs, latencyMs }) => totalMs > latencyMs)
 }

@@ -1,4 +1,4 @@
-// What is measured and asked for.
+// Measurements and objectives.
 export { type ProfilePoint, type ServiceObjective, type ServiceProfile, throughputOf } from './profile.js'
 export { formatProfileCsv, parseProfileCsv, type ProfileOptions } from './input/parse-profile-csv.js'
 export { exampleFolder, loadObjectives, loadProfiles } from './input/load-inputs.js'
@@ -29,7 +29,7 @@ export { type FleetReplan, type FleetReplanOptions, replanFleet } from './replan
 export { stepFleetMaps } from './replan/fleet-migration.js'
 export type { FleetStep } from './replan/fleet-migration.js'
 export { type DayOptions, type DaySchedule, planDay } from './day/plan-day.js'
-// What requests meet.
+// Simulated traffic.
 export type { StatedTraffic } from './tail/stated-traffic.js'
 export { breaksFirst, type ServiceLimit, serviceLimits } from './tail/service-limits.js'
 export { simulateFleet } from './fleet/simulate-fleet.js'

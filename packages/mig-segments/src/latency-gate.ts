@@ -1,10 +1,12 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Share of a latency objective that a batch may take: half for forming the batch, and a tenth of the rest kept as margin. */
+/**
+ * Share of a latency objective that a batch may take: half is for forming the batch, and a tenth of the rest is margin.
+ */
 export const DEFAULT_LATENCY_SHARE = 0.45
 
 /**
- * Time that a batch must stay below, ms.
+ * Limit that a batch time must stay below, ms.
  *
  * @param share of the objective that computing a batch may take, above 0 and at most 1
  * @throws InvalidInputError for another share

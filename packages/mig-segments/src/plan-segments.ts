@@ -7,31 +7,33 @@ import type { ServiceObjective, ServiceProfile } from './profile.js'
 import { countPlan, type SegmentPlan, servedServices } from './segment-plan.js'
 import type { SimulatedService, SimulationOptions } from './tail/simulate-queue.js'
 
-/** What a board may draw. */
+/** Power limit of a board. */
 export interface PowerCap {
-  /** Most watts of a board. */
+  /** Maximum power of a board, W. */
   readonly boardW: number
-  /** Watts of a board with its instances while nothing runs on them. */
+  /** Power of an idle board with its instances, W. */
   readonly idleW: number
 }
 
 export interface PlanOptions extends FleetOptions {
-  /** GPUs that there are. Default: as many as needed. */
+  /** Number of GPUs available. Default: as many as needed. */
   readonly maxGpus?: number
-  /** What each board may draw while all its processes run. Default: no cap. Needs points with measured power. */
+  /** Power limit of each board while all its processes run. Default: none. Needs points with measured power. */
   readonly powerCap?: PowerCap
 }
 
-/** A plan with what is known of the best there is. */
+/** A plan with bounds on the optimum. */
 export interface BoundedPlan extends SegmentPlan {
   /**
-   * No plan for the same services has fewer GPUs; by the tail, none of the ways to run services that the estimate of queues allows. Equal to
-   * `gpuCount`: proved.
+   * No plan for the same services has fewer GPUs; with `tail`, none among the ways that the queue estimate allows.
+   * Equal to `gpuCount` where this is proved optimal.
    */
   readonly lowerBoundGpus: number
-  /** No plan with as many GPUs has fewer compute slices, in the same sense. Equal to `gpcCount`: proved. */
+  /**
+   * No plan with as many GPUs has fewer compute slices, in the same sense. Equal to `gpcCount` where proved optimal.
+   */
   readonly lowerBoundGpcs: number
-  /** The cap of a plan that has one, with the watts of the board that draws most. */
+  /** The power cap, if any, and the highest power of a board. */
   readonly power?: PowerCap & { readonly highestW: number }
 }
 
@@ -55,11 +57,12 @@ export class TooFewGpusError extends PctodlError {
 }
 
 /**
- * Plan services on boards of one type with seven slices: the fewest boards, then the fewest compute slices. It is `planFleet` with one group, in
- * the words of the published files: instances by their sizes, GPUs by their index. `dispatch` is `shared` unless it is given.
+ * Plan services on boards of one type with seven slices: the fewest boards, then the fewest compute slices. This is
+ * `planFleet` with one group, in terms of the published files: instances by size, GPUs by index. `dispatch` defaults to
+ * `shared`.
  *
  * @throws InvalidInputError for options, profiles and objectives out of range
- * @throws TooFewGpusError where `maxGpus` does not suffice; what `planFleet` throws
+ * @throws TooFewGpusError where `maxGpus` does not suffice; also what `planFleet` throws
  */
 export async function planSegments(
   profiles: readonly ServiceProfile[],
@@ -98,7 +101,7 @@ export async function planSegments(
   }
 }
 
-/** `simulateFleet` for such a plan; from one queue for each service unless `dispatch` says otherwise. */
+/** `simulateFleet` for a plan of `planSegments`. `dispatch` defaults to `shared`. */
 export function simulatePlan(
   { gpus, served }: Pick<SegmentPlan, 'gpus' | 'served'>,
   profiles: readonly ServiceProfile[],
@@ -111,7 +114,7 @@ export function simulatePlan(
   return simulateFleet({ boards, served }, fleetOf('A100', profiles), { dispatch: 'shared', ...options })
 }
 
-/** GPUs are counted over the whole cluster: whoever writes a map says how many a node has. */
+/** GPUs are numbered over the whole cluster; the number per node is chosen when a map is written. */
 const MAX_PER_NODE = 1_000_000
 
 function assertProfiles(profiles: readonly ServiceProfile[]): void {

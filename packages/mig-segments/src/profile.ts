@@ -1,10 +1,12 @@
 import type { SegmentSize } from '@pctodl/mig-deploy'
 
-/** One measured way to run a network: processes under MPS inside a MIG instance, named by its compute slices or by its MIG profile. */
+/**
+ * One measured way to run a network: MPS processes in a MIG instance, which is given by compute slices or by profile.
+ */
 export interface ProfilePoint {
-  /** Compute slices: the MIG profile of so many with the least memory. */
+  /** Compute slices; means the MIG profile of this size with the least memory. */
   readonly sizeGpcs?: SegmentSize
-  /** MIG profile, e.g. `1g.20gb`; stands before `sizeGpcs`. */
+  /** MIG profile, e.g. `1g.20gb`; takes precedence over `sizeGpcs`. */
   readonly profile?: string
   readonly batchSize: number
   /** MPS processes that share the instance. */
@@ -13,9 +15,9 @@ export interface ProfilePoint {
   readonly processThroughput: number
   /** Time of one batch of one process while all run, ms. */
   readonly latencyMs: number
-  /** Watts that the instance adds to an idle board while all its processes run; absent where they were not measured. */
+  /** Power that the instance adds to an idle board while all its processes run, W; absent where it was not measured. */
   readonly powerW?: number
-  /** SM clock at which it was measured, MHz; absent where nobody says. The clock belongs to the whole board. */
+  /** SM clock of the measurement, MHz; absent where unknown. The clock applies to the whole board. */
   readonly smClockMhz?: number
 }
 
@@ -24,18 +26,18 @@ export interface InstancePoint extends ProfilePoint {
   readonly profile: string
 }
 
-/** Everything measured of one network on one type of board. */
+/** All measurements of one network on one type of board. */
 export interface ServiceProfile {
   readonly model: string
   readonly points: readonly ProfilePoint[]
 }
 
-/** What a service must deliver. */
+/** Objective of a service. */
 export interface ServiceObjective {
   readonly model: string
   /** Requests/s; a request is one item. */
   readonly ratePerS: number
-  /** Time from request to answer that must be kept, ms. */
+  /** Limit on the time from request to answer, ms. */
   readonly latencyMs: number
 }
 

@@ -12,18 +12,18 @@ export interface PlannedSegment extends Placement {
   readonly throughput: number
   /** Time of one batch, ms. */
   readonly latencyMs: number
-  /** Watts that it adds to an idle board while all its processes run; absent where they were not measured. */
+  /** Power added to an idle board while all its processes run, W; absent where it was not measured. */
   readonly powerW?: number
 }
 
-/** The segments of one GPU, by start slot. */
+/** The segments of one GPU, in order of their start slots. */
 export interface PlannedGpu {
   /** Index over the whole cluster, from 0. */
   readonly index: number
   readonly segments: readonly PlannedSegment[]
 }
 
-/** A service that is in the plan. */
+/** A service of the plan. */
 export interface ServedService extends ServiceObjective {
   readonly segments: number
   readonly gpcs: number
@@ -35,7 +35,7 @@ export interface ServedService extends ServiceObjective {
 export interface SegmentPlan {
   readonly gpus: readonly PlannedGpu[]
   readonly served: readonly ServedService[]
-  /** Services that no instance can serve within their latency; everything else is planned. */
+  /** Services that no instance can serve within their latency; all others are planned. */
   readonly unserved: readonly UnservedService[]
   /** GPUs with at least one segment. */
   readonly gpuCount: number
@@ -43,7 +43,7 @@ export interface SegmentPlan {
   readonly gpcCount: number
 }
 
-/** Count what a set of GPUs holds. */
+/** Count the GPUs in use and their compute slices. */
 export function countPlan(gpus: readonly PlannedGpu[]): Pick<SegmentPlan, 'gpuCount' | 'gpcCount'> {
   let gpcCount = 0
   for (const { segments } of gpus) for (const { sizeGpcs } of segments) gpcCount += sizeGpcs

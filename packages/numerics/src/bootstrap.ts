@@ -4,7 +4,7 @@ import { quantile } from './quantile.js'
 import { SeededRandom } from './seeded-random.js'
 import { studentQuantile975 } from './student-distribution.js'
 
-/** A figure with the interval that holds it with 95 % confidence. */
+/** A figure with its 95 % confidence interval. */
 export interface Estimate {
   readonly value: number
   readonly low: number
@@ -13,7 +13,10 @@ export interface Estimate {
 
 const RESAMPLES = 400
 
-/** The median of independent figures with its percentile bootstrap interval. Seeded: the same figures give the same interval. */
+/**
+ * The median of independent figures with its percentile bootstrap interval. Seeded, so the same figures give the same
+ * interval.
+ */
 export function medianEstimate(values: readonly number[]): Estimate | null {
   if (values.length === 0) return null
   const random = new SeededRandom(values.length)
@@ -27,10 +30,10 @@ export function medianEstimate(values: readonly number[]): Estimate | null {
 }
 
 /**
- * A ratio of sums over blocks of time with its block bootstrap interval: blocks are drawn, not samples, for neighbouring
+ * A ratio of sums over blocks of time with its block bootstrap interval. Whole blocks are resampled, since neighbouring
  * samples of power are not independent.
  *
- * @param value the ratio over the whole time, where it is known more exactly than the blocks tell; default the blocks' own
+ * @param value a more exact ratio over the whole time; default: the ratio of the blocks' sums
  */
 export function ratioEstimate(
   numerators: readonly number[],
@@ -56,16 +59,17 @@ export function ratioEstimate(
   return { value: value ?? own, low: quantile(ratios, 0.025) + shift, high: quantile(ratios, 0.975) + shift }
 }
 
-/** Enough that the outermost percentiles of few units are not single resamples. */
+/** Enough resamples that the outer percentiles of a few units do not depend on single ones. */
 const FIGURE_RESAMPLES = 2000
 
 /**
- * Any figure over a few independent units (boards, days, sites) with its bootstrap interval by expanded percentiles: with n units
- * the plain percentiles are too narrow by about sqrt((n - 1) / n) and by the width of Student's t, so wider ones are taken
- * (Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69(4), 2015). Seeded by n.
+ * Any figure over a few independent units (boards, days, sites) with its bootstrap interval by expanded percentiles.
+ * With n units, plain percentiles are too narrow by about sqrt((n - 1) / n) and by the ratio of Student's t to the
+ * normal quantile, so wider ones are used (Hesterberg, "What Teachers Should Know About the Bootstrap", The American
+ * Statistician 69(4), 2015). Seeded by n.
  *
  * @param unitCount n
- * @param figure of the units drawn, indices 0..n-1, each as often as it was drawn
+ * @param figure of the drawn units, given as indices 0..n-1, repeated as often as drawn
  * @returns null for fewer than two units, or where a figure is not a number
  */
 export function figureEstimate(unitCount: number, figure: (units: readonly number[]) => number): Estimate | null {

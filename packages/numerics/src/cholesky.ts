@@ -1,16 +1,16 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * Replace the lower triangle of a symmetric positive definite matrix by its Cholesky factor; what is above the diagonal is
- * neither read nor written.
+ * Replace the lower triangle of a symmetric positive definite matrix by its Cholesky factor; elements above the
+ * diagonal are neither read nor written.
  *
- * Own code because the libraries that have it cost more to load (ml-matrix: 45 ms, 18 kB gzipped) than a predictor may that
- * is embedded in other programs and pages. The order of the sums is part of the contract: fitted parameters depend on it.
+ * Own code because libraries load too slowly (ml-matrix: 45 ms, 18 kB gzipped) for a predictor embedded in other
+ * programs and pages. The order of the sums is part of the contract: fitted parameters depend on it.
  *
  * @param matrix n x n by rows
- * @param minPivots floor of each pivot before its root is taken, for matrices that rounding may have left a little short of
- *   positive definite; without it such a matrix is refused
- * @throws InvalidInputError where the matrix is not positive definite and no floor is given
+ * @param minPivots lower bound of each pivot before its root is taken, for matrices that rounding may have made
+ *   slightly indefinite; without it such a matrix is an error
+ * @throws InvalidInputError where the matrix is not positive definite and no lower bound is given
  */
 export function factorise(matrix: Float64Array, n: number, minPivots?: ArrayLike<number>): void {
   for (let i = 0; i < n; i++) {
@@ -25,7 +25,7 @@ export function factorise(matrix: Float64Array, n: number, minPivots?: ArrayLike
   }
 }
 
-/** Replace `vector` by the solution x of L x = vector, L being a lower factor of n x n. */
+/** Replace `vector` by the solution x of L x = vector, for an n x n lower factor L. */
 export function solveLower(lower: Float64Array, n: number, vector: Float64Array): void {
   for (let i = 0; i < n; i++) {
     let rest = vector[i]!
@@ -34,7 +34,7 @@ export function solveLower(lower: Float64Array, n: number, vector: Float64Array)
   }
 }
 
-/** Replace `vector` by the solution x of L' x = vector, L being a lower factor of n x n. */
+/** Replace `vector` by the solution x of L' x = vector, for an n x n lower factor L. */
 export function solveTransposed(lower: Float64Array, n: number, vector: Float64Array): void {
   for (let i = n - 1; i >= 0; i--) {
     let rest = vector[i]!
@@ -43,15 +43,15 @@ export function solveTransposed(lower: Float64Array, n: number, vector: Float64A
   }
 }
 
-/** Replace `vector` by the solution x of L L' x = vector, L being a lower factor of n x n. */
+/** Replace `vector` by the solution x of L L' x = vector, for an n x n lower factor L. */
 export function solveFactorised(lower: Float64Array, n: number, vector: Float64Array): void {
   solveLower(lower, n, vector)
   solveTransposed(lower, n, vector)
 }
 
-/** Inverse of the matrix whose Cholesky factor is given, n x n by rows: a third of the work of solving for its columns. */
+/** Inverse of the matrix with this Cholesky factor, n x n by rows; a third of the work of solving for each column. */
 export function inverseFromFactor(lower: Float64Array, n: number): Float64Array {
-  // Row j holds column j of the inverse factor, so that both loops run along rows.
+  // Row j holds column j of the factor's inverse, so that both loops run along rows.
   const columns = new Float64Array(n * n)
   for (let j = 0; j < n; j++) {
     columns[j * n + j] = 1 / lower[j * n + j]!

@@ -1,4 +1,7 @@
-/** Logarithm of the gamma function for z > 0: Stirling's series after shifting the argument above 10. Absolute error 1e-10. */
+/**
+ * Logarithm of the gamma function for z > 0, by Stirling's series after shifting the argument above 10. Absolute error
+ * 1e-10.
+ */
 export function logGamma(z: number): number {
   let shift = 0
   let x = z
@@ -18,7 +21,7 @@ export function logGamma(z: number): number {
 export function incompleteBeta(x: number, a: number, b: number): number {
   if (x <= 0) return 0
   if (x >= 1) return 1
-  // The fraction converges fast only left of the mean; the symmetry takes the rest there.
+  // The fraction converges fast only left of the mean; symmetry maps other arguments there.
   if (x > (a + 1) / (a + b + 2)) return 1 - incompleteBeta(1 - x, b, a)
   const front = Math.exp(logGamma(a + b) - logGamma(a) - logGamma(b) + a * Math.log(x) + b * Math.log1p(-x)) / a
   let c = 1

@@ -2,7 +2,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import { factorise, solveFactorised, solveLower } from './cholesky.js'
 import { mean } from './mean.js'
 
-/** Two equal points without noise leave nothing of the second pivot. */
+/** Lower bound for pivots that vanish, as for two equal points without noise. */
 const MIN_PIVOT = 1e-18
 
 export interface GaussianProcessOptions {
@@ -13,8 +13,8 @@ export interface GaussianProcessOptions {
 }
 
 /**
- * Gaussian process regression with a Matern kernel of order 5/2 and unit length scale, so features come scaled; the mean is the
- * mean of what was measured. (Rasmussen and Williams 2006, algorithm 2.1.)
+ * Gaussian process regression with a Matern kernel of order 5/2 and unit length scale, so features must be scaled; the
+ * prior mean is the mean of the measurements. (Rasmussen and Williams 2006, algorithm 2.1.)
  */
 export class GaussianProcess {
   readonly #variance: number
@@ -49,7 +49,7 @@ export class GaussianProcess {
     this.#weights = weights
   }
 
-  /** Mean and standard deviation of the value at a point, without the noise of measuring it. */
+  /** Mean and standard deviation of the value at a point, without measurement noise. */
   predict(point: readonly number[]): { readonly mean: number; readonly sd: number } {
     const n = this.#points.length
     const solved = Float64Array.from(this.#points, (other) => this.#covariance(point, other))

@@ -1,6 +1,6 @@
 /**
- * Numbered items by a key that may change: a binary heap. Among equal keys the smaller number comes first. Own code because
- * heaps in libraries hold objects and find none of them again; this one moves and removes any item in logarithmic time.
+ * Numbered items with keys that may change: a binary heap. Among equal keys the smaller number comes first. Own code
+ * because library heaps hold objects and cannot locate them; this one updates and removes any item in logarithmic time.
  */
 export class IndexedHeap {
   #heap: Int32Array
@@ -8,7 +8,7 @@ export class IndexedHeap {
   #key: Float64Array
   #size = 0
 
-  /** @param capacity room for the items 0 to one less; it grows where a larger one comes */
+  /** @param capacity initial room, for items 0 to capacity - 1; grows when a larger item is added */
   constructor(capacity = 16) {
     this.#heap = new Int32Array(capacity)
     this.#position = new Int32Array(capacity).fill(-1)
@@ -19,12 +19,12 @@ export class IndexedHeap {
     return this.#size
   }
 
-  /** The smallest key, Infinity when there is none. */
+  /** The smallest key, Infinity for an empty heap. */
   get firstKey(): number {
     return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#key[this.#heap[0]!]!
   }
 
-  /** The item of the smallest key; meaningless when there is none. */
+  /** The item with the smallest key; meaningless for an empty heap. */
   get first(): number {
     return this.#heap[0]!
   }
@@ -41,7 +41,7 @@ export class IndexedHeap {
     this.#down(this.#up(at))
   }
 
-  /** Take an item out; nothing happens where it is not in. */
+  /** Remove an item, if it is there. */
   remove(item: number): void {
     const at = this.#position[item] ?? -1
     if (at < 0) return

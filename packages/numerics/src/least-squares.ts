@@ -1,11 +1,11 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * Least squares with Householder reflections.
+ * Linear least squares by Householder reflections.
  *
  * @param design one row per observation, at least as many as columns
  * @returns the coefficients that minimise |design x - target|
- * @throws InvalidInputError where the columns are not independent or there are fewer rows than columns
+ * @throws InvalidInputError for dependent columns, or fewer rows than columns
  */
 export function leastSquares(
   design: readonly (readonly number[] | Float64Array)[],
@@ -27,7 +27,8 @@ export function leastSquares(
     }
     const head = a[k]![k]!
     const alpha = head > 0 ? -norm : norm
-    // The reflection vector is column k with its head replaced; the head's new value, alpha, is kept apart.
+    // The reflection vector is column k with its head replaced by v0; alpha, the head's new value, is stored
+    // separately.
     const v0 = head - alpha
     let squares = v0 * v0
     for (let i = k + 1; i < rows; i++) squares += a[i]![k]! ** 2

@@ -1,45 +1,45 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { factorise, solveFactorised } from './cholesky.js'
 
-/** A nonlinear least-squares problem: choose the parameters that make the residuals small. */
+/** A nonlinear least-squares problem: find the parameters that minimise the residuals. */
 export interface LeastSquaresProblem {
   readonly parameterCount: number
   readonly residualCount: number
   /** Write the residuals at `parameters` into `out`. All must be finite within the bounds. */
   residuals(parameters: Float64Array, out: Float64Array): void
   /**
-   * Write the derivatives into `out`, one row per residual (`out[i * parameterCount + j]` is d residual i / d parameter j);
-   * `out` arrives zeroed, so a sparse problem fills in only what is not zero. Forward differences where absent.
+   * Write the derivatives into `out`, one row per residual (`out[i * parameterCount + j]` is d residual i / d parameter
+   * j). `out` is zeroed before, so a sparse problem need only write non-zero values. Default: forward differences.
    */
   jacobian?(parameters: Float64Array, residuals: Float64Array, out: Float64Array): void
 }
 
 export interface LevenbergMarquardtOptions {
-  /** Smallest value of each parameter; unbounded where absent. */
+  /** Lower bound of each parameter; default unbounded. */
   readonly lower?: ArrayLike<number>
-  /** Largest value of each parameter; unbounded where absent. */
+  /** Upper bound of each parameter; default unbounded. */
   readonly upper?: ArrayLike<number>
   /** Residuals beyond this size count linearly rather than squared (Huber's loss). Default: all squared. */
   readonly huber?: number
   readonly maxIterations?: number
-  /** Stop when an accepted step lowers the cost by less than this part of it. Default 1e-10. */
+  /** Stop when an accepted step lowers the cost by less than this share. Default 1e-10. */
   readonly costTolerance?: number
-  /** Stop when no parameter moves by more than this part of its size. Default 1e-12. */
+  /** Stop when no parameter changes by more than this share of its size. Default 1e-12. */
   readonly stepTolerance?: number
 }
 
 export interface LevenbergMarquardtResult {
   readonly parameters: Float64Array
-  /** Half the sum of the squared residuals, of Huber's loss where that is chosen. */
+  /** Half the sum of the squared residuals, or of Huber's loss if `huber` is set. */
   readonly cost: number
   readonly iterations: number
   /** False where `maxIterations` ended the search. */
   readonly converged: boolean
-  /** Indices of the parameters that ended on a bound with the cost falling beyond it. */
+  /** Indices of the parameters at a bound beyond which the cost would decrease further. */
   readonly activeBounds: readonly number[]
 }
 
-/** Room for the equations of one step, allocated once. */
+/** Preallocated buffers for the equations of one step. */
 interface DampedSystem {
   readonly matrix: Float64Array
   readonly minPivots: Float64Array
@@ -47,15 +47,16 @@ interface DampedSystem {
 }
 
 /**
- * Levenberg-Marquardt with Marquardt's scaling, in a box. A parameter that sits on a bound with the cost falling beyond it
- * is left out of the step (an active set, chosen anew in each iteration); the step of the others is cut at the box. Merely
- * clipping the unconstrained step, as is often done, stops at points that are no minimum: the free parameters then follow
- * a direction that is right only together with the clipped part.
+ * Levenberg-Marquardt with Marquardt's scaling and box constraints. A parameter at a bound beyond which the cost would
+ * decrease is excluded from the step (an active set, chosen anew in each iteration); the step of the others is clipped
+ * to the box. Clipping the unconstrained step alone, as is often done, can stop at points that are not minima, since
+ * the free parameters then follow a direction that is only valid together with the clipped part.
  *
- * Source: J. Nocedal and S. Wright, Numerical Optimization, 2nd ed., sections 10.3 and 16.7; D. Marquardt, SIAM J. 11 (1963).
+ * Source: J. Nocedal and S. Wright, Numerical Optimization, 2nd ed., sections 10.3 and 16.7; D. Marquardt, SIAM J. 11
+ * (1963).
  *
  * @param start within the bounds
- * @throws InvalidInputError for a start outside the bounds, or residuals that are not finite there
+ * @throws InvalidInputError for a start outside the bounds, or with residuals that are not finite
  */
 export function levenbergMarquardt(
   problem: LeastSquaresProblem,
@@ -177,7 +178,7 @@ function forwardDifferences(
   for (let j = 0; j < n; j++) {
     shifted.set(parameters)
     const size = 1e-7 * (Math.abs(parameters[j]!) + 1e-3)
-    // A difference is taken inwards where the bound is in the way.
+    // The difference is taken backwards where the upper bound is too close.
     shifted[j] = parameters[j]! + size > upper[j]! ? parameters[j]! - size : parameters[j]! + size
     const distance = shifted[j]! - parameters[j]!
     problem.residuals(shifted, shiftedResiduals)
@@ -185,7 +186,7 @@ function forwardDifferences(
   }
 }
 
-/** J'WJ (lower triangle) and J'Wr with Huber's weights W; rows are short in a sparse problem, so zeros are skipped. */
+/** Normal equations J'WJ (lower triangle) and J'Wr with Huber's weights W; zeros are skipped for sparse problems. */
 function normalEquations(
   jacobian: Float64Array,
   residuals: Float64Array,
@@ -228,7 +229,7 @@ function solveDamped(
     const ja = free[a]!
     for (let b = 0; b <= a; b++) matrix[a * count + b] = normal[ja * n + free[b]!]!
     matrix[a * count + a]! += damping * scale[ja]!
-    // Rounding can leave a pivot below zero where columns are nearly parallel; the floor only shortens that direction.
+    // Rounding can make a pivot negative for nearly parallel columns; the lower bound only shortens that direction.
     minPivots[a] = 1e-14 * scale[ja]!
     step[a] = -gradient[ja]!
   }

@@ -3,58 +3,60 @@ import { pivotedCholesky } from './pivoted-cholesky.js'
 
 const RANK_TOLERANCE = 1e-9
 
-/** Keeps the noise invertible where it is estimated away. */
+/** Keeps the noise covariance invertible where the estimated noise is zero. */
 const JITTER = 1e-9
 
-/** What a Gaussian process is conditioned on. Observations come in groups, which follow one another and share a noise. */
+/** Data of a Gaussian process. Observations come in consecutive groups with a common noise term. */
 export interface ProcessObservations {
-  /** Of mean 0. */
+  /** Observed values, with mean 0. */
   readonly values: Float64Array
   /** Prior covariance of two observations without noise. */
   covariance(a: number, b: number): number
-  /** First and past-the-last observation of each group. */
+  /** First and past-the-end observation of each group. */
   readonly groups: readonly (readonly [begin: number, end: number])[]
-  /** Variance of what all observations of a group have in common. */
+  /** Variance of the noise that is common to all observations of a group. */
   readonly groupNoise: number
   /** Variance of each observation's own noise. */
   readonly noise: Float64Array
 }
 
-/** A group as predicted by a process that has not seen it. */
+/** Prediction of a group by a process that was not conditioned on it. */
 export interface LeftOutGroup {
   readonly begin: number
   readonly end: number
-  /** Observed less predicted. */
+  /** Observed minus predicted values. */
   readonly errors: Float64Array
-  /** Covariance that the process expects of these, by rows. */
+  /** Predicted covariance of these errors, by rows. */
   readonly covariance: Float64Array
 }
 
 /**
- * Gaussian-process regression. The covariance of the observations is written as `L L'` plus a diagonal by a pivoted Cholesky factor, exact up
- * to its rank; what the factor leaves out of an observation's variance counts as its noise. The process is then a linear regression on
- * the columns of L, so that time grows with the number of observations and not with its cube (FITC: Snelson and Ghahramani 2006).
+ * Gaussian-process regression at low rank. A pivoted Cholesky factor L approximates the covariance of the observations
+ * as `L L'` plus a diagonal; the diagonal remainder counts as noise. The process is then a linear regression on the
+ * columns of L, so time grows linearly with the number of observations instead of with its cube (FITC: Snelson and
+ * Ghahramani 2006).
  */
 export class LowRankProcess {
-  /** Observations whose covariances with a new point decide what is predicted there. */
+  /** Observations whose covariances with a new point determine its prediction. */
   readonly pivots: Int32Array
   readonly #rank: number
   /** rank x rank, lower. */
   readonly #pivotFactor: Float64Array
-  /** Weights of the pivots' covariances in a mean. */
+  /** Weights of the pivots' covariances in a predicted mean. */
   readonly #weights: Float64Array
   readonly #groups: ProcessObservations['groups']
-  /** Lower factor of each group's noise. */
+  /** Lower factor of each group's noise covariance. */
   readonly #noise: readonly Float64Array[]
-  /** Rows of L and values, both in units of the noise. */
+  /** Rows of L, whitened by the noise. */
   readonly #whitened: Float64Array
+  /** Observed values, whitened by the noise. */
   readonly #targets: Float64Array
   readonly #precision: Float64Array
   readonly #lower: Float64Array
   readonly #moment: Float64Array
   readonly #coefficients: Float64Array
 
-  /** @param maxRank of the factor; exact where there are no more observations */
+  /** @param maxRank maximum rank; exact where there are no more observations than this */
   constructor({ values, covariance, groups, groupNoise, noise }: ProcessObservations, maxRank: number) {
     const n = values.length
     const diagonal = Float64Array.from(values, (_, i) => covariance(i, i))
@@ -100,10 +102,11 @@ export class LowRankProcess {
   }
 
   /**
-   * Covariance of new points, without their noise; off the diagonal what the factor leaves out is left out, as among the observations.
+   * Posterior covariance of new points, without noise. Off the diagonal, the part that the factor does not represent is
+   * omitted, as for the observations.
    *
-   * @param toPivots of each point
-   * @param variances prior ones, of each point
+   * @param toPivots covariances of each point with the pivots
+   * @param variances prior variance of each point
    */
   covariance(toPivots: readonly Float64Array[], variances: readonly number[]): number[][] {
     const written = toPivots.map((columns) => {
@@ -117,13 +120,13 @@ export class LowRankProcess {
     )
   }
 
-  /** Each group predicted by all others, in closed form. */
+  /** Closed-form leave-one-group-out predictions. */
   leaveEachOut(): LeftOutGroup[] {
     return this.#groups.map(([begin, end], g) => {
       const size = end - begin
       const rows = Array.from({ length: size }, (_, i) => this.#row(begin + i))
       const spreads = rows.map((row) => this.#spread(row, this.#lower))
-      // I - H: what of an observed change the regression does not follow.
+      // I - H, where H is the hat matrix: the part of a change in the observations that the regression does not follow.
       const free = new Float64Array(size * size)
       const left = new Float64Array(size)
       for (let i = 0; i < size; i++) {
@@ -143,7 +146,7 @@ export class LowRankProcess {
     })
   }
 
-  /** The groups for which `leaves` holds, predicted by the others. */
+  /** Predict the groups for which `leaves` is true from all others. */
   leaveOut(leaves: (group: number) => boolean): LeftOutGroup[] {
     const rank = this.#rank
     const chosen = this.#groups.flatMap((_, g) => (leaves(g) ? [g] : []))
@@ -169,12 +172,12 @@ export class LowRankProcess {
     })
   }
 
-  /** From units of a group's noise back to those of the observations. */
+  /** Convert from units of a group's noise to those of the observations. */
   #leftOut(g: number, errors: Float64Array, covariance: Float64Array): LeftOutGroup {
     const [begin, end] = this.#groups[g]!
     const size = end - begin
     const noise = this.#noise[g]!
-    // L M L', a column and then a row at a time.
+    // Compute L M L' by columns, then by rows.
     const half = new Float64Array(size * size)
     for (let j = 0; j < size; j++) {
       const column = coloured(noise, size, (k) => covariance[k * size + j]!)
@@ -189,7 +192,7 @@ export class LowRankProcess {
     return { begin, end, errors: coloured(noise, size, (k) => errors[k]!), covariance: whole }
   }
 
-  /** Vector whose products are posterior covariances. */
+  /** Vector whose inner products with others are posterior covariances. */
   #spread(row: Float64Array, lower: Float64Array): Float64Array {
     const result = row.slice()
     solveLower(lower, this.#rank, result)
@@ -200,7 +203,7 @@ export class LowRankProcess {
     return this.#whitened.subarray(i * this.#rank, (i + 1) * this.#rank)
   }
 
-  /** Add `sign` times the outer products of rows to the lower triangle of a precision, and their moments. */
+  /** Add `sign` times the outer products of rows to the lower triangle of a precision matrix, and their moments. */
   #add(precision: Float64Array, moment: Float64Array, begin: number, end: number, sign: 1 | -1): void {
     const rank = this.#rank
     for (let r = begin; r < end; r++) {
@@ -228,7 +231,7 @@ function whiten(lower: Float64Array, size: number, matrix: Float64Array, begin: 
   }
 }
 
-/** L v. */
+/** The product L v. */
 function coloured(lower: Float64Array, size: number, at: (k: number) => number): Float64Array {
   return Float64Array.from({ length: size }, (_, i) => {
     let sum = 0

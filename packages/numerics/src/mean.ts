@@ -1,11 +1,11 @@
-/** Plain summation, first to last: figures that others state depend on this order. 0 for nothing. */
+/** Plain summation from first to last; published figures depend on this order. 0 for an empty list. */
 export function sum(values: ArrayLike<number>): number {
   let total = 0
   for (let i = 0; i < values.length; i++) total += values[i]!
   return total
 }
 
-/** Arithmetic mean; NaN of nothing. */
+/** Arithmetic mean; NaN for an empty list. */
 export function mean(values: ArrayLike<number>): number {
   return sum(values) / values.length
 }
@@ -16,7 +16,7 @@ export function sampleVariance(values: ArrayLike<number>): number {
   return values.length < 2 ? Number.NaN : sumOfSquares(values, centre) / (values.length - 1)
 }
 
-/** Standard deviation of a whole population (n), about the mean; NaN of nothing. */
+/** Standard deviation of a whole population (n), about the mean; NaN for an empty list. */
 export function populationDeviation(values: ArrayLike<number>): number {
   return Math.sqrt(sumOfSquares(values, mean(values)) / values.length)
 }

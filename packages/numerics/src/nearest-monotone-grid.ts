@@ -1,12 +1,12 @@
 import { makeNonDecreasing } from './isotonic-regression.js'
 
-/** Sweeps over rows and columns; each brings the grid closer, and measured grids are near to begin with. */
+/** Maximum number of sweeps over rows and columns. Measured grids are nearly monotone, so far fewer are usual. */
 const MAX_SWEEPS = 200
 const CLOSE_ENOUGH = 1e-12
 
 /**
- * The grid nearest to a measured one that does not fall along its rows nor along its columns, by Dykstra's alternating
- * projections (Boyle and Dykstra, 1986).
+ * Nearest grid that is non-decreasing along rows and columns, by Dykstra's alternating projections (Boyle and Dykstra,
+ * 1986).
  *
  * @param grid row by row
  */
@@ -23,7 +23,7 @@ export function nearestMonotoneGrid(grid: Float64Array, rows: number, columns: n
     project(current, columnCorrection, alongColumn, columns, (c, r) => r * columns + c)
     if (current.every((value, i) => Math.abs(value - before[i]!) <= CLOSE_ENOUGH)) break
   }
-  // The limit is monotone; what an early stop leaves is rounding, and is taken away for good.
+  // The limit is monotone; remove the small violations that an early stop leaves.
   for (let r = 0; r < rows; r++)
     for (let c = 0; c < columns; c++) {
       const above = r > 0 ? current[(r - 1) * columns + c]! : Number.NEGATIVE_INFINITY

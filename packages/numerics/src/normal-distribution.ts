@@ -4,8 +4,8 @@ export function normalDensity(z: number): number {
 }
 
 /**
- * P[X <= z] of a standard normal variable. Hart's rational approximation 5666, as West gives it ("Better approximations to
- * cumulative normal functions", Wilmott, 2005): absolute error below 1e-14, and small tails keep their leading digits.
+ * P[X <= z] of a standard normal variable. Hart's rational approximation 5666, as given by West ("Better approximations
+ * to cumulative normal functions", Wilmott, 2005): absolute error below 1e-14; small tails keep their leading digits.
  */
 export function normalCdf(z: number): number {
   const x = Math.abs(z)
@@ -28,14 +28,14 @@ export function normalCdf(z: number): number {
   return z > 0 ? 1 - tail : tail
 }
 
-/** P[X > z] of a standard normal variable, exact in the far tail where `1 - normalCdf(z)` has lost all digits. */
+/** P[X > z] of a standard normal variable, accurate in the far tail where `1 - normalCdf(z)` loses all digits. */
 export function normalTail(z: number): number {
   return normalCdf(-z)
 }
 
 /**
- * The z for which P[X > z] = `probability`, from above, so that the tail beyond it is never more than was asked for. By
- * bisection to 1e-12.
+ * The z for which P[X > z] = `probability`, by bisection to 1e-12. It is rounded up, so the tail beyond it never
+ * exceeds `probability`.
  *
  * @param probability 1e-9 to 0.5
  */

@@ -1,22 +1,24 @@
-/** A symmetric positive semidefinite matrix as `factor factor' + diag(residual)`, up to what lies off the diagonal of the rest. */
+/**
+ * A symmetric positive semidefinite matrix as `factor factor' + diag(residual)`; off-diagonal remainders are dropped.
+ */
 export interface PivotedFactor {
-  /** Rows that were taken as pivots, in the order in which they were. */
+  /** Indices of the pivot rows, in order of selection. */
   readonly pivots: Int32Array
-  /** n x rank by rows; row p of a pivot ends with zeros after the pivot's own place. */
+  /** n x rank by rows; the row of the k-th pivot is zero after column k. */
   readonly factor: Float64Array
   readonly rank: number
-  /** Part of each diagonal element that the factor leaves out, at least 0. */
+  /** Remainder of each diagonal element that the factor does not represent, at least 0. */
   readonly residual: Float64Array
 }
 
 /**
- * Cholesky factor by the largest pivot first, ended at a rank or where next to nothing is left. It reads `rank` columns of the
- * matrix, and no other factor of columns has a smaller greatest rest in each step.
+ * Pivoted Cholesky factor, truncated at a rank or where the remainder is negligible. Each step selects the largest
+ * remaining diagonal element. Only `rank` columns of the matrix are read.
  *
  * @param diagonal of the matrix, n values
  * @param column writes column `index` of the matrix to `out`
- * @param most greatest rank
- * @param tolerance the largest diagonal element that may be left out, in units of the largest there is
+ * @param most maximum rank
+ * @param tolerance largest diagonal remainder that may be dropped, as a share of the largest diagonal element
  */
 export function pivotedCholesky(
   diagonal: Float64Array,
@@ -46,7 +48,7 @@ export function pivotedCholesky(
       factor[at + rank] = rest / root
       residual[i] = Math.max(0, residual[i]! - factor[at + rank]! ** 2)
     }
-    // Rounding must leave nothing of a pivot, above itself or below.
+    // Remove rounding errors in the pivot rows.
     factor[pivot * stride + rank] = root
     for (const taken of pivots) factor[taken * stride + rank] = 0
     residual[pivot] = 0
@@ -60,7 +62,7 @@ export function pivotedCholesky(
   }
 }
 
-/** The first `columns` of a matrix that has `stride` of them. */
+/** The first `columns` columns of a matrix with `stride` columns. */
 export function leading(matrix: Float64Array, stride: number, columns: number): Float64Array {
   if (columns === stride) return matrix
   const rows = matrix.length / stride

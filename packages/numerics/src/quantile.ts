@@ -8,38 +8,41 @@ import { InvalidInputError } from '@pctodl/platform'
  * @throws InvalidInputError
  */
 export function quantile(values: ArrayLike<number>, q: number): number {
-  // A typed array sorts numbers, without a function that compares them.
+  // A typed array sorts numerically without a comparison function.
   return quantileOfSorted(Float64Array.from(values).sort(), q)
 }
 
-/** The same of values that are sorted already, ascending. */
+/** The same for values in ascending order. */
 export function quantileOfSorted(ascending: ArrayLike<number>, q: number): number {
   if (ascending.length === 0) throw new InvalidInputError('values', 'none', 'at least one value')
   if (!(q >= 0 && q <= 1)) throw new InvalidInputError('q', q, 'a number from 0 to 1')
   const position = q * (ascending.length - 1)
   const low = ascending[Math.floor(position)]!
   const high = ascending[Math.ceil(position)]!
-  // Two equal infinities must not make a NaN, nor rounding a value beyond the two.
+  // Avoids NaN for two equal infinities, and a result outside the two values by rounding.
   return low === high ? low : Math.min(high, low + (position - Math.floor(position)) * (high - low))
 }
 
-/** The middle value, the mean of the middle two where there is an even number; NaN of nothing. */
+/** The middle value, or the mean of the two middle values; NaN for an empty list. */
 export function median(values: ArrayLike<number>): number {
   const sorted = Float64Array.from(values).sort()
   const half = sorted.length >> 1
   return sorted.length % 2 === 1 ? sorted[half]! : (sorted[half - 1]! + sorted[half]!) / 2
 }
 
-/** The middle value, the upper one of the middle two where there is an even number: always a value that occurred. NaN of nothing. */
+/**
+ * The middle value, or the upper of the two middle values, so that the result always occurs in the list. NaN for an
+ * empty list.
+ */
 export function upperMedian(values: ArrayLike<number>): number {
   const sorted = Float64Array.from(values).sort()
   return sorted[sorted.length >> 1] ?? Number.NaN
 }
 
 /**
- * The value that a further one, drawn alike, exceeds with probability `1 - level` at most, whatever the distribution (split
- * conformal prediction: Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World", 2005); the largest where there
- * are too few to tell.
+ * The value that a further draw from the same distribution exceeds with a probability of at most `1 - level`, whatever
+ * the distribution (split conformal prediction: Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World",
+ * 2005). With too few values, the largest one, without this guarantee.
  *
  * @param ascending at least one value
  */

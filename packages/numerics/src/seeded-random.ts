@@ -1,6 +1,6 @@
 /**
- * A seeded source of random numbers (xoshiro128**, seeded by splitmix32): fast, with a state of four words and no
- * dependence on the platform, so that the same seed gives the same run everywhere.
+ * A seeded random number generator (xoshiro128**, seeded by splitmix32). It is fast, has a state of four words, and
+ * gives the same sequence for the same seed on every platform.
  */
 export class SeededRandom {
   readonly #state = new Uint32Array(4)
@@ -56,7 +56,7 @@ export class SeededRandom {
   }
 }
 
-/** A 32-bit seed from any text (FNV-1a), so that named parts of a run draw from streams of their own. */
+/** A 32-bit seed from names (FNV-1a), so that each named part of a run has its own random stream. */
 export function seedFrom(...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5
   for (const char of parts.join('\u0000')) {

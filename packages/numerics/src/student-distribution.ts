@@ -9,8 +9,8 @@ export function studentTwoSided(t: number, freedom: number): number {
 const table = [12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.306, 2.26216, 2.22814]
 
 /**
- * 0.975 quantile of Student's t, what a 95 % interval is wide: from the table, and beyond it by the expansion of Fisher and
- * Cornish around the normal quantile, right to 1e-4. More digits would move every interval in results that exist.
+ * 0.975 quantile of Student's t, for 95 % intervals: from a table, and beyond it by the Cornish-Fisher expansion around
+ * the normal quantile, accurate to 1e-4. A more precise value would change intervals in existing results.
  *
  * @param freedom degrees of freedom, a whole number of at least 1
  */

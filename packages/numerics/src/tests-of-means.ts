@@ -3,7 +3,7 @@ import { mean, sampleVariance } from './mean.js'
 import { studentTwoSided } from './student-distribution.js'
 
 /**
- * Welch's test of whether two samples have the same mean, without assuming equal variances. Two-sided.
+ * Welch's two-sided test of equal means of two samples, without assuming equal variances.
  *
  * @returns p in 0..1; null where either sample has fewer than two values, or neither varies
  */
@@ -20,10 +20,10 @@ export function welchTest(a: readonly number[], b: readonly number[]): number | 
 }
 
 /**
- * Student's paired test of whether the differences `a[i] - b[i]` have mean 0: for the same thing measured twice, such as one
- * seed under two algorithms. Two-sided.
+ * Student's paired two-sided test of whether the differences `a[i] - b[i]` have mean 0, for paired measurements such as
+ * one seed under two algorithms.
  *
- * @returns p in 0..1; null for fewer than two pairs, or where all differences are the same
+ * @returns p in 0..1; null for fewer than two pairs, or where all differences are equal
  * @throws InvalidInputError for samples of different lengths
  */
 export function pairedTest(a: readonly number[], b: readonly number[]): number | null {

@@ -1,9 +1,9 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { factorise, inverseFromFactor } from './cholesky.js'
 
-/** A covariance that is a weighted sum of known parts, its weights fitted to one vector of observations. */
+/** A covariance that is a weighted sum of known parts, with weights fitted to one vector of observations. */
 export interface VarianceComponents {
-  /** Weight of each part; 0 for one that the observations have no use for. */
+  /** Weight of each part; 0 for a part that was eliminated. */
   readonly variances: Float64Array
   /** Inverse of the fitted covariance, n x n by rows. */
   readonly inverse: Float64Array
@@ -11,16 +11,16 @@ export interface VarianceComponents {
   readonly logLikelihood: number
 }
 
-/** What keeps the covariance positive definite where all noise is estimated away, in units of the mean square. */
+/** Keeps the covariance positive definite where the estimated noise is zero, in units of the mean square. */
 const JITTER = 1e-6
 
-/** A part whose weight falls below this many mean squares is switched off. */
+/** A part whose weight falls below this many mean squares is eliminated. */
 const NEGLIGIBLE = 1e-9
 
 /**
- * Fit the weights by maximum likelihood: each step multiplies weight c by
- * `sqrt(y' P K_c P y / trace(P K_c))` with P the inverse covariance, which never lowers the likelihood (the MM algorithm of
- * Zhou, Hu, Qiao, Cho and Zhou, "MM Algorithms for Variance Components Models", 2019).
+ * Fit the weights by maximum likelihood. Each step multiplies weight c by `sqrt(y' P K_c P y / trace(P K_c))`, where P
+ * is the inverse covariance; this never lowers the likelihood (the MM algorithm of Zhou, Hu, Qiao, Cho and Zhou, "MM
+ * Algorithms for Variance Components Models", 2019).
  *
  * @param parts symmetric n x n matrices by rows; the last ones should make the sum positive definite (noise)
  * @param observations of mean 0

@@ -1,5 +1,5 @@
-/** The times at which the requests of one service arrive, one after the other. */
+/** Arrival times of one service's requests, in order. */
 export interface Arrivals {
-  /** Time of the next arrival, ms since the start; never less than the one before, Infinity once none is left. */
+  /** Time of the next arrival, ms since the start; non-decreasing, Infinity once none is left. */
   nextMs(): number
 }

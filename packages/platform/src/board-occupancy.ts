@@ -1,22 +1,22 @@
 /** A process that the driver lists on a board. */
 export interface BoardProcess {
   readonly pid: number
-  /** Of its command; null where it cannot be read here, as of another pid namespace. */
+  /** Command name; null where it cannot be read, for example in another pid namespace. */
   readonly name: string | null
-  /** Whether this program, or a process that it started, started it; null where that cannot be told. */
+  /** Whether this program or one of its descendants started it; null where unknown. */
   readonly isOurs: boolean | null
 }
 
-/** Where one tenant infers. */
+/** The device that runs a tenant's inference. */
 export interface TenantPlace {
   readonly pid: number
-  /** As its worker says, e.g. `NVIDIA A100-PCIE-40GB` or `cpu`. */
+  /** Device name reported by the worker, e.g. `NVIDIA A100-PCIE-40GB` or `cpu`. */
   readonly device: string
-  /** Whether that is this board; null where the driver does not tell. */
+  /** Whether it is this board; null where the driver does not report it. */
   readonly isOnBoard: boolean | null
 }
 
-/** Who is on a board, and where the tenants infer, in their order. */
+/** Processes on a board, and the devices of the tenants, in their order. */
 export interface BoardOccupancy {
   readonly processes: readonly BoardProcess[]
   readonly tenants: readonly TenantPlace[]

@@ -7,17 +7,17 @@ import type { GpuSpec } from './gpu-spec.js'
 
 const shipped = [rtx3080Ti, a100Pcie40, rtx3090, a10, a100Sxm80, v100Sxm2, t4, h100Sxm, h200Sxm, ...otherBoards]
 
-/** The boards that this release knows, by key. */
+/** Boards of this release, by key. */
 export const gpuSpecs: Readonly<Record<string, GpuSpec>> = Object.fromEntries(shipped.map((spec) => [spec.key, spec]))
 
-/** Those of files, by key: what `addGpuSpec` got. */
+/** Boards added by `addGpuSpec`, by key. */
 const added = new Map<string, GpuSpec>()
 
 /**
- * Make a board findable by its key, name and aliases, as those of the release are. One with the key of a board of the release stands for it,
- * for it may have been described from such a board.
+ * Make a board known by its key, name and aliases. It takes precedence over a board of the release with the same key,
+ * since it may have been described from such a board.
  *
- * @throws InvalidInputError where the key is that of a board with another chip
+ * @throws InvalidInputError where the key belongs to a board with another chip
  */
 export function addGpuSpec(spec: GpuSpec): void {
   const known = gpuSpecs[spec.key]
@@ -28,10 +28,10 @@ export function addGpuSpec(spec: GpuSpec): void {
 }
 
 /**
- * Find a board by key, product name or alias; case, blanks and punctuation do not matter, but the whole name must match
+ * Find a board by key, product name or alias. Case, blanks and punctuation are ignored, but the whole name must match
  * (`A10` is not an `A100`).
  *
- * @throws UnknownNameError listing the boards that exist; InvalidInputError for what is no name
+ * @throws UnknownNameError listing the known boards; InvalidInputError for a value that is not a string
  */
 export function findGpuSpec(name: string): GpuSpec {
   if (typeof name !== 'string') {

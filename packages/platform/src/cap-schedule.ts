@@ -1,20 +1,20 @@
 import { InvalidInputError } from './errors.js'
 
-/** A power cap that starts to hold at a time. */
+/** A power cap and the time from which it applies. */
 export interface CapStep {
   /** Milliseconds after the start of the run. */
   readonly atMs: number
   readonly powerCapW: number
 }
 
-/** Power caps by time stamp: ascending, the first at 0. */
+/** Power caps over time: times ascend, the first is 0. */
 export type CapSchedule = readonly CapStep[]
 
 export function fixedCap(powerCapW: number): CapSchedule {
   return capSchedule([{ atMs: 0, powerCapW }])
 }
 
-/** @throws InvalidInputError unless the steps start at 0, ascend, and hold positive caps */
+/** @throws InvalidInputError unless times start at 0 and ascend, and caps are positive */
 export function capSchedule(steps: readonly CapStep[]): CapSchedule {
   if (steps[0]?.atMs !== 0) throw new InvalidInputError('capSchedule[0].atMs', steps[0]?.atMs, '0')
   steps.forEach((step, i) => {
@@ -28,7 +28,7 @@ export function capSchedule(steps: readonly CapStep[]): CapSchedule {
   return steps
 }
 
-/** The cap that holds at a time, W. */
+/** The cap in force at a time, W. */
 export function capAt(schedule: CapSchedule, timeMs: number): number {
   let powerCapW = schedule[0]!.powerCapW
   for (const step of schedule) if (step.atMs <= timeMs) powerCapW = step.powerCapW

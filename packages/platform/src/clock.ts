@@ -1,16 +1,19 @@
 import { Sleepers } from './sleepers.js'
 
-/** Where time comes from. Everything that waits or stamps takes one, so that hours can pass in milliseconds. */
+/**
+ * A source of time. Everything that waits or takes time stamps uses one, so that simulated hours can pass in
+ * milliseconds.
+ */
 export interface Clock {
   /** Monotonic milliseconds since an arbitrary start. */
   now(): number
-  /** Wall-clock time that goes into results. */
+  /** Wall-clock time, for results. */
   date(): Date
-  /** @throws the signal's reason when it is aborted */
+  /** @throws the signal's reason when it aborts */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>
 }
 
-/** A timer of Node.js that is set for more ends at once, ms. */
+/** Longest delay of a Node.js timer, ms; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** Real time. */
@@ -42,9 +45,9 @@ export const systemClock: Clock = {
 }
 
 /**
- * Virtual time: it stands still while any code runs and jumps to the next sleeper when all of it waits, so a
- * `sleep(5000)` costs microseconds and a run is the same each time. Sleepers due at the same instant wake in the order in
- * which they went to sleep. Code that runs on it must wait for nothing but this clock (no files, no sockets).
+ * Virtual time: it is constant while any code runs and jumps to the next sleeper once all code waits, so a
+ * `sleep(5000)` takes microseconds and runs are repeatable. Sleepers due at the same instant wake in the order in which
+ * they went to sleep. Code on this clock must not wait for anything else (files, sockets).
  */
 export class VirtualClock implements Clock {
   #nowMs = 0
@@ -74,7 +77,7 @@ export class VirtualClock implements Clock {
   #pump(): void {
     if (this.#pumping) return
     this.#pumping = true
-    // A macrotask runs only when every pending microtask has: then all code waits for this clock.
+    // A macrotask runs only after all pending microtasks; by then all code waits for this clock.
     setImmediate(() => {
       this.#pumping = false
       const next = this.#sleepers.next()

@@ -4,9 +4,9 @@ import { InvalidInputError } from './errors.js'
 export interface Tenant {
   readonly model: string
   readonly mpsPercent: number
-  /** Samples in a batch; the most of them where the tenant serves a service. */
+  /** Samples in a batch; the maximum where the tenant serves a service. */
   readonly batchSize: number
-  /** Name of the service whose requests the tenant answers. Absent: it runs batch after batch, as fast as it can. */
+  /** Name of the service whose requests the tenant answers. Absent: it runs batches continuously, as fast as it can. */
   readonly service?: string
 }
 
@@ -16,16 +16,16 @@ export interface OperatingPoint {
   readonly memClockMhz: number
 }
 
-/** Tenants plus operating point: everything that decides throughput and power. */
+/** Tenants and operating point: all settings that determine throughput and power. */
 export interface Configuration extends OperatingPoint {
   readonly tenants: readonly Tenant[]
 }
 
-/** Most clients that one MPS server accepts on Volta and later. */
+/** Maximum number of clients of one MPS server on Volta and later. */
 export const MAX_MPS_CLIENTS = 48
 
 /**
- * Check a list of tenants once, at a boundary; afterwards it is trusted.
+ * Validate a list of tenants once, at an entry point; later code trusts it.
  *
  * @param oversubscribe allow shares that sum to more than 100 (tenants then time-slice the overlapping SMs)
  * @throws InvalidInputError naming the tenant and the field
@@ -60,8 +60,8 @@ export function assertTenants(
 }
 
 /**
- * Whether two tenants need the same process: MPS reads the share once, at start, so only the batch size and the service, whose
- * requests it is given, are live.
+ * Whether one process can serve both tenants. MPS reads the share only at start, so only the batch size and the service
+ * can change while a process runs.
  */
 export function sameProcess(a: Tenant, b: Tenant): boolean {
   return a.model === b.model && a.mpsPercent === b.mpsPercent

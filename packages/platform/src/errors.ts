@@ -1,7 +1,8 @@
 /**
- * Base of every error that the family throws on purpose.
+ * Base class of all errors that the family throws on purpose.
  *
- * `code` is stable and meant for programs; `message` names the field, the value found, what was expected and the remedy.
+ * `code` is stable and meant for programs; `message` names the field, the value found, what was expected and the
+ * remedy.
  */
 export class PctodlError extends Error {
   readonly code: string
@@ -13,7 +14,7 @@ export class PctodlError extends Error {
   }
 }
 
-/** A value given by the caller is not acceptable. `field` says which one. */
+/** An unacceptable value of the caller; `field` names it. */
 export class InvalidInputError extends PctodlError {
   readonly field: string
   readonly value: unknown
@@ -25,7 +26,7 @@ export class InvalidInputError extends PctodlError {
   }
 }
 
-/** A name (board, network, algorithm, parameter set ...) is not known. Lists the names that are. */
+/** An unknown name (board, network, algorithm, parameter set ...). The message lists the known ones. */
 export class UnknownNameError extends PctodlError {
   readonly kind: string
   readonly value: string
@@ -39,7 +40,7 @@ export class UnknownNameError extends PctodlError {
   }
 }
 
-/** A power cap that no configuration can keep. */
+/** A power cap that no configuration can meet. */
 export class InfeasibleCapError extends PctodlError {
   readonly powerCapW: number
   /** The lowest cap for which a configuration exists, W. */

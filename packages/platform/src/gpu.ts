@@ -9,22 +9,22 @@ export interface GpuInfo {
   readonly powerLimitW: number
 }
 
-/** One real or simulated GPU. Reading needs no privilege; whoever wants to change it takes the lease. */
+/** One real or simulated GPU. Reading needs no privilege; changes need the lease. */
 export interface Gpu {
   readonly spec: GpuSpec
   info(): Promise<GpuInfo>
   sample(): Promise<Telemetry>
   /**
-   * Take the exclusive right to change the board's state.
+   * Acquire the exclusive right to change the board's state.
    *
-   * @throws PctodlError with code `LEASE_HELD` while someone else holds it
+   * @throws PctodlError with code `LEASE_HELD` while another process holds it
    */
   acquire(): Promise<GpuLease>
 }
 
 /**
- * The right to change a board. Setters exist here only, so no state changes without a lease, and `release` puts back
- * exactly what was found: locked clocks and power limit.
+ * Exclusive right to change a board. Setters exist here only, so no state changes without a lease. `release` restores
+ * the locked clocks and the power limit as they were before.
  */
 export interface GpuLease {
   /**

@@ -1,12 +1,11 @@
 import { InvalidInputError } from './errors.js'
 
 /**
- * Check that what a caller gave as options is an object with no name that nothing reads: a misspelt option would otherwise do nothing,
- * silently.
+ * Check that a caller's options are an object without unknown names, since a misspelt option would be ignored silently.
  *
- * @param name what messages call the options
- * @param known every option that there is; the type sees to it that none is forgotten
- * @throws InvalidInputError for anything but an object, and for a name that is not known
+ * @param name of the options in messages
+ * @param known all options; the type ensures that none is missing
+ * @throws InvalidInputError for a value that is not an object, and for an unknown name
  */
 export function assertKnownOptions<T extends object, const K extends readonly (keyof T & string)[]>(
   name: string,

@@ -1,13 +1,13 @@
-/** Buckets per factor of two: a value is known to 1/128, better than 1 %. */
+/** Buckets for each factor of two: relative resolution 1/128, better than 1 %. */
 const SUB_BUCKETS = 128
-/** Powers of two above the linear part; the largest value is then 4.7 hours. */
+/** Powers of two above the linear part; the largest value is about 4.7 hours. */
 const OCTAVES = 27
 const BUCKETS = SUB_BUCKETS * (OCTAVES + 1)
 
 /**
- * Latencies in logarithmic buckets of constant relative width, after Tene's HDR histogram: quantiles to better than 1 % at
- * any magnitude from 1 us to 4 hours, in constant memory, and the difference of two readings is the histogram of what came
- * between them.
+ * Latencies in logarithmic buckets of constant relative width, after Tene's HDR histogram. Quantiles are accurate to 1
+ * % from 1 us to 4 hours, in constant memory. The difference of two snapshots is the histogram of the time between
+ * them.
  */
 export class LatencyHistogram {
   readonly #counts: Uint32Array
@@ -22,13 +22,13 @@ export class LatencyHistogram {
     return this.#count
   }
 
-  /** @param latencyMs at least 0; beyond the range it counts as the largest value */
+  /** @param latencyMs at least 0; values beyond the range count as the largest one */
   record(latencyMs: number): void {
     this.#counts[bucketOf(latencyMs * 1000)]!++
     this.#count++
   }
 
-  /** A copy that does not change any more. */
+  /** An immutable copy. */
   snapshot(): LatencyHistogram {
     const copy = new LatencyHistogram()
     copy.#counts.set(this.#counts)
@@ -36,7 +36,7 @@ export class LatencyHistogram {
     return copy
   }
 
-  /** What was recorded after `earlier`, a snapshot of this histogram, was taken. */
+  /** Latencies recorded after the snapshot `earlier` of this histogram. */
   since(earlier: LatencyHistogram): LatencyHistogram {
     const difference = new LatencyHistogram()
     for (let i = 0; i < BUCKETS; i++) difference.#counts[i] = this.#counts[i]! - earlier.#counts[i]!
@@ -45,7 +45,7 @@ export class LatencyHistogram {
   }
 
   /**
-   * The smallest latency that a share of all does not exceed, ms (the middle of its bucket); NaN where nothing was recorded.
+   * Quantile of the latencies, ms (the middle of its bucket); NaN where nothing was recorded.
    *
    * @param share above 0, at most 1: 0.95 for p95
    */

@@ -1,34 +1,34 @@
 import { PctodlError, UnknownNameError } from './errors.js'
 
-/** A GPU instance profile: how much of a board one MIG instance gets, and where it may lie. */
+/** A GPU instance profile: the size of a MIG instance and its possible placements. */
 export interface MigSlot {
-  /** As nvidia-smi names it, e.g. `3g.40gb`. */
+  /** Name in nvidia-smi, e.g. `3g.40gb`. */
   readonly name: string
   /** Compute slices (the number before `g`). */
   readonly computeSlices: number
-  /** Parts of the board's memory, DRAM bandwidth and L2, of `MigGeometry.memorySlices`. */
+  /** Slices of the board's memory, DRAM bandwidth and L2, out of `MigGeometry.memorySlices`. */
   readonly memorySlices: number
-  /** First memory slices at which an instance may begin. */
+  /** Possible first memory slices of an instance. */
   readonly placements: readonly number[]
 }
 
-/** How a board can be split. */
+/** The ways in which MIG can split a board. */
 export interface MigGeometry {
-  /** Short name used on command lines; the board's in `gpuSpecs` where that has it. */
+  /** Short name used on command lines; the key in `gpuSpecs` where the board is there. */
   readonly key: string
   readonly aliases: readonly string[]
   readonly computeSlices: number
   readonly memorySlices: number
-  /** Smallest first; of one compute slice there may be two, with one and with two slices of memory. */
+  /** Smallest first. There may be two profiles with one compute slice: with one and with two memory slices. */
   readonly profiles: readonly MigSlot[]
 }
 
-/** Compute slices, memory slices, and first memory slices of the profiles. */
+/** Compute slices, memory slices and possible first memory slices of a profile. */
 type Shape = readonly [computeSlices: number, memorySlices: number, placements: readonly number[]]
 
 /**
- * Boards with seven compute and eight memory slices. NVIDIA, MIG User Guide, "Supported MIG Profiles": fractions and numbers of
- * instances; the placements are what `nvidia-smi mig -lgipp` lists, as in the guide's figures.
+ * Boards with seven compute and eight memory slices. Sizes and numbers of instances: NVIDIA, MIG User Guide, "Supported
+ * MIG Profiles". Placements: output of `nvidia-smi mig -lgipp`, as in the guide's figures.
  */
 const seven: readonly Shape[] = [
   [1, 1, [0, 1, 2, 3, 4, 5, 6]],
@@ -39,7 +39,9 @@ const seven: readonly Shape[] = [
   [7, 8, [0]],
 ]
 
-/** The A30 has four of each (the same guide). It has no profile of three slices, and none with double memory. */
+/**
+ * The A30 has four compute and four memory slices (same guide). It has no 3-slice profile and none with double memory.
+ */
 const four: readonly Shape[] = [
   [1, 1, [0, 1, 2, 3]],
   [2, 2, [0, 2]],
@@ -51,7 +53,7 @@ function geometry(
   aliases: readonly string[],
   [computeSlices, memorySlices]: readonly [number, number],
   shapes: readonly Shape[],
-  /** What profile names call so many memory slices, GB. */
+  /** Size in GB that profile names use for a number of memory slices. */
   gigabytes: Readonly<Record<number, number>>,
 ): MigGeometry {
   const profiles = shapes.map(([compute, memory, placements]) => ({
@@ -64,8 +66,8 @@ function geometry(
 }
 
 /**
- * The boards that MIG splits, by key. Names of the profiles: MIG User Guide; those of 96 GB: H100 on GH200. Media extensions (`+me`)
- * are left out: such an instance takes the same slices.
+ * Boards with MIG, by key. Profile names: MIG User Guide; those with 96 GB: H100 on GH200. Profiles with media
+ * extensions (`+me`) are omitted, since they take the same slices.
  */
 export const migGeometries: Readonly<Record<string, MigGeometry>> = Object.fromEntries(
   [
@@ -80,7 +82,7 @@ export const migGeometries: Readonly<Record<string, MigGeometry>> = Object.fromE
 )
 
 /**
- * @param name a key or an alias; case, blanks and punctuation do not matter
+ * @param name a key or an alias; case, blanks and punctuation are ignored
  * @throws UnknownNameError listing the boards with MIG
  */
 export function findMigGeometry(name: string): MigGeometry {
@@ -97,11 +99,11 @@ function plain(name: string): string {
 /** An instance on a board. */
 export interface MigPlacement {
   readonly profile: MigSlot
-  /** First of its memory slices. */
+  /** Index of its first memory slice. */
   readonly start: number
 }
 
-/** Placements of a profile that are free beside the instances there are. */
+/** Placements of a profile that do not overlap the existing instances. */
 export function freePlacements(
   profile: Omit<MigSlot, 'computeSlices'>,
   taken: readonly TakenSlices[],
@@ -119,10 +121,10 @@ interface TakenSlices {
 }
 
 /**
- * Every way to fill a board: sets of placements that do not overlap, take no more compute slices than there are, and leave no place for one
- * instance more.
+ * All maximal layouts of a board: sets of placements that do not overlap, stay within the compute slices, and leave no
+ * room for another instance.
  *
- * @returns each by start; the sets with large instances at the low end first
+ * @returns each layout in order of start; layouts with large instances at the low end first
  */
 export function migLayouts({ computeSlices, profiles }: MigGeometry): MigPlacement[][] {
   const layouts: MigPlacement[][] = []
@@ -146,7 +148,7 @@ export function migLayouts({ computeSlices, profiles }: MigGeometry): MigPlaceme
   return layouts
 }
 
-/** @throws PctodlError `NOT_SUPPORTED` for a profile that the board does not have, naming those that it has */
+/** @throws PctodlError `NOT_SUPPORTED` for an unknown profile, listing those of the board */
 export function findMigSlot({ key, profiles }: MigGeometry, name: string): MigSlot {
   const found = profiles.find((profile) => profile.name === name)
   if (found) return found

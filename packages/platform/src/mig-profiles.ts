@@ -2,21 +2,21 @@ import { PctodlError, UnknownNameError } from './errors.js'
 import { type GpuSpec, memoryTypeOf } from './gpu-spec.js'
 import { type MigSlot, migGeometries } from './mig-geometry.js'
 
-/** A GPU instance profile of a board whose SMs are known. */
+/** A GPU instance profile with a known number of SMs. */
 export interface MigProfile extends MigSlot {
   readonly smCount: number
 }
 
-/** Slices that the memory of a simulated board with MIG is cut into. */
+/** Number of memory slices of a simulated board with MIG. */
 export const MEMORY_SLICES = 8
 
-/** SMs of the profiles on a chip, in the order of `MigGeometry.profiles`: `nvidia-smi mig -lgip`. */
+/** SMs of a chip's profiles, in the order of `MigGeometry.profiles`, from `nvidia-smi mig -lgip`. */
 const smCounts: Readonly<Record<string, readonly number[]>> = {
   GA100: [14, 14, 28, 42, 56, 98],
   GH100: [16, 26, 32, 60, 64, 132],
 }
 
-/** The profiles of a board, smallest first; empty where it has no MIG, or its SMs are not known. */
+/** The profiles of a board, smallest first; empty for a board without MIG or with unknown SM counts. */
 export function migProfiles(spec: GpuSpec): readonly MigProfile[] {
   const geometry = migGeometries[spec.key]
   const counts = smCounts[spec.chip]
@@ -25,8 +25,8 @@ export function migProfiles(spec: GpuSpec): readonly MigProfile[] {
 }
 
 /**
- * @throws PctodlError `NOT_SUPPORTED` where the board has no MIG
- * @throws UnknownNameError listing the profiles that it has
+ * @throws PctodlError `NOT_SUPPORTED` for a board without MIG
+ * @throws UnknownNameError listing the board's profiles
  */
 export function findMigProfile(spec: GpuSpec, name: string): MigProfile {
   const profiles = migProfiles(spec)
@@ -39,12 +39,12 @@ export function findMigProfile(spec: GpuSpec, name: string): MigProfile {
   return profile
 }
 
-/** An instance as a board of its own: its SMs, and its eighths of memory, bandwidth and L2. */
+/** An instance as a separate board: its SMs, and its share (in eighths) of memory, bandwidth and L2. */
 export function migBoard(spec: GpuSpec, { smCount, memorySlices }: MigProfile): GpuSpec {
   const share = memorySlices / MEMORY_SLICES
   return {
     ...spec,
-    // Its share of the bus is too narrow to tell.
+    // Set here, since it cannot be derived from the narrower bus.
     memoryType: memoryTypeOf(spec),
     smCount,
     memoryBytes: spec.memoryBytes * share,

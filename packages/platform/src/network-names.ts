@@ -1,6 +1,6 @@
 import { UnknownNameError } from './errors.js'
 
-/** The networks of the paper's matrix, by their torchvision names. */
+/** The networks of the paper's experiments, by their torchvision names. */
 export const networkNames = [
   'mnasnet1_0',
   'densenet201',
@@ -21,9 +21,9 @@ const aliases: Readonly<Record<string, NetworkName>> = {
 }
 
 /**
- * The torchvision name of a network given by that name or by an alias of the field (`mnasnet`, `maxvit`, `mobilenetv2`).
+ * The torchvision name of a network, given that name or a common alias (`mnasnet`, `maxvit`, `mobilenetv2`).
  *
- * @throws UnknownNameError listing the networks that exist.
+ * @throws UnknownNameError listing the known networks
  */
 export function networkName(name: string): NetworkName {
   const lower = name.toLowerCase()

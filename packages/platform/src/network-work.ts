@@ -1,22 +1,22 @@
-/** What one sample of a network asks of a device, whatever the board: a description in seven numbers, each 0 or more. */
+/** Work of a network for one sample, independent of the board: seven numbers, each 0 or more. */
 export interface NetworkWork {
-  /** GFLOP of convolutions and matrix products, two for each multiply-accumulate; without those of depthwise convolutions. */
+  /** GFLOP of convolutions and matrix products, two for each multiply-accumulate, without depthwise convolutions. */
   readonly denseGflops: number
-  /** Millions of activation elements that depthwise convolutions read and write. */
+  /** Million activation elements read and written by depthwise convolutions. */
   readonly depthwiseMelements: number
-  /** Millions of activation elements that all operators with arithmetic of this kind read and write, depthwise ones among them. */
+  /** Million activation elements read and written by all convolutions and matrix products, including depthwise ones. */
   readonly computedMelements: number
-  /** Millions of activation elements that all other operators read and write: norms, activations, pools, copies. */
+  /** Million activation elements read and written by all other operators: norms, activations, pools, copies. */
   readonly movedMelements: number
-  /** Millions of elements that a batch reads once however large it is: weights. */
+  /** Million elements read once per batch, whatever its size: weights. */
   readonly weightMelements: number
-  /** Operators that launch a kernel. */
+  /** Number of operators that launch a kernel. */
   readonly kernels: number
-  /** Largest number of activation elements alive at once, millions. */
+  /** Maximum number of activation elements alive at once, millions. */
   readonly peakMelements: number
   /**
-   * Part of the elements that operators without a known meaning read and write, 0..1; 1 where one of them has a graph of its own inside, of
-   * which nothing is counted. Absent: 0.
+   * Share of the elements that belongs to unknown operators, 0..1; 1 where one of these contains a subgraph, which is
+   * not counted. Absent: 0.
    */
   readonly unknownShare?: number
 }

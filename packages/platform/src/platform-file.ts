@@ -4,7 +4,7 @@ import type { ClockStates, GpuSpec } from './gpu-spec.js'
 const FORMAT = 'pctodl-platform'
 const VERSION = 1
 
-/** A platform file does not hold what it should. `path` is the field, e.g. `spec.clockStates[0].memClockMhz`. */
+/** Invalid content of a platform file. `path` is the field, e.g. `spec.clockStates[0].memClockMhz`. */
 export class PlatformFileError extends PctodlError {
   readonly path: string
 
@@ -20,14 +20,14 @@ export class PlatformFileError extends PctodlError {
   }
 }
 
-/** A board type as a file, so that every command knows a board which no release knows (`--gpu my-board.json`). */
+/** Write a board type as a file, for boards that no release includes (`--gpu my-board.json`). */
 export function formatPlatformFile(spec: GpuSpec): string {
   return `${JSON.stringify({ format: FORMAT, version: VERSION, spec }, null, 2)}\n`
 }
 
 /**
- * Read a platform file. Every field of `GpuSpec` must be there and plausible; clocks are put in the order that `GpuSpec`
- * promises.
+ * Read a platform file. Every required field of `GpuSpec` must be present and plausible; clocks are sorted as `GpuSpec`
+ * requires.
  *
  * @param file name of the file, for messages
  * @throws PlatformFileError naming the field
@@ -42,7 +42,10 @@ export function parsePlatformFile(text: string, file = 'platform file'): GpuSpec
   return readPlatform(json, file)
 }
 
-/** The same of what is parsed already, from YAML for example. A bare specification, without format and version, is one, too. */
+/**
+ * Read a platform from parsed content, for example YAML. A bare specification without format and version is accepted
+ * too.
+ */
 export function readPlatform(content: unknown, file = 'platform file'): GpuSpec {
   const whole = new Fields(file, '', content)
   const bare = whole.has('key') && !whole.has('format')
@@ -107,7 +110,7 @@ function readClockStates(fields: Fields): ClockStates {
   return { memClockMhz: fields.number('memClockMhz'), smClocksMhz }
 }
 
-/** The fields of one object of the file, each read with what is expected of it. */
+/** Accessors for the fields of one object in the file, with validation. */
 class Fields {
   readonly #file: string
   readonly #path: string

@@ -1,14 +1,14 @@
 import type { LatencyHistogram } from './latency-histogram.js'
 
 /**
- * What became of a request: answered, turned away before anybody began with it, or begun and lost. A request that was answered
- * late counts as completed and, beside that, as late.
+ * Final state of a request: answered, rejected before processing began, or lost during processing. A late answer counts
+ * as completed and also as late.
  */
 export type RequestOutcome = 'completed' | 'shed' | 'failed'
 
 /**
- * Monotonic counters of one service, and what it holds now. At every instant
- * `arrived = completed + shed + failed + queued + running`; two readings give what happened between them.
+ * Monotonic counters of one service, and its current queue. `arrived = completed + shed + failed + queued + running`
+ * holds at every instant; differences between two readings describe the time between them.
  */
 export interface ServiceCounters {
   /** Name of the service. */
@@ -18,30 +18,30 @@ export interface ServiceCounters {
   readonly arrived: number
   /** Answered, in time or late. */
   readonly completed: number
-  /** Of the completed: answered later than the objective's p99. */
+  /** Completed requests that exceeded the objective's p99 latency. */
   readonly late: number
-  /** Turned away before anybody began with them: the queue was full, or a policy decided so. */
+  /** Rejected before processing began, because the queue was full or by policy. */
   readonly shed: number
-  /** Begun and lost with their tenant, for the second time where another tenant could take them. */
+  /** Lost with their tenant during processing; a request is first retried once if another tenant can take it. */
   readonly failed: number
-  /** Requests that wait now. */
+  /** Requests waiting now. */
   readonly queued: number
-  /** Requests in the batches that run now. */
+  /** Requests in the batches running now. */
   readonly running: number
-  /** From arrival to answer, of all completed; a copy that no longer changes. */
+  /** Latencies from arrival to answer of all completed requests; an immutable copy. */
   readonly latencies: LatencyHistogram
-  /** Why the last of the failed did; absent where none has. */
+  /** Reason of the latest failure; absent where none occurred. */
   readonly failure?: string
 }
 
-/** Requests that the counters have lost (above 0) or invented (below): 0 at every instant, or whoever counts is wrong. */
+/** Requests missing from the counters (above 0) or counted twice (below 0). Any value but 0 is a counting error. */
 export function unaccountedRequests({ arrived, completed, shed, failed, queued, running }: ServiceCounters): number {
   return arrived - completed - shed - failed - queued - running
 }
 
 /**
- * Share of the requests that were decided between two readings and got an answer in time, 0..1; null where none was decided.
- * What was shed or failed counts as not in time.
+ * Share of the requests decided between two readings that were answered in time, 0..1; null where none was decided.
+ * Shed and failed requests count as not in time.
  */
 export function attainmentBetween(earlier: ServiceCounters, later: ServiceCounters): number | null {
   const decided = (counters: ServiceCounters) => counters.completed + counters.shed + counters.failed
@@ -50,7 +50,7 @@ export function attainmentBetween(earlier: ServiceCounters, later: ServiceCounte
   return (later.completed - later.late - (earlier.completed - earlier.late)) / of
 }
 
-/** The counters as plain numbers, for records: monotonic since the service came, with what it holds now. */
+/** The counters as plain numbers, for records: monotonic since the service began, with its present queue. */
 export type ServiceReading = Omit<ServiceCounters, 'timeMs' | 'latencies' | 'failure'>
 
 export function readingOf(counters: ServiceCounters): ServiceReading {

@@ -1,22 +1,22 @@
 import type { Service } from './service.js'
 import type { ServiceCounters } from './service-counters.js'
 
-/** Takes in the requests of a board's services and hands them to the tenants that serve them. */
+/** Accepts the requests of a board's services and dispatches them to the tenants that serve them. */
 export interface ServiceDesk {
-  /** One entry per service, in the order in which they came. */
+  /** One entry per service, in the order in which they were added. */
   counters(): readonly ServiceCounters[]
   /**
-   * Let in a share of the requests of a service from now on, evenly, and shed the others.
+   * From now on, admit an evenly spread share of a service's requests and shed the others.
    *
    * @param share 0..1
-   * @throws InvalidInputError for another share, or a service that is not served
+   * @throws InvalidInputError for an invalid share, or an unknown service
    */
   admit(service: string, share: number): void
   /**
-   * Serve these services from now on: new ones begin, known ones have another objective, weight or batch, and those that are
-   * absent end.
+   * Replace the list of services. New ones begin; existing ones get a new objective, weight or batch size; absent ones
+   * end.
    *
-   * @throws PctodlError `IN_USE` where tenants serve one that is absent
+   * @throws PctodlError `IN_USE` where tenants still serve an absent one
    */
   serve(services: readonly Service[]): void
 }

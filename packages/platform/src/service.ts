@@ -1,37 +1,39 @@
 import { InvalidInputError } from './errors.js'
 
-/** What a service promises for each of its requests. */
+/** Latency objective of a service's requests. */
 export interface LatencyObjective {
-  /** 99 of 100 requests are answered within so many ms of their arrival. */
+  /** Time from arrival within which 99 of 100 requests must be answered, ms. */
   readonly p99Ms: number
 }
 
 /**
- * Requests of one kind that arrive at a rate of their own, are answered by one network, and are promised an answer in time.
- * A request is one sample; tenants answer several of them in one batch.
+ * Requests of one kind, answered by one network within a latency objective. A request is one sample; a tenant answers
+ * several in one batch.
  */
 export interface Service {
   /** Unique among the services of a board. */
   readonly name: string
-  /** The network that answers. */
+  /** Network that answers the requests. */
   readonly model: string
   readonly objective: LatencyObjective
-  /** What an answered request is worth beside those of other services; above 0. Decides who gives way when not all can be served. */
+  /**
+   * Relative value of an answered request, above 0. Determines which services are shed first when capacity is short.
+   */
   readonly weight: number
-  /** Most requests in a batch; a tenant with a smaller batch size takes no more than that. */
+  /** Maximum number of requests in a batch; a tenant with a smaller batch size uses that. */
   readonly maxBatchSize: number
   /**
-   * The longest that a request waits, ms, for others to fill its batch while a tenant is free; 0: a free tenant takes what
-   * there is at once.
+   * Maximum time that a request waits for its batch to fill while a tenant is free, ms; 0: a free tenant starts at
+   * once.
    */
   readonly maxQueueDelayMs: number
 }
 
-/** Sums of what requests are worth stay numbers. */
+/** Keeps sums of weights finite. */
 const MAX_WEIGHT = 1e12
 
 /**
- * Check a list of services once, at a boundary; afterwards it is trusted.
+ * Validate a list of services once, at an entry point; later code trusts it.
  *
  * @throws InvalidInputError naming the service and the field
  */

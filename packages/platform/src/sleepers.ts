@@ -4,12 +4,12 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** Who sleeps on a clock of virtual time. Who is due at the same instant wakes in the order of going to sleep. */
+/** The sleepers of a virtual clock. Those due at the same instant wake in the order in which they went to sleep. */
 export class Sleepers {
   #order = 0
   readonly #sleepers: Sleeper[] = []
 
-  /** @throws the signal's reason when it is aborted */
+  /** @throws the signal's reason when it aborts */
   sleepUntil(wakeMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
@@ -31,7 +31,7 @@ export class Sleepers {
     })
   }
 
-  /** Who wakes next; undefined where nobody sleeps. */
+  /** The next sleeper to wake; undefined where there is none. */
   next(): { readonly wakeMs: number; wake(): void } | undefined {
     let next: Sleeper | undefined
     for (const sleeper of this.#sleepers) {

@@ -1,13 +1,13 @@
 /** Why the firmware holds the SM clock below the requested one. */
 export type ClocksEventReason = 'gpu-idle' | 'sw-power-cap' | 'sw-thermal-slowdown' | 'hw-slowdown'
 
-/** One reading of a board. A field that the board does not have, or that could not be read, is null; never 0. */
+/** One reading of a board. A field that is unavailable or could not be read is null, never 0. */
 export interface Telemetry {
   /** Monotonic time of the reading, ms, on the clock in use. */
   readonly timeMs: number
-  /** The plain power reading, W: a one-second running average on Ampere other than GA100, and later. */
+  /** The default power reading, W: a one-second running average on Ampere (except GA100) and later. */
   readonly powerAverageW: number | null
-  /** The instant field, W, where driver and board have it. */
+  /** The instantaneous reading, W, where driver and board provide it. */
   readonly powerInstantW: number | null
   /** Energy since the driver was loaded, J (counter of 1 mJ resolution). */
   readonly energyJ: number | null

@@ -1,45 +1,47 @@
 import type { TenantCounters } from './tenant-pool.js'
 
 /**
- * Whether a measured rate can be believed. Where it is not `ok` the rate is a lower bound, or null.
+ * Whether a measured rate is reliable. Unless it is `ok`, the rate is a lower bound or null.
  *
  * - `ok`
- * - `unknown`: a counter fell, or is no number; nothing can be said
+ * - `unknown`: a counter decreased or is not a number
  * - `failed`: the tenant's process has failed
- * - `stalled`: the process lives, but for a part of the window it completed nothing, though it was time
- * - `too-short`: not one batch was completed between the edges, and none was overdue
- * - `restarted`: the process is not the one that was there at the window's start
+ * - `stalled`: the process is alive, but an overdue batch is missing in part of the window
+ * - `too-short`: no batch completed within the window, and none was overdue
+ * - `restarted`: the process differs from the one at the window's start
  */
 export const rateValidities = ['unknown', 'failed', 'stalled', 'too-short', 'restarted', 'ok'] as const
 export type RateValidity = (typeof rateValidities)[number]
 
-/** What one tenant completed between the edges of a window. */
+/** Work that one tenant completed within a window. */
 export interface TenantRate {
-  /** Samples/s, at least 0; a lower bound where `validity` is not `ok`, null where not even that is known. */
+  /** Samples/s, at least 0; a lower bound where `validity` is not `ok`, null where even that is unknown. */
   readonly samplesPerS: number | null
   readonly validity: RateValidity
-  /** Completed between the edges; 0 where the counters cannot be believed. */
+  /** Completed within the window; 0 where the counters are unreliable. */
   readonly samples: number
   readonly batches: number
   /** Sum of the latencies of these batches, ms. */
   readonly latencySumMs: number
 }
 
-/** A tenant that never completed a batch has no batch time of its own yet: so long may its first take, ms. */
+/** Time allowed for a tenant's first batch, whose duration is still unknown, ms. */
 const FIRST_BATCH_MS = 60_000
-/** Batch times without a batch after which a process counts as stalled, and the least time, ms. */
+/** Batch times without a completed batch after which a process counts as stalled. */
 const STALLED_BATCHES = 10
+/** Minimum time without a completed batch before a process counts as stalled, ms. */
 const STALLED_MIN_MS = 1000
-/** Batch times without a batch after which a window's edge counts as idle, and what a report may take to arrive, ms. */
+/** Batch times without a completed batch after which the end of a window counts as idle. */
 const OVERDUE_BATCHES = 3
+/** Allowance for the delay of a report, ms. */
 const REPORT_MS = 250
 
 type Progress = Pick<TenantCounters, 'tenant' | 'samples' | 'batches' | 'latencySumMs' | 'lastCompletionMs'>
 
 /**
- * How long a process may complete nothing before it counts as stalled: ten of its own batch times, at least 1 s. The batch
- * time is the mean since its start, scaled to the present batch size where that is larger than the mean one. Ten, because a
- * clock that falls from its highest to its lowest state makes batches up to eight times longer.
+ * Time without a completed batch after which a process counts as stalled: ten of its batch times, at least 1 s. The
+ * batch time is the mean since its start, scaled up if the present batch size exceeds the mean one. The factor is ten
+ * because a drop from the highest to the lowest clock makes batches up to eight times longer.
  *
  * @returns ms
  */
@@ -49,12 +51,11 @@ export function stalledAfterMs(counters: Omit<Progress, 'lastCompletionMs'>): nu
 }
 
 /**
- * The rate of a tenant between two readings of its counters, and whether it can be believed. Counters move in whole batches:
- * the rate is taken from the last completion before the window to the last one within it, so that no edge cuts a batch in two.
- * A process that stopped completing before the window's end is counted to that end instead, which gives a lower bound, and not
- * the rate that it had while it worked.
+ * Rate of a tenant between two readings of its counters, and its validity. Counters advance by whole batches, so the
+ * rate is taken between the last completion before the window and the last one within it. For a process that stopped
+ * completing batches early, it is taken up to the window's end, as a lower bound.
  *
- * @param before at the window's start; undefined, or another process, where the tenant was (re)started within it
+ * @param before at the window's start; undefined or another process where the tenant was (re)started within it
  * @param after at the window's end
  * @param startMs of the window, on the clock of `lastCompletionMs`
  * @param endMs of the window, on the same clock
@@ -73,7 +74,7 @@ export function tenantRate(
   const batches = after.batches - (from?.batches ?? 0)
   const latencySumMs = after.latencySumMs - (from?.latencySumMs ?? 0)
   const completed = { samples, batches, latencySumMs }
-  // Before its first batch a process counts from its readiness.
+  // Before its first batch, a process counts from its readiness.
   const edgeMs = from ? Math.min(from.lastCompletionMs, startMs) : startMs
   const atLeast = endMs > edgeMs ? (1000 * samples) / (endMs - edgeMs) : null
   const bound = (validity: RateValidity): TenantRate => ({ samplesPerS: atLeast, validity, ...completed })
@@ -93,13 +94,13 @@ export function tenantRate(
   return { samplesPerS: (1000 * samples) / spanMs, validity: 'ok', ...completed }
 }
 
-/** The worst of several: a sum can be believed as far as each of its parts can. `ok` for none. */
+/** The worst of several validities, which is that of their sum; `ok` for none. */
 export function worstValidity(validities: Iterable<RateValidity>): RateValidity {
   const present = new Set(validities)
   return rateValidities.find((validity) => present.has(validity)) ?? 'ok'
 }
 
-/** Whether a counter of one process is lower than it was, which no working counter ever is. */
+/** Whether a counter of one process decreased, which indicates an error. */
 export function hasFallen(before: Omit<Progress, 'tenant'>, after: Omit<Progress, 'tenant'>): boolean {
   return (
     after.samples < before.samples ||

@@ -5,10 +5,10 @@ import { type TraceRow, traceColumns } from './trace.js'
 
 type Column = (typeof traceColumns)[number]
 
-/** The Python code's columns: every trace file has them. The others of `traceColumns` are ours and may be absent. */
+/** The Python code's columns, which every trace file must have. The other `traceColumns` are optional additions. */
 const requiredColumns = traceColumns.slice(0, 11)
 
-/** A trace file does not hold what it should. `row` counts data rows from 1; 0 is the header. */
+/** Invalid content of a trace file. `row` counts data rows from 1; 0 is the header. */
 export class TraceFormatError extends PctodlError {
   readonly row: number
   readonly column: string
@@ -22,10 +22,11 @@ export class TraceFormatError extends PctodlError {
 }
 
 /**
- * Read a trace: PctoDL's Python code's eleven columns in any order, ours where they are there, any others ignored. A list is
- * written `[25, 25]` or, for one tenant, as a bare number; Python's floats (`50.0`) are accepted. An empty `target_freq`
- * means that the clock was not locked. The Python code writes a configuration that failed as a row of zeros, without a mark:
- * such a row comes back with `failed: true`. Where `failed` is marked, measurements may be blank and come back as NaN.
+ * Read a trace. The eleven columns of PctoDL's Python code may be in any order; this project's additional columns are
+ * optional, others are ignored. A list is written `[25, 25]` or, for one tenant, as a bare number; Python floats
+ * (`50.0`) are accepted. An empty `target_freq` means that the clock was not locked. The Python code writes a failed
+ * configuration as a row of zeros without a mark; such a row gets `failed: true`. Where `failed` is marked,
+ * measurements may be blank and are read as NaN.
  *
  * @throws TraceFormatError naming row and column
  */
@@ -99,7 +100,7 @@ function parseTenants(fields: Fields): Tenant[] {
   return shares.map((mpsPercent, i) => ({ model: models[i]!, mpsPercent, batchSize: batches[i]! }))
 }
 
-/** The fields of one row by column name. */
+/** The fields of one row, by column name. */
 class Fields {
   constructor(
     readonly row: number,
@@ -111,7 +112,7 @@ class Fields {
     return new TraceFormatError(this.row, column, this.text(column), expected)
   }
 
-  /** Empty where the file has no such column. */
+  /** Empty for an absent column. */
   text(column: Column): string {
     return this.record[this.header.indexOf(column)] ?? ''
   }
@@ -145,7 +146,9 @@ class Fields {
   }
 }
 
-/** NaN for anything but a plain decimal number; `Number` alone would read blanks as 0 and accept `0x10` and `Infinity`. */
+/**
+ * NaN for anything but a plain decimal number; `Number` alone would read blanks as 0 and accept `0x10` and `Infinity`.
+ */
 function toNumber(text: string): number {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
 }

@@ -1,12 +1,12 @@
 import type { Tenant } from './configuration.js'
 
 /**
- * One measured configuration. The first eleven CSV columns are those of PctoDL's Python code's `mps_profile/` and
- * `scale_profile/` files; the rest are ours and may be absent from a file.
+ * One measured configuration. The first eleven CSV columns are those of the `mps_profile/` and `scale_profile/` files
+ * of PctoDL's Python code; the rest are this project's and may be absent from a file.
  */
 export interface TraceRow {
   readonly tenants: readonly Tenant[]
-  /** Locked SM clock, MHz; null where the clock was left to the firmware. */
+  /** Locked SM clock, MHz; null where the firmware chose the clock. */
   readonly targetSmClockMhz: number | null
   readonly memClockMhz: number
   /** Mean measured SM clock over the window, MHz. */
@@ -24,13 +24,13 @@ export interface TraceRow {
   /** GPU memory in use over all tenants, bytes; null where the file has no such column. */
   readonly memoryUsedBytes: number | null
   /**
-   * A tenant ran out of memory or died: the measurements are meaningless. The Python code writes them as zeros; ours are NaN, and
-   * blank in the file.
+   * A tenant ran out of memory or died, so the measurements are meaningless: zeros in the Python code's files, NaN here
+   * and blank in this project's files.
    */
   readonly failed: boolean
 }
 
-/** The Python code's columns, then ours. */
+/** The Python code's columns, then this project's. */
 export const traceColumns = [
   'model_name',
   'p_list',
@@ -50,12 +50,12 @@ export const traceColumns = [
   'failed',
 ] as const
 
-/** Write rows as CSV with a header. Tenants of unlike networks get the model name `mixed` and a `model_list`. */
+/** Write rows as CSV with a header. Tenants of different networks get the model name `mixed` and a `model_list`. */
 export function formatTraceCsv(rows: readonly TraceRow[]): string {
   return `${[traceColumns.join(','), ...rows.map((row) => traceFields(row).join(','))].join('\n')}\n`
 }
 
-/** The fields of one row in the order of `traceColumns`, quoted where they have to be; what was not measured is blank. */
+/** The fields of one row in the order of `traceColumns`, quoted where necessary; missing measurements are blank. */
 export function traceFields(row: TraceRow): string[] {
   const models = row.tenants.map((tenant) => tenant.model)
   const uniform = models.every((model) => model === models[0])

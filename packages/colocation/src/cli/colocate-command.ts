@@ -4,7 +4,6 @@ import { evaluateCommand } from './evaluate-command.js'
 import { pairCommand } from './pair-command.js'
 import { predictCommand } from './predict-command.js'
 
-/** The command line `pctodl colocate` as a function. */
 export const pctodlColocate: CommandFunction = commandOfCommands(
   {
     name: 'pctodl colocate',

@@ -13,7 +13,7 @@ interface Section {
 
 const methods = [slowdownMethod, fastestAloneMethod, oracleMethod]
 
-/** `pctodl colocate evaluate`: how well the model predicts and chooses what it has not learnt of a study. */
+/** `pctodl colocate evaluate`: accuracy of the model's predictions and choices on held-out parts of a study. */
 export const evaluateCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

@@ -2,7 +2,7 @@ import type { chartConfig, TopLevelSpec } from '@pctodl/charts'
 import { UsageError, writeFileAtomically } from '@pctodl/command-line'
 import type { KeptShareSource } from '../select/group-judge.js'
 
-/** How much of its throughput alone the workload of a row keeps beside that of a column, as a heat map. */
+/** Heat map: the share of throughput that the workload of a row retains when it runs with that of a column. */
 export function slowdownChart({ workloads, keptShares }: KeptShareSource, config: typeof chartConfig): TopLevelSpec {
   const names = workloads.map(({ name }) => name)
   const values = workloads.flatMap((own, i) =>
@@ -43,9 +43,9 @@ export function slowdownChart({ workloads, keptShares }: KeptShareSource, config
 }
 
 /**
- * Draw the heat map of who slows whom, as SVG or PNG by the file's name.
+ * Write the heat map of mutual slowdown as SVG or PNG, according to the file name.
  *
- * @throws UsageError where the charts package is absent or the name ends otherwise
+ * @throws UsageError where the charts package is missing or the name has another ending
  */
 export async function writeHeatMap(source: KeptShareSource, file: string): Promise<void> {
   if (!/\.(svg|png)$/.test(file))

@@ -42,7 +42,7 @@ interface PairOptions {
   readonly json?: boolean
 }
 
-/** `pctodl colocate pair`: choose who shares. Co-runners for one workload are ranked by expected regret. */
+/** `pctodl colocate pair`: choose co-runners. Candidates for one workload are ranked by expected regret. */
 export const pairCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

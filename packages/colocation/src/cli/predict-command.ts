@@ -6,7 +6,7 @@ import type { ColocationPrediction, Interval } from '../model/prediction.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
 import { allColocations, readStudy } from './study-folder.js'
 
-/** `pctodl colocate predict`: what workloads do to each other. */
+/** `pctodl colocate predict`: mutual slowdown of workloads on one GPU. */
 export const predictCommand: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

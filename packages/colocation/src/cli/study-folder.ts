@@ -12,7 +12,7 @@ export interface Study {
   readonly colocations: ReadonlyMap<number, readonly ColocationRow[]>
 }
 
-/** Names of the tables: ours first, then those under which the published measurements lie. */
+/** Possible names of the table of workloads: this project's, then the published one. */
 const WORKLOADS = ['workloads.csv', 'workloads_kace.csv']
 const SIZES = [2, 3, 4, 5, 6, 7, 8, 9]
 

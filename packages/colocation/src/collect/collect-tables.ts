@@ -10,16 +10,16 @@ import { type CoRunnerMeasurement, type MeasuringWindow, measureCoRunners } from
 export interface CollectOptions extends MeasuringWindow {
   readonly tenantOf?: (name: string) => Tenant
   readonly signal?: AbortSignal
-  /** Called after each colocation; those that were in the folder already are not measured and not reported. */
+  /** Called after each measured colocation. Colocations already in the folder are neither measured nor reported. */
   readonly onMeasured?: (measurement: CoRunnerMeasurement, left: number) => void
 }
 
 /**
- * Measure planned colocations and keep them as `colocations2.csv`, `colocations3.csv`, ... in a folder, written anew after
- * each measurement: whatever ends the run, the next one goes on where it stopped.
+ * Measure planned colocations and store them as `colocations2.csv`, `colocations3.csv`, ... in a folder. Files are
+ * rewritten after each measurement, so an interrupted run can be resumed.
  *
  * @param plan names of the members of each colocation
- * @returns what could not be measured, and why
+ * @returns the failed measurements, with reasons
  */
 export async function collectTables(
   pool: TenantPool,

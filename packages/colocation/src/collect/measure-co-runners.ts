@@ -10,26 +10,26 @@ import {
 import { parseWorkloadName } from '../workload.js'
 
 export interface MeasuringWindow {
-  /** Time after the start in which nothing is counted, ms. Default 5 s. */
+  /** Warm-up after the start, not counted, ms. Default 5 s. */
   readonly warmUpMs?: number
   /** Time over which all members are counted, ms. Default 30 s. */
   readonly windowMs?: number
-  /** The board of the pool; its energy counter gives the mean power over the window. Default: no power is measured. */
+  /** Board of the pool; its energy counter gives the mean power over the window. Default: power is not measured. */
   readonly gpu?: Pick<Gpu, 'sample'>
 }
 
-/** Throughputs of workloads that ran together and what the board drew, or why they did not. */
+/** Throughputs of workloads that ran together, and the board's mean power; or the reason of a failure. */
 export type CoRunnerMeasurement =
   | { readonly names: readonly string[]; readonly throughputs: readonly number[]; readonly powerW?: number }
   | { readonly names: readonly string[]; readonly failure: string }
 
-/** Least batches that every member has to complete in the window. */
+/** Minimum number of batches that every member must complete in the window. */
 const MIN_BATCHES = 3
 
 /**
- * The tenant that runs a workload at the full board: its network and batch size are in its name.
+ * Tenant that runs a workload on the full board; network and batch size come from its name.
  *
- * @throws InvalidInputError for a training workload: tenants infer
+ * @throws InvalidInputError for a training workload, since tenants only run inference
  */
 export function tenantOfWorkload(name: string): Tenant {
   const { model, batchSize, training } = parseWorkloadName(name)
@@ -38,13 +38,13 @@ export function tenantOfWorkload(name: string): Tenant {
 }
 
 /**
- * Run workloads together on a pool and count all of them over one common window, each from completed batch to completed
- * batch. The pool is left running; whoever made it stops it.
+ * Run workloads together on a pool and measure all of them over one common window, each from completed batch to
+ * completed batch. The pool keeps running; the caller stops it.
  *
- * @param names of workloads, one tenant each; one name alone gives its exclusive throughput
+ * @param names of workloads, one tenant each; a single name gives its exclusive throughput
  * @param pool must allow shares that sum to more than 100 %
- * @throws PctodlError `WINDOW_TOO_SHORT` where a member completes fewer than three batches, `NO_ENERGY_COUNTER` where power is
- *   asked for of a board that counts no energy
+ * @throws PctodlError `WINDOW_TOO_SHORT` where a member completes fewer than three batches; `NO_ENERGY_COUNTER` where
+ *   `gpu` has no energy counter
  */
 export async function measureCoRunners(
   pool: TenantPool,

@@ -4,7 +4,7 @@ import { type Members, membersKey } from '../colocation.js'
 import type { SlowdownModel } from '../model/slowdown-model.js'
 import type { Workload } from '../workload.js'
 
-/** Every colocation of so many workloads, a workload beside itself included: combinations with repetition. */
+/** All colocations with a number of members; a workload may occur more than once (combinations with repetition). */
 export function allColocationsOf<W>(workloads: readonly W[], members: number): W[][] {
   if (!Number.isInteger(members) || members < 1)
     throw new InvalidInputError('members', members, 'an integer of at least 1')
@@ -15,9 +15,9 @@ export function allColocationsOf<W>(workloads: readonly W[], members: number): W
 }
 
 /**
- * Few colocations in which every workload occurs at least `times` times (where there are so many): in seeded random order,
- * each is taken if any of its members has been taken less often. Colocations of a workload with itself are passed over, as
- * in the published study.
+ * A small set of colocations in which every workload occurs at least `times` times, if there are enough. Colocations
+ * are visited in seeded random order; one is taken if any of its members occurs too rarely so far. Colocations of a
+ * workload with itself are skipped, as in the published study.
  */
 export function occurrencePlan<W>(
   colocations: readonly (readonly W[])[],
@@ -36,10 +36,11 @@ export function occurrencePlan<W>(
 }
 
 /**
- * Colocations in the order in which measuring them would teach a model most: the widest predicted interval first, relative
- * to the prediction; sizes that the model has not learnt from come first. Measure the first few, fit again, and ask again.
+ * Colocations in order of how informative their measurement would be: the widest predicted interval first, relative to
+ * the prediction. Those without an interval come first, such as sizes absent from training. Measure the first few,
+ * refit, repeat.
  *
- * @param measured colocations that are already known are left out
+ * @param measured known colocations, which are left out
  */
 export function mostInformative(
   model: SlowdownModel,

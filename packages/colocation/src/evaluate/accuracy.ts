@@ -1,9 +1,9 @@
 import { mean } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 
-/** How far predictions are from what was measured, over one set of colocations. */
+/** Prediction errors over one set of colocations. */
 export interface Accuracy {
-  /** Mean squared error in units of the variance of the measured sums (n - 1), as the published study states it. */
+  /** Mean squared error over the variance of the measured sums (n - 1), as in the published study. */
   readonly mse: number
   /** Mean absolute error, samples/s. */
   readonly maePerS: number
@@ -42,7 +42,7 @@ export function accuracy(measured: readonly number[], predicted: readonly number
   }
 }
 
-/** Ranks from 0; equal values share the mean of their ranks. */
+/** Ranks from 0; ties share their mean rank. */
 function ranks(values: readonly number[]): number[] {
   const order = values.map((_, i) => i).sort((a, b) => values[a]! - values[b]!)
   const result = new Array<number>(values.length)

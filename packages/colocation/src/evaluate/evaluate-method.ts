@@ -5,30 +5,34 @@ import type { Method, Prepared } from './method.js'
 import type { Split } from './splits.js'
 import { targetGains } from './target-gain.js'
 
-/** How a method does over several splits: means over them. */
+/** Results of a method, averaged over several splits. */
 export interface Evaluation {
   readonly method: string
   readonly splits: number
-  /** Null for a method that only compares. */
+  /** Null for a method that only ranks. */
   readonly accuracy: Accuracy | null
-  /** Measured sum of what is chosen for a workload over the best; mean over workloads, then over splits. */
+  /**
+   * Measured sum of the chosen group over that of the best, for each workload; mean over workloads, then over splits.
+   */
   readonly gain: number
-  /** Sample standard deviation of the gain over the splits; 0 for one. */
+  /** Sample standard deviation of the gain over the splits; 0 for a single split. */
   readonly gainDeviation: number
-  /** What the oracle's choice has more, samples/s. */
+  /** Measured sum of the best group minus that of the chosen one, samples/s. */
   readonly regretPerS: number
-  /** Part of the members' measured throughputs that lie in their intervals of 90 %; null for a method without. */
+  /**
+   * Share of the members' measured throughputs that lie in their 90 % intervals; null for a method without intervals.
+   */
   readonly memberCoverage: number | null
-  /** Mean width of these, percent of the predicted throughput (the middle by ratio). */
+  /** Mean relative width of these intervals, percent of the geometric mean of their ends. */
   readonly memberWidthPercent: number | null
-  /** Time to learn from one split's training rows, ms; null without a clock. */
+  /** Time to train on one split, ms; null without a clock. */
   readonly trainingMs: number | null
 }
 
 /**
  * @param splits at least one
- * @param options.now a clock in ms, for the training time
- * @param options.signal ends it between two splits
+ * @param options.now a clock in ms, to time training
+ * @param options.signal aborts between two splits
  */
 export async function evaluateMethod(
   method: Method,
@@ -37,7 +41,7 @@ export async function evaluateMethod(
 ): Promise<Evaluation> {
   const results = []
   for (const split of splits) {
-    // Fitting takes seconds: signals are heard between two.
+    // Fitting blocks for seconds, so let signals through between two splits.
     await new Promise((resolve) => setTimeout(resolve))
     signal?.throwIfAborted()
     const beginMs = now?.()

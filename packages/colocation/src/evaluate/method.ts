@@ -3,23 +3,26 @@ import { type ColocationPrediction, expectedValue, type Interval, logSpread } fr
 import { SlowdownModel } from '../model/slowdown-model.js'
 import type { Split } from './splits.js'
 
-/** What a method can do once it has seen the training rows. */
+/** A method after training. */
 export interface Prepared {
-  /** Scores of a list of candidates; higher is better. */
+  /** Scores of the candidates; higher is better. */
   scoresOf(candidates: readonly Colocation[]): readonly number[]
-  /** Predicted sums of throughputs, samples/s; absent where the method only compares. */
+  /** Predicted sums of throughputs, samples/s; absent where the method only ranks. */
   sumsOf?(candidates: readonly Colocation[]): readonly number[]
-  /** Intervals of 90 % of the members' throughputs; null where the method knows none. Absent where it never does. */
+  /**
+   * 90 % intervals of the members' throughputs; null where unknown for this candidate. Absent where the method has
+   * none.
+   */
   intervalsOf?(candidate: Colocation): readonly Interval[] | null
 }
 
-/** A way to choose among colocations, as the evaluation sees it. It may look at a split's training rows only. */
+/** A way to choose among colocations, for evaluation. It may only use a split's training rows. */
 export interface Method {
   readonly name: string
   prepare(split: Split): Prepared
 }
 
-/** The slowdown model; it chooses by expected throughput, which is by expected regret. */
+/** The slowdown model. It chooses by expected throughput, which minimises expected regret. */
 export const slowdownMethod: Method = {
   name: 'slowdown model',
   prepare({ train }) {
@@ -42,7 +45,7 @@ export const slowdownMethod: Method = {
   },
 }
 
-/** What needs no measurements of co-runners: the jobs that are fastest alone. */
+/** Baseline without measurements of co-runners: the jobs that are fastest alone. */
 export const fastestAloneMethod: Method = {
   name: 'fastest alone',
   prepare: () => ({
@@ -51,7 +54,7 @@ export const fastestAloneMethod: Method = {
   }),
 }
 
-/** Knows the truth; what the others are measured against. */
+/** Chooses by the measured values; the reference for all other methods. */
 export const oracleMethod: Method = {
   name: 'oracle',
   prepare: () => ({ scoresOf: (candidates) => candidates.map(throughputSum) }),

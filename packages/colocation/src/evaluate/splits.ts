@@ -2,20 +2,20 @@ import { type Colocation, contains } from '../colocation.js'
 import { Acquaintance } from '../model/novelty.js'
 import { kinOf } from '../workload.js'
 
-/** Which measured colocations a model may learn from and which it is judged by. */
+/** Colocations for training and for testing. */
 export interface Split<C extends Colocation = Colocation> {
-  /** For messages and tables, e.g. `n_occur 3, seed 10`. */
+  /** Name for messages and tables, e.g. `n_occur 3, seed 10`. */
   readonly name: string
   readonly train: readonly C[]
   readonly test: readonly C[]
 }
 
-/** In how many parts the colocations of a size are left out. */
+/** Number of parts into which the colocations of a size are divided. */
 const PARTS = 5
 
 /**
- * Splits of the colocations of one size into five parts, by place: each part is judged by what was learnt of the four others
- * and of all other sizes.
+ * Splits for cross-validation of one size, by position. Each part is the test set once; the other four parts and all
+ * other sizes are the training set.
  *
  * @param others colocations of other sizes
  */
@@ -28,10 +28,12 @@ export function leftOutSplits<C extends Colocation>(colocations: readonly C[], o
 }
 
 /**
- * One split per workload that nobody has measured beside co-runners: it is judged by the colocations that contain the workload and
- * learns from those that contain no workload of the same network and mode, whatever the batch size, or, `unseen` being its
- * batch size alone, from those that do not contain the workload itself; `batch size between` are those of them that lie between two others.
- * Workloads with fewer than two candidates are left out.
+ * One split for each workload, to test predictions of an unseen workload. The test set holds the colocations with the
+ * workload. Workloads with fewer than two of these are left out. The training set depends on `unseen`:
+ *
+ * - `network`: colocations without any workload of the same network and mode
+ * - `batch size`: colocations without this workload
+ * - `batch size between`: as `batch size`, only for workloads with a smaller and a larger known batch size
  */
 export function unseenWorkloadSplits<C extends Colocation>(
   colocations: readonly C[],

@@ -1,20 +1,20 @@
 import { type Colocation, contains, throughputSum } from '../colocation.js'
 
-/** What choosing by a score brings one workload that looks for co-runners. */
+/** Result of choosing co-runners for one workload by a score. */
 export interface TargetGain {
   readonly target: string
   readonly candidates: number
   /** Measured sum of the chosen colocation over the best measured sum: 1 is the oracle's choice. */
   readonly gain: number
-  /** What the oracle has more than the choice, samples/s. */
+  /** Best measured sum minus that of the choice, samples/s. */
   readonly regretPerS: number
 }
 
 /**
- * For each workload, choose the candidate with the highest score among the colocations that contain it. Workloads with
- * fewer than two candidates have no choice and are left out, as in the published study.
+ * For each workload, choose the colocation with the highest score among those that contain it. Workloads with fewer
+ * than two candidates are left out, as in the published study.
  *
- * @param scoresOf scores of a list of candidates, in its order; given the list because the published model scales by it
+ * @param scoresOf scores in the order of the candidates; gets the whole list, because the published model scales by it
  */
 export function targetGains(
   colocations: readonly Colocation[],
@@ -31,7 +31,7 @@ export function targetGains(
   })
 }
 
-/** The first of the largest. */
+/** Index of the largest value; the first one among ties. */
 function indexOfLargest(values: readonly number[]): number {
   let largest = 0
   values.forEach((value, i) => {

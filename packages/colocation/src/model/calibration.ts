@@ -5,25 +5,30 @@ import { Acquaintance, type Novelty } from './novelty.js'
 import type { Interval } from './prediction.js'
 import { coRunnerExponent, namesOfRow } from './training-rows.js'
 
-/** How far training colocations of one kind were from predictions that had not seen them, in units of the predicted spread. */
+/**
+ * Errors of held-out predictions for training colocations of one kind, in units of the predicted standard deviation.
+ */
 export interface Misses {
   readonly novelty: Novelty
   /** Number of members. */
   readonly size: number
-  /** Of members that were known. */
+  /** Errors for known members. */
   readonly members: number[]
-  /** Of members that were not. */
+  /** Errors for unseen members. */
   readonly unseen: number[]
   readonly sums: number[]
 }
 
-/** Fewer misses than this say nothing about a level. */
+/** Minimum number of errors for a quantile. */
 const MIN_MISSES = 20
 
-/** The part of the colocations that has to be left for a prediction without the others to say anything. */
+/** Minimum share of colocations that must remain for training when a workload is left out. */
 const MIN_LEFT = 0.1
 
-/** Kinds whose misses stand in, in order, where one has too few of its own: those that know less, or nearly as much. */
+/**
+ * For each kind, the kinds whose errors are used, in order, while there are too few: less informed ones, or almost as
+ * well informed.
+ */
 const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
   'known pairs': ['known pairs', 'new pairs'],
   'new pairs': ['new pairs', 'known pairs'],
@@ -33,8 +38,8 @@ const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
 }
 
 /**
- * Split-conformal intervals by what is new about a group: as many predicted spreads wide as their share of the training
- * colocations of that kind needed, each predicted by a process that knew as little of it.
+ * Split-conformal intervals for each novelty of a group. Their width, in predicted standard deviations, is the quantile
+ * of the errors of training colocations, each predicted by a process that knew as little about it.
  */
 export class Calibration {
   readonly #misses: readonly Misses[]
@@ -44,14 +49,14 @@ export class Calibration {
   }
 
   /**
-   * Spreads to each side.
+   * Half-width of an interval, in predicted standard deviations.
    *
-   * @returns null where too few colocations of the kind, or of a kind that knows less, were predicted
+   * @returns null where too few colocations of the kind, or of the kinds that may replace it, were predicted
    */
   widthOf(what: 'members' | 'unseen' | 'sums', novelty: Novelty, size: number, level: number): number | null {
     const of = (kind: Novelty, members?: number) =>
       this.#misses.filter((misses) => misses.novelty === kind && (members === undefined || misses.size === members))
-    // Misses of an unseen workload depend most on what is known of it, the others' on the number of members.
+    // Errors of an unseen workload depend mostly on its novelty, the others on the number of members.
     const candidates =
       what === 'unseen'
         ? kinds[novelty].flatMap((kind) => [of(kind, size), of(kind)])
@@ -74,15 +79,14 @@ export function spreadOf(shares: readonly number[], covariance: readonly (readon
     (total, a, i) => total + a * shares.reduce((sum, b, j) => sum + b * covariance[i]![j]!, 0),
     0,
   )
-  // Rounding may leave a little less than nothing of the variance of what was measured.
+  // Rounding may make the variance of measured terms slightly negative.
   return Math.sqrt(Math.max(0, variance))
 }
 
 /**
- * How far left-out colocations were from their predictions, by what was new about them: each colocation left out alone, each workload, each
- * network.
+ * Errors of held-out predictions by novelty: leaving out each colocation, each workload and each network.
  *
- * @param coarse the same process in less detail, for what has to be asked often
+ * @param coarse the same process at a lower rank, for the many predictions without a workload
  */
 export function missesOf(fitted: FittedProcess, process: CoRunnerProcess, coarse: CoRunnerProcess): Misses[] {
   const { workloads, rows } = fitted

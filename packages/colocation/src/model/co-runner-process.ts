@@ -4,25 +4,25 @@ import { COVARIANCE_PARTS, type CoRunnerRow, SlowdownCovariance } from './slowdo
 import { colocationSpans, type TrainingRow } from './training-rows.js'
 import { WorkloadScaling } from './workload-kernels.js'
 
-/** What a Gaussian process of slowdowns has to know. */
+/** State of a fitted Gaussian process of slowdowns. */
 export interface FittedProcess {
   readonly workloads: readonly Workload[]
   readonly rows: readonly TrainingRow[]
   /** Mean of the rows' exponents. */
   readonly mean: number
-  /** Variance of each part of the covariance, then of a colocation's and of a row's noise. */
+  /** Variance of each part of the covariance, then noise variances of a colocation and of a row. */
   readonly variances: readonly number[]
 }
 
-/** Means and covariances of exponents, in the points of one list of workloads. */
+/** Means and covariances of exponents for a fixed list of workloads. */
 export interface ProcessView {
   row(own: Workload, others: readonly Workload[]): CoRunnerRow
   mean(row: CoRunnerRow): number
-  /** Of what would be measured, noise included; different rows of one colocation. */
+  /** Covariance of measurements, including noise; the rows are different members of one colocation. */
   covarianceOf(rows: readonly CoRunnerRow[]): number[][]
 }
 
-/** The exponents of slowdowns as a Gaussian process over who a member is and who is beside it. */
+/** Gaussian process of slowdown exponents, as a function of a member and its co-runners. */
 export class CoRunnerProcess {
   readonly #fitted: FittedProcess
   readonly #scaling: WorkloadScaling
@@ -49,12 +49,12 @@ export class CoRunnerProcess {
     this.#pivotRows = [...this.#process.pivots].map((pivot) => coRunnerRows[pivot]!)
   }
 
-  /** Every training colocation predicted by all others, in closed form. */
+  /** Closed-form leave-one-out prediction of every training colocation. */
   leaveEachOut(): LeftOutGroup[] {
     return this.#process.leaveEachOut()
   }
 
-  /** The colocations that hold one of these workloads (by index), predicted by the others. */
+  /** Predict the colocations with any of these workloads (by index) from all others. */
   leaveOut(left: readonly number[]): LeftOutGroup[] {
     const { rows } = this.#fitted
     const isLeft = colocationSpans(rows).map(([begin]) => {
@@ -64,7 +64,7 @@ export class CoRunnerProcess {
     return this.#process.leaveOut((group) => isLeft[group]!)
   }
 
-  /** A workload is known again by its name. */
+  /** Trained workloads are recognised by name. */
   view(workloads: readonly Workload[]): ProcessView {
     const { workloads: trained, variances, mean } = this.#fitted
     const covariance = new SlowdownCovariance(

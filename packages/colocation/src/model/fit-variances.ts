@@ -4,16 +4,19 @@ import { COVARIANCE_PARTS, SHARED_PARTS, SlowdownCovariance } from './slowdown-c
 import { colocationSpans, type TrainingRow } from './training-rows.js'
 import { WorkloadScaling } from './workload-kernels.js'
 
-/** Rows to which the variances are fitted, evenly from each size; more say little more and cost their cube in each step. */
+/**
+ * Maximum number of rows for fitting variances, evenly from each size. More rows add little, and cost grows with the
+ * cube.
+ */
 const MAX_ROWS = 512
 const STEPS = 40
 
-/** The weights of the covariance's parts and of the noise that make the rows most likely. */
+/** Maximum-likelihood weights of the covariance's parts and of the noise. */
 export function fitVariances({ workloads, rows }: Pick<FittedProcess, 'workloads' | 'rows'>, mean: number): number[] {
   const some = sampleOfEachSize(rows)
   const n = some.length
   const sizes = new Set(some.map(({ others }) => others.length))
-  // Of one size, what holds for all sizes and what holds for this one cannot be told apart.
+  // With a single size, effects common to all sizes cannot be separated from those of this size.
   const used = sizes.size > 1 ? COVARIANCE_PARTS : SHARED_PARTS
   const scaling = new WorkloadScaling(workloads)
   const covariance = new SlowdownCovariance(workloads.map((workload) => scaling.point(workload)))

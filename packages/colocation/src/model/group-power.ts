@@ -3,29 +3,27 @@ import { InvalidInputError } from '@pctodl/platform'
 import { type Colocation, keptShares, type Members, membersLabel } from '../colocation.js'
 import type { GroupPower } from '../select/group-judge.js'
 
-/** Power of groups, learnt from groups whose power was measured. */
+/** Parameters of a power model, fitted to groups with measured power. */
 export interface FittedGroupPower {
-  /**
-   * Power that members share and that adds up only once, W: about what the board draws when a kernel runs at all.
-   */
+  /** Power that members share and that counts only once, W; roughly what the board draws when any kernel runs. */
   readonly sharedW: number
-  /** Most power that was ever measured, W: near it the board's limit holds, and no group is expected above. */
+  /** Highest power measured, W. Near it the board's limit applies, so no prediction exceeds it. */
   readonly maxW: number
-  /** Mean absolute error over the training groups, each predicted without itself, percent. */
+  /** Mean absolute leave-one-out error over the training groups, percent. */
   readonly mapePercent: number
   readonly groups: number
 }
 
-/** Fewer groups than this make no model. */
+/** Minimum number of groups for a fit. */
 const MIN_GROUPS = 5
 
 /**
- * A group draws what its members share, and of each member what it draws above that alone, in proportion to the throughput
- * that it keeps:
+ * Power of a group: a shared part, plus each member's solo power above that part in proportion to its retained
+ * throughput:
  *
- *     P = s + sum of kept_i (P_i - s), at most the most that was measured
+ *     P = s + sum of kept_i (P_i - s), at most the highest measured power
  *
- * with `P_i` the member's power alone and the one unknown `s` by least squares over measured groups.
+ * `P_i` is the member's solo power. The only unknown, `s`, is fitted to measured groups by least squares.
  */
 export class GroupPowerModel {
   readonly fitted: FittedGroupPower
@@ -34,14 +32,14 @@ export class GroupPowerModel {
     this.fitted = fitted
   }
 
-  /** Whether there are groups enough to learn from. */
+  /** Whether enough groups have a measured power. */
   static canFit(colocations: readonly Colocation[]): boolean {
     return colocations.filter(isPowered).length >= MIN_GROUPS
   }
 
   /**
-   * @param colocations those without `powerW`, or with a member without, are passed over
-   * @throws InvalidInputError where fewer than five are left
+   * @param colocations those without `powerW`, or with a member without it, are skipped
+   * @throws InvalidInputError where fewer than five remain
    */
   static fit(colocations: readonly Colocation[]): GroupPowerModel {
     const measured = colocations.filter(isPowered)
@@ -57,7 +55,7 @@ export class GroupPowerModel {
       return {
         powerW: colocation.powerW!,
         ownW: colocation.members.reduce((sum, member, i) => sum + kept[i]! * soloPowerW(member), 0),
-        // What the shared part counts too often where all members are added up.
+        // Coefficient of the shared part: it counts once, not once for each member.
         excess: 1 - kept.reduce((sum, share) => sum + share, 0),
       }
     })
@@ -88,9 +86,9 @@ export class GroupPowerModel {
   }
 
   /**
-   * Power of a group, W; the form that `limits.power.of` takes.
+   * Power of a group, W; usable as `limits.power.of`.
    *
-   * @throws InvalidInputError for a member whose power alone is unknown
+   * @throws InvalidInputError for a member without a solo power
    */
   readonly of: GroupPower = (members, kept) => {
     const { sharedW, maxW } = this.fitted

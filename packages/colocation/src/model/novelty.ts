@@ -1,19 +1,24 @@
 import { kinOf, parseWorkloadName } from '../workload.js'
 
 /**
- * How much of a group was seen before: all of its members beside each other; all of them, though some never beside each other;
- * workloads that were never seen beside co-runners, though their networks in their modes were, in groups as large with smaller and with larger
- * batches; with other batches at least; or not even that.
+ * How much of a group is known from training, from most to least:
+ *
+ * - `known pairs`: all members were measured with each other
+ * - `new pairs`: all members were measured, but not all with each other
+ * - `batch size between`: a member was not measured, but its network and mode were, in groups of this size with both a
+ *   smaller and a larger batch
+ * - `new batch size`: its network and mode were measured with another batch size
+ * - `new network`: none of these
  */
 export const noveltyNames = ['known pairs', 'new pairs', 'batch size between', 'new batch size', 'new network'] as const
 export type Novelty = (typeof noveltyNames)[number]
 
-/** What was seen of workloads beside co-runners. */
+/** Which workloads and pairs were measured with co-runners. */
 export class Acquaintance {
   readonly #names = new Set<string>()
-  /** Batch sizes by network and mode, and by number of members; 0 for all numbers. */
+  /** Batch sizes by network and mode, and by number of members; 0 members stands for all numbers. */
   readonly #batchSizes = new Map<string, Set<number>>()
-  /** Colocations in which two workloads met. */
+  /** Number of colocations that contain each pair of workloads. */
   readonly #meetings = new Map<string, number>()
   readonly #sizes = new Set<number>()
 
@@ -37,7 +42,9 @@ export class Acquaintance {
     return this.#sizes.has(members)
   }
 
-  /** @param meetings how often two have to have met to know each other; 2 where the group itself is one of those measured */
+  /**
+   * @param meetings number of common colocations for a known pair; 2 where the group itself is one of those measured
+   */
   noveltyOf(names: readonly string[], meetings = 1): Novelty {
     const unseen = names.filter((name) => !this.knows(name))
     if (unseen.length > 0) {
@@ -49,7 +56,7 @@ export class Acquaintance {
       : 'new pairs'
   }
 
-  /** What a workload in a group of so many members would be if it was not known itself. */
+  /** Novelty of a workload in a group of this size, assuming that it was not measured itself. */
   unseenNoveltyOf(name: string, members: number): Novelty {
     const own = batchSizeOf(name)
     if (![...this.#sizesOf(name, 0)].some((size) => size !== own)) return 'new network'
@@ -66,12 +73,12 @@ export class Acquaintance {
   }
 }
 
-/** 0 for a name of another form, which is its own kin. */
+/** 0 for a name in another format, which is its own kin. */
 function batchSizeOf(name: string): number {
   return kinOf(name) === name ? 0 : parseWorkloadName(name).batchSize
 }
 
-/** Each two of a group once; a workload beside itself is a pair too. */
+/** Distinct pairs of a group, including a workload with itself. */
 function pairsOf(names: readonly string[]): Set<string> {
   return new Set(names.flatMap((a, i) => names.slice(i + 1).map((b) => (a < b ? `${a}\n${b}` : `${b}\n${a}`))))
 }

@@ -7,23 +7,23 @@ import {
 } from './workload-kernels.js'
 
 /**
- * How alike two groups of co-runners are: the mean over all pairs of one from each of how alike these are (kernel mean embedding; what a
- * group does is then the mean of what its members do), or, for what members do only together, by the means of their
- * features (`blend`) or by the largest and the least of each feature (`extremes`). None knows an order; all take any number.
+ * Similarity of two groups of co-runners, independent of their order and number. By a workload kernel: its mean over
+ * all pairs with one workload of each group (kernel mean embedding), for effects that average over members. For joint
+ * effects: by the means of features (`blend`), or by the largest and smallest value of each feature (`extremes`).
  */
 const othersKernelNames = [...workloadKernelNames, 'blend', 'extremes'] as const
 type OthersKernelName = (typeof othersKernelNames)[number]
 
 /**
- * A part of the covariance of two rows: the similarity of the workloads themselves, of their co-runners, or of both (the product);
- * 1 for all rows where neither is named.
+ * A term of the covariance of two rows: the similarity of the workloads, of their co-runners, or the product of both; 1
+ * for all rows where neither is given.
  */
 interface CovariancePart {
   readonly own?: WorkloadKernelName
   readonly others?: OthersKernelName
 }
 
-/** Chosen by cross-validation inside training rows; the README tells how. */
+/** Chosen by cross-validation within training rows. */
 const sharedParts: readonly CovariancePart[] = [
   {},
   { own: 'rough' },
@@ -49,19 +49,20 @@ const sharedParts: readonly CovariancePart[] = [
 ]
 
 /**
- * Each part is there twice: once for what holds whatever the number of members, and once for what changes with it, which
- * triples and quadruples share more of than pairs and quadruples.
+ * Each part occurs twice: for effects common to all sizes, and for effects that change with size. The latter correlate
+ * more between triples and quadruples than between pairs and quadruples.
  */
 const parts = [
   ...sharedParts.map((part) => ({ ...part, bySize: false })),
   ...sharedParts.map((part) => ({ ...part, bySize: true })),
 ]
 
-/** Number of parts; those from `SHARED_PARTS` on say nothing where all rows are of one size. */
+/** Number of parts. Those from `SHARED_PARTS` on carry no information where all rows have one size. */
 export const COVARIANCE_PARTS: number = parts.length
+/** Number of parts common to all sizes; these come first. */
 export const SHARED_PARTS: number = sharedParts.length
 
-/** Standard deviation of the similarity of two sizes, in doublings of the number of members. */
+/** Length scale of the similarity of two sizes, in doublings of the number of members. */
 const SIZE_LENGTH = 0.5
 
 const OWN_STRIDE = workloadKernelNames.length + 1
@@ -71,20 +72,20 @@ const EXTREMES = othersKernelNames.indexOf('extremes')
 const ownIndex = parts.map(({ own }) => (own === undefined ? OWN_STRIDE - 1 : workloadKernelNames.indexOf(own)))
 const othersIndex = parts.map(({ others }) => (others === undefined ? OTHERS : othersKernelNames.indexOf(others)))
 
-/** What a row is to the covariance: who, beside whom. Made by `SlowdownCovariance.row`. */
+/** A row as input of the covariance: a workload and its co-runners. Made by `SlowdownCovariance.row`. */
 export interface CoRunnerRow {
-  /** Index of the point. */
+  /** Index of the workload's point. */
   readonly own: number
-  /** Indices of the points beside it. */
+  /** Indices of the co-runners' points. */
   readonly others: readonly number[]
   /** Mean of each feature over the others. */
   readonly blend: Float64Array
-  /** Largest, then least of each feature over the others. */
+  /** Maximum, then minimum of each feature over the others. */
   readonly extremes: Float64Array
   readonly doublings: number
 }
 
-/** Similarities of all points to each other, from which the covariance of any two rows follows. */
+/** Kernel values of all pairs of points, from which the covariance of any two rows follows. */
 export class SlowdownCovariance {
   readonly #points: readonly KernelPoint[]
   /** `OWN_STRIDE` values per pair of points; the last is 1. */
@@ -107,7 +108,7 @@ export class SlowdownCovariance {
     const extremes = new Float64Array(2 * features)
     extremes.fill(-Infinity, 0, features).fill(Infinity, features)
     for (const other of others) {
-      // The first feature, shared memory, serves the size kernel alone.
+      // The first feature, shared memory, is used by the size kernel only.
       const point = this.#points[other]!.features.subarray(1)
       for (let j = 0; j < features; j++) {
         blend[j]! += point[j]! / others.length
@@ -118,7 +119,7 @@ export class SlowdownCovariance {
     return { own, others, blend, extremes, doublings: Math.log2(others.length + 1) }
   }
 
-  /** Value of each part for two rows, written to `out`. */
+  /** Write the value of each part for two rows to `out`. */
   writeParts(a: CoRunnerRow, b: CoRunnerRow, out: Float64Array): void {
     const own = this.#offset(a.own, b.own)
     const sizes = this.#writeOthers(a, b)
@@ -143,7 +144,7 @@ export class SlowdownCovariance {
     return (i * this.#points.length + j) * OWN_STRIDE
   }
 
-  /** Similarities of the groups of co-runners to `#others`; returns that of their sizes. */
+  /** Write the similarities of the co-runner groups to `#others`; returns the similarity of their sizes. */
   #writeOthers(a: CoRunnerRow, b: CoRunnerRow): number {
     const out = this.#others
     out.fill(0, 0, OTHERS)

@@ -10,12 +10,12 @@ import { Acquaintance } from './novelty.js'
 import { type ColocationPrediction, type Interval, logSpread } from './prediction.js'
 import { colocationSpans, coRunnerExponent, MIN_KEPT, namesOfRow, trainingRows } from './training-rows.js'
 
-/** Rank of the process; exact up to so many rows. */
+/** Rank of the process; exact up to this many rows. */
 const MAX_RANK = 448
-/** Rank at which whole workloads are left out: how far off the prediction of an unseen workload is takes less detail. */
+/** Rank used when whole workloads are left out; estimating those errors needs less detail. */
 const COARSE_RANK = 192
 
-/** Everything that fitting found out: plain values, which JSON can hold (`new SlowdownModel(JSON.parse(text))`). */
+/** Result of a fit: plain JSON-compatible values (`new SlowdownModel(JSON.parse(text))`). */
 export interface FittedSlowdown extends FittedProcess {
   readonly misses: readonly Misses[]
   /** Null where too few groups have a measured power. */
@@ -23,9 +23,10 @@ export interface FittedSlowdown extends FittedProcess {
 }
 
 /**
- * How much of its throughput alone each member of a colocation keeps. One model of all numbers of members: Gaussian-process
- * regression of `log(kept share) / log2(members)` on who a member is and who is beside it. It knows no order, uses all rows, draws nothing,
- * takes any number of members and workloads that it has never seen, and is scaled by its training rows alone.
+ * Predicts the share of its exclusive throughput that each member of a colocation retains. One model covers all numbers
+ * of members: Gaussian-process regression of `log(kept share) / log2(members)` on a member and its co-runners. It is
+ * independent of order, deterministic, uses all rows, scales features by training rows only, and accepts unseen
+ * workloads.
  */
 export class SlowdownModel {
   readonly fitted: FittedSlowdown
@@ -51,7 +52,7 @@ export class SlowdownModel {
   }
 
   /**
-   * Learn from measured colocations, of one or of several sizes.
+   * Fit to measured colocations of one or several sizes.
    *
    * @throws InvalidInputError with fewer than two colocations, or where nothing varies
    */
@@ -67,8 +68,8 @@ export class SlowdownModel {
   }
 
   /**
-   * @param members two or more; a workload may be there more than once
-   * @param level probability with which each interval holds. Default 0.9
+   * @param members two or more; a workload may occur more than once
+   * @param level coverage probability of each interval. Default 0.9
    * @throws InvalidInputError
    */
   predict(members: Members, level = 0.9): ColocationPrediction {
@@ -91,7 +92,7 @@ export class SlowdownModel {
       : null
     const coRunners = coRunnerExponent(size)
     const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
-    /** Of a sum over the members, from its terms. */
+    /** Interval of a sum over the members, from its terms. */
     const ofSum = (terms: readonly number[]): Interval | null => {
       if (covariance === null) return null
       const sum = total(terms)
@@ -116,10 +117,12 @@ export class SlowdownModel {
     }
   }
 
-  /** Kept shares of groups of any size of these workloads, without intervals, for `groupPool` and `groupsForInstance`. */
+  /**
+   * Kept shares of groups of any size of these workloads, without intervals, for `groupPool` and `groupsForInstance`.
+   */
   keptShareSource(workloads: readonly Workload[]): KeptShareSource {
     const view = this.#process.view(workloads)
-    // Of each group what each of its workloads keeps: a search asks for the same groups again and again.
+    // Cache of kept shares by group, since a search repeats the same groups.
     const known = new Map<string, ReadonlyMap<number, number>>()
     const keptOf = (sorted: readonly number[]) => {
       const key = sorted.join()
@@ -153,13 +156,13 @@ export class SlowdownModel {
   }
 
   #keptShare(view: ProcessView, own: Workload, others: Members): number {
-    // Groups of co-runners are sums over their members: one order for all, so that rounding is the same for all.
+    // Results sum over co-runners; a fixed order makes rounding identical.
     const sorted = [...others].sort((a, b) => (a.name < b.name ? -1 : 1))
     const kept = Math.exp(coRunnerExponent(others.length + 1) * view.mean(view.row(own, sorted)))
     return Math.min(this.#maxKept(own), Math.max(MIN_KEPT, kept))
   }
 
-  /** No more than what it was measured to keep, or all. */
+  /** Upper limit on the prediction: the largest share measured for the workload, at least 1. */
   #maxKept({ name }: Workload): number {
     return Math.max(1, this.#maxMeasured.get(name) ?? 0)
   }

@@ -2,17 +2,17 @@ import { InvalidInputError } from '@pctodl/platform'
 import { assertColocation, type Colocation, membersKey, throughputSum } from '../colocation.js'
 import type { Workload } from '../workload.js'
 
-/** What one workload kept beside certain others. */
+/** Retained throughput of one workload next to certain others. */
 export interface TrainingRow {
   /** Index of the workload. */
   readonly own: number
-  /** Indices of those beside it, ascending. */
+  /** Indices of the co-runners, ascending. */
   readonly others: readonly number[]
-  /** Index of the colocation in which it was measured; the rows of a colocation follow one another. */
+  /** Index of its colocation; rows of a colocation are consecutive. */
   readonly colocation: number
-  /** Members of the colocation that this row stands for: more than one where the workload runs beside itself. */
+  /** Number of members that this row represents: above 1 where a workload occurs more than once. */
   readonly count: number
-  /** `log(kept share) / log2(members)`: what a member loses per doubling of the co-runners, had all been alike. */
+  /** `log(kept share) / log2(members)`: the loss per doubling of the number of members, if all were identical. */
   readonly exponent: number
 }
 
@@ -22,22 +22,23 @@ export interface TrainingRows {
   readonly rows: readonly TrainingRow[]
 }
 
-/** Kept shares outside are errors of measurement; they are taken as these. */
+/** Kept shares below this are measurement errors and are raised to it. */
 export const MIN_KEPT = 0.02
+/** Kept shares above this are measurement errors and are lowered to it. */
 export const MAX_KEPT = 3
 
 /**
- * `log2` of the number of members: k like jobs that take turns keep 1/k each, so the logarithm of what is kept grows by this,
- * and rows of pairs, triples and quadruples speak of one quantity.
+ * `log2` of the number of members. k identical jobs that take turns retain 1/k each, so log kept shares scale with it;
+ * dividing by it makes pairs, triples and quadruples comparable.
  */
 export function coRunnerExponent(members: number): number {
   return Math.log2(members)
 }
 
 /**
- * One row per distinct member of each colocation: all of them, in an order that depends on nothing but their names and values.
+ * One row per distinct member of each colocation, in an order that depends only on names and values.
  *
- * @throws InvalidInputError for colocations that cannot be
+ * @throws InvalidInputError for invalid colocations
  */
 export function trainingRows(colocations: readonly Colocation[]): TrainingRows {
   if (colocations.length < 2) throw new InvalidInputError('colocations', colocations.length, 'at least 2 to learn from')
@@ -76,7 +77,7 @@ function rowsOf({ members, throughputs }: Colocation, indexOf: ReadonlyMap<strin
     })
 }
 
-/** First and past-the-last row of each colocation. */
+/** First and past-the-end row of each colocation. */
 export function colocationSpans(rows: readonly TrainingRow[]): (readonly [begin: number, end: number])[] {
   const spans: (readonly [number, number])[] = []
   for (let begin = 0; begin < rows.length; ) {
@@ -88,7 +89,7 @@ export function colocationSpans(rows: readonly TrainingRow[]): (readonly [begin:
   return spans
 }
 
-/** Names of the members of the colocation that a row belongs to. */
+/** Names of all members of a row's colocation. */
 export function namesOfRow(workloads: readonly Workload[], { own, others }: TrainingRow): string[] {
   return [own, ...others].map((index) => workloads[index]!.name)
 }

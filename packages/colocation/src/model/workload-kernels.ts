@@ -2,26 +2,27 @@ import { kinOf, type Workload } from '../workload.js'
 import { type Scaling, scalingOf, standardize } from './standardize.js'
 
 /**
- * How alike two workloads are, in six ways: by all features, over short and over long distances, and linearly; by the size of
- * their kernels; by being one network in one mode, whatever the batch size; and by being the same. `kin` and `identity` stand
- * for what no metric tells (a solo baseline that was measured badly, for one): they are learnt where a network or a workload
- * was seen and are uncertainty where it was not.
+ * Six similarities of two workloads: over all features at short distance, at long distance and linearly; by the size of
+ * their kernels; by the same network and mode (`kin`); by identity. `kin` and `identity` represent properties that no
+ * metric shows, such as a wrong solo baseline: learnt for known workloads, uncertainty for others.
  */
 export const workloadKernelNames = ['rough', 'smooth', 'linear', 'size', 'kin', 'identity'] as const
 export type WorkloadKernelName = (typeof workloadKernelNames)[number]
 
-/** Length scales of the Matern kernels, in standard deviations of a feature. */
+/** Length scale of the `rough` kernel, in standard deviations of a feature. */
 const ROUGH_LENGTH = 0.5
+/** Length scale of the `smooth` kernel. */
 const SMOOTH_LENGTH = 2
+/** Length scale of the `size` kernel. */
 const SIZE_LENGTH = 1
 
-/** How many features, the first ones, are sizes of kernels. */
+/** Number of leading features that describe kernel sizes. */
 const SIZES = 3
 
-/** The one feature that only the size kernel uses: over all features it was no help. */
+/** Index of the feature used by the size kernel only; it did not improve the other kernels. */
 const SHARED_MEMORY = 0
 
-/** Rates and sizes by their logarithm, percentages as parts of one. */
+/** Feature vector: rates and sizes as logarithms, percentages as fractions. */
 export function featuresOf(workload: Workload): number[] {
   return [
     Math.log(workload.staticSharedMemory + 1),
@@ -39,14 +40,14 @@ export function featuresOf(workload: Workload): number[] {
   ]
 }
 
-/** A workload as the kernels see it. */
+/** A workload as input of the kernels. */
 export interface KernelPoint {
   readonly name: string
   readonly kin: string
   readonly features: Float64Array
 }
 
-/** Scales features by the workloads that a model was trained with, and by nothing else. */
+/** Scales features by the workloads of the training set only. */
 export class WorkloadScaling {
   readonly #scaling: Scaling
 
@@ -63,7 +64,7 @@ export class WorkloadScaling {
   }
 }
 
-/** The similarities of two workloads, written to `out` from `offset`, in the order of `workloadKernelNames`. */
+/** Write the similarities of two workloads to `out` from `offset`, in the order of `workloadKernelNames`. */
 export function writeKernels(a: KernelPoint, b: KernelPoint, out: Float64Array, offset: number): void {
   const used = a.features.length - 1
   let squares = 0
@@ -85,7 +86,7 @@ export function writeKernels(a: KernelPoint, b: KernelPoint, out: Float64Array, 
   out[offset + 5] = a.name === b.name ? 1 : 0
 }
 
-/** Matern kernel of smoothness 3/2. */
+/** Matern kernel with smoothness 3/2. */
 export function matern(distance: number): number {
   const scaled = Math.sqrt(3) * distance
   return (1 + scaled) * Math.exp(-scaled)

@@ -3,10 +3,10 @@ import type { KernelMetrics } from '../workload.js'
 import type { KernelLaunch } from './nsight-compute.js'
 
 /**
- * What a workload's kernels do on the average, each launch weighted by its duration: `sum d m / sum d`. Registers and static
- * shared memory are those of the whole grid (threads x registers per thread, blocks x bytes per block).
+ * Means of a workload's kernel metrics, weighted by launch duration: `sum d m / sum d`. Registers and static shared
+ * memory are totals of the grid (threads x registers per thread, blocks x bytes per block).
  *
- * @throws InvalidInputError without launches, or where they took no time
+ * @throws InvalidInputError without launches, or where their total duration is 0
  */
 export function aggregateLaunches(launches: readonly KernelLaunch[]): KernelMetrics {
   const totalNs = launches.reduce((sum, { durationNs }) => sum + durationNs, 0)

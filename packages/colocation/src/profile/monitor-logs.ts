@@ -6,14 +6,14 @@ export interface MeanUtilization {
   readonly memUtilPercent: number
 }
 
-/** Samples at the start of a log that are dropped: the process is still loading. */
+/** Samples dropped at the start of a log, while the process is still loading. */
 const WARM_UP_SAMPLES = 10
 
 /**
- * Read a log of `nvidia-smi pmon`: means of the columns `sm` and `mem`. The first ten samples are dropped, and so is each
- * sample that shows no number (`-`).
+ * Read a log of `nvidia-smi pmon`: means of the columns `sm` and `mem`. The first ten samples and samples without a
+ * number (`-`) are dropped.
  *
- * @throws TableError where there is no header or nothing is left
+ * @throws TableError without a header or remaining samples
  */
 export function parseProcessMonitorLog(text: string, file = 'pmon log'): MeanUtilization {
   const lines = text.split(/\r?\n/)
@@ -37,7 +37,7 @@ export function parseProcessMonitorLog(text: string, file = 'pmon log'): MeanUti
 /**
  * Read a log of `nvidia-smi --query-gpu=memory.used --format=csv`, with or without header and units.
  *
- * @returns the most memory in use, GiB rounded to a tenth as in the published tables
+ * @returns the highest memory use, GiB rounded to a tenth as in the published tables
  * @throws TableError
  */
 export function parseMemoryLog(text: string, file = 'memory log'): number {

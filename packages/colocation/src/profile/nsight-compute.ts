@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import { TableError } from '../tables/table-error.js'
 
-/** One launch of a kernel as Nsight Compute saw it. */
+/** One kernel launch in a report of Nsight Compute. */
 export interface KernelLaunch {
   readonly kernel: string
   readonly durationNs: number
@@ -19,7 +19,7 @@ type Field = Exclude<keyof KernelLaunch, 'kernel'>
 
 const SPEED_OF_LIGHT = 'GPU Speed Of Light Throughput'
 
-/** Metric of the report, the field it fills, and the section it has to come from where several have one of that name. */
+/** Field for each metric of the report, and the section that must be used where several have a metric of this name. */
 const metrics: Readonly<Record<string, { readonly field: Field; readonly section?: string }>> = {
   Duration: { field: 'durationNs', section: SPEED_OF_LIGHT },
   'Grid Size': { field: 'gridSize' },
@@ -31,7 +31,7 @@ const metrics: Readonly<Record<string, { readonly field: Field; readonly section
   'Static Shared Memory Per Block': { field: 'staticSharedMemoryPerBlockBytes' },
 }
 
-/** Nsight Compute scales each value to a fitting unit, row by row, in steps of a thousand (bytes too). */
+/** Nsight Compute scales each value to a suitable unit, row by row, in steps of a thousand (bytes too). */
 const durationUnitsNs: Readonly<Record<string, number>> = {
   ns: 1,
   nsecond: 1,
@@ -52,12 +52,12 @@ interface OpenLaunch {
 }
 
 /**
- * Read the long CSV of `ncu --csv --page details`: one row per launch, section and metric. Lines of the profiler's own talk
- * (`==PROF== ...`), breakdown rows (`Body Item Label` filled) and the table of devices inside the body are passed over.
+ * Read the long CSV of `ncu --csv --page details`: one row per launch, section and metric. The profiler's own messages
+ * (`==PROF== ...`), breakdown rows (`Body Item Label` filled) and the table of devices are skipped.
  *
  * @param file name for messages
  * @returns the launches in the order of the report
- * @throws TableError where a column, a metric or a unit is missing or not understood
+ * @throws TableError where a column, a metric or a unit is missing or unknown
  */
 export function parseNsightComputeCsv(text: string, file = 'ncu report'): KernelLaunch[] {
   const { header, rows } = readRows(text, file)

@@ -1,26 +1,28 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** How one workload is profiled: by Nsight Compute, kernel by kernel, during one steady step. */
+/** Input for profiling one workload with Nsight Compute, kernel by kernel, during one steady step. */
 export interface ProfilingRequest {
   readonly workload: string
   /** The program and its arguments; it runs one step per NVTX range. */
   readonly command: readonly string[]
-  /** NVTX range that marks the step to profile. Default `step10`: the caches, the allocator and autotuning have settled. */
+  /**
+   * NVTX range that marks the profiled step. Default `step10`: by then caches, allocator and autotuning have settled.
+   */
   readonly nvtxRange?: string
   /** Folder for the report. Default `.`. */
   readonly folder?: string
 }
 
 export interface ProfilingCommands {
-  /** Runs the workload under the profiler; it needs permission to read performance counters. */
+  /** Runs the workload under the profiler; needs permission to read performance counters. */
   readonly profile: string
-  /** Turns the report into the CSV that `parseNsightComputeCsv` reads. */
+  /** Converts the report to the CSV that `parseNsightComputeCsv` reads. */
   readonly exportCsv: string
   readonly csvFile: string
 }
 
 /**
- * The exact commands that profile one workload, quoted for a POSIX shell.
+ * Commands that profile one workload, quoted for a POSIX shell.
  *
  * @throws InvalidInputError without a command
  */

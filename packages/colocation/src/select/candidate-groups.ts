@@ -1,16 +1,16 @@
 import type { GroupJudge } from './group-judge.js'
 
 export interface CandidateGroup {
-  /** Places of the members, ascending. */
+  /** Indices of the members, ascending. */
   readonly members: readonly number[]
   readonly value: number
 }
 
 /**
- * All groups of up to `maxMembers` jobs of a pool that keep the limits. Jobs of one workload are alike, so groups are
- * multisets of workloads.
+ * All groups of up to `maxMembers` jobs of a pool that meet the limits. Jobs of one workload are interchangeable, so
+ * groups are multisets of workloads.
  *
- * @returns null where there are more than `most` multisets to look at
+ * @returns null where there are more than `most` multisets
  */
 export function candidateGroups(
   judge: GroupJudge,
@@ -36,7 +36,10 @@ export function candidateGroups(
   return groups
 }
 
-/** Multisets of 1 to `maxMembers` jobs: the coefficients of the product of 1 + x + ... + x^count over the workloads. */
+/**
+ * Number of multisets of 1 to `maxMembers` jobs, from the coefficients of the product of 1 + x + ... + x^count over the
+ * workloads.
+ */
 function countGroups(counts: readonly number[], maxMembers: number): number {
   let bySize = Float64Array.of(1, ...new Array<number>(maxMembers).fill(0))
   for (const count of counts) {

@@ -3,17 +3,17 @@ import type { SharePoint, ShareSweep } from '../tables/share-sweep-table.js'
 import type { Objective } from './group-judge.js'
 
 export interface ShareChoice extends SharePoint {
-  /** Part of its throughput alone, at the whole board, that each member keeps. */
+  /** Share of its exclusive throughput (on the whole board) that each member retains. */
   readonly keptShares: readonly number[]
   readonly value: number
 }
 
 /**
- * The best measured split of the MPS shares of a colocation.
+ * The best measured split of MPS shares for a colocation.
  *
  * @param exclusiveThroughputs of each member alone with the whole board, samples/s
- * @param minKeptShares part of it that each member must keep at least. Default: none
- * @returns null where no measured split keeps these
+ * @param minKeptShares minimum share of it that each member must retain. Default: none
+ * @returns null where no measured split meets these minimums
  */
 export function chooseShares(
   { members, points }: ShareSweep,

@@ -2,11 +2,11 @@ import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import type { SharePoint, ShareSweep } from '../tables/share-sweep-table.js'
 
 /**
- * What two workloads are expected to get at splits that nobody has measured: at p and 100 - p percent each gets what it gets
- * alone at its share. Shares that do not overlap isolate well: over the published sweep of a V100 the measured throughput is
- * 2 to 5 % below that in the median.
+ * Expected throughputs of two workloads at unmeasured splits. With p and 100 - p percent, each is assumed to reach its
+ * solo throughput at that share. Disjoint shares isolate well: over the published sweep of a V100, the measured median
+ * is 2 to 5 % lower.
  *
- * @param soloSweep throughput alone by share, by workload
+ * @param soloSweep solo throughput by share, for each workload
  * @throws UnknownNameError for a workload without a sweep; InvalidInputError where no two shares add up to 100
  */
 export function expectedShareSweep(

@@ -2,35 +2,37 @@ import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import type { Members } from '../colocation.js'
 import type { Workload } from '../workload.js'
 
-/** Where kept shares come from: a `SlowdownModel`, or measurements. Members are given by their places in `workloads`. */
+/** Source of kept shares: a `SlowdownModel`, or measurements. Members are indices into `workloads`. */
 export interface KeptShareSource {
   readonly workloads: readonly Workload[]
-  /** Part of its throughput alone that each member keeps. */
+  /** Share of its exclusive throughput that each member retains. */
   keptShares(members: readonly number[]): readonly number[]
   /**
-   * What `own` keeps at most beside any of these others as `coRunners`; without it, a search among more groups than can be looked
-   * at states no bound.
+   * Upper bound on the share that `own` retains next to `coRunners` of these others. Without it, a search among too
+   * many groups has no bound.
    */
   maxKept?(own: number, others: readonly number[], coRunners: number): number
-  /** Standard deviation of the logarithm of what a group is worth; null where it is not known. Without it, values count as certain. */
+  /**
+   * Standard deviation of the logarithm of a group's value; null where unknown. Without it, values count as certain.
+   */
   spreadOf?(members: readonly number[], objective: Objective): number | null
 }
 
 /**
- * What a group is worth: `throughput` is the sum of samples/s, in which fast jobs outweigh slow ones; `speedup` is the sum of
- * the kept shares, in which all jobs are equal.
+ * Value of a group: `throughput` is the sum of samples/s, dominated by fast jobs; `speedup` is the sum of kept shares,
+ * in which all jobs count equally.
  */
 export type Objective = 'throughput' | 'speedup'
 
-/** What a group on one GPU must keep. */
+/** Limits that a group on one GPU must meet. */
 export interface GroupLimits {
   /** Device memory, GiB. Default: none. */
   readonly memoryGib?: number
-  /** Least part of its throughput alone that every member must keep. Default 0. */
+  /** Minimum share of its exclusive throughput that every member must retain. Default 0. */
   readonly minKeptShare?: number
   /**
-   * Objectives: most mean time of a batch of a workload beside co-runners, ms, by its name. A workload without one has none.
-   * Default: none.
+   * Maximum mean batch time with co-runners, ms, by workload name. Workloads without an entry have no limit. Default:
+   * none.
    */
   readonly batchTimesMs?: Readonly<Record<string, number>>
   /** Cap on the group's power, with a model of it. Default: none. */
@@ -46,11 +48,10 @@ export interface JudgedGroup {
 }
 
 /**
- * The plain additive model of power: what the board draws idle, and of each member what it draws above that alone, in
- * proportion to the throughput that it keeps.
+ * Additive power model: idle power, plus each member's solo power above idle in proportion to its retained throughput.
  *
  * @param soloPowerW of each workload, by its name
- * @throws InvalidInputError when asked for a workload without a solo power
+ * @throws InvalidInputError when called for a workload without a solo power
  */
 export function additivePower(idleW: number, soloPowerW: Readonly<Record<string, number>>): GroupPower {
   return (members, keptShares) =>
@@ -61,7 +62,7 @@ export function additivePower(idleW: number, soloPowerW: Readonly<Record<string,
     }, idleW)
 }
 
-/** Says what a group is worth, and which groups may not be. */
+/** Values groups and checks their limits. */
 export class GroupJudge {
   readonly source: KeptShareSource
   readonly #objective: Objective
@@ -93,7 +94,7 @@ export class GroupJudge {
     this.#limits = limits
   }
 
-  /** @returns null for a group that breaks a limit */
+  /** @returns null for a group that violates a limit */
   judge(members: readonly number[]): JudgedGroup | null {
     const workloads = members.map((place) => this.source.workloads[place]!)
     const { memoryGib = Infinity, minKeptShare = 0, batchTimesMs = {}, power } = this.#limits
@@ -109,13 +110,13 @@ export class GroupJudge {
     return { keptShares, value: keptShares.reduce((sum, kept, i) => sum + kept * this.weightOf(members[i]!), 0) }
   }
 
-  /** What a workload is worth undisturbed. */
+  /** Value of an undisturbed workload. */
   weightOf(place: number): number {
     return this.#objective === 'throughput' ? this.source.workloads[place]!.exclusiveThroughput : 1
   }
 }
 
-/** Mean time of a batch, ms, of a workload that keeps a share of its throughput alone. */
+/** Mean batch time of a workload that retains this share of its exclusive throughput, ms. */
 export function batchTimeMs({ batchSize, exclusiveThroughput }: Workload, keptShare: number): number {
   return (1000 * batchSize) / (exclusiveThroughput * keptShare)
 }
@@ -124,7 +125,7 @@ export function memoryOf(members: Members): number {
   return members.reduce((sum, { memoryGib }) => sum + memoryGib, 0)
 }
 
-/** A group as it is reported. */
+/** A group for output. */
 export interface ColocationGroup extends JudgedGroup {
   readonly members: Members
 }

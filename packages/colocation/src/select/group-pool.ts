@@ -15,11 +15,11 @@ import { upperBound } from './upper-bound.js'
 export interface PoolOptions {
   readonly objective: Objective
   readonly limits?: GroupLimits
-  /** Most jobs on one GPU. */
+  /** Maximum number of jobs on one GPU. */
   readonly maxMembers: number
-  /** GPUs that there are. Default: as few as hold all jobs, `ceil(jobs / maxMembers)`. */
+  /** Number of GPUs available. Default: the minimum, `ceil(jobs / maxMembers)`. */
   readonly gpus?: number
-  /** Above this many candidate groups the search takes over from the exact solver. Default 20 000. */
+  /** Maximum number of candidate groups for the exact solver; above it, local search is used. Default 20 000. */
   readonly maxCandidates?: number
   /** Seed of the search. Default 1. */
   readonly seed?: number
@@ -29,21 +29,21 @@ export interface Grouping {
   readonly groups: readonly ColocationGroup[]
   /** Sum over the groups. */
   readonly value: number
-  /** What no grouping can exceed; the value itself where it is proven best, Infinity where nothing is known of large groups. */
+  /** Upper bound on the value of any grouping. Equal to `value` where it is proved optimal; Infinity where unknown. */
   readonly bound: number
-  /** How far the value may be below the best, percent of the bound: 0 is proven best. */
+  /** Gap between value and bound, percent of the bound: 0 is proved optimal. */
   readonly gapPercent: number
   readonly method: 'exact' | 'search'
 }
 
 /**
- * Divide a pool of jobs into groups, one per GPU, such that the sum of the groups' values is largest: exactly (an integer
- * program over all groups that keep the limits, solved by HiGHS) where there are few enough of these, else by search with a
+ * Divide a pool of jobs into groups, one per GPU, to maximise the sum of the groups' values. With few candidate groups
+ * this is exact (an integer program over all groups that meet the limits, solved by HiGHS), else a local search with a
  * bound.
  *
- * @param pool places in `source.workloads`; a workload that runs n times is there n times
- * @throws InvalidInputError for options that cannot be
- * @throws PctodlError `NO_GROUPING` where no grouping keeps the limits (or, above `maxCandidates`, none was found)
+ * @param pool indices in `source.workloads`; a workload that runs n times occurs n times
+ * @throws InvalidInputError for invalid options
+ * @throws PctodlError `NO_GROUPING` where no grouping meets the limits (or, above `maxCandidates`, none was found)
  */
 export async function groupPool(
   source: KeptShareSource,

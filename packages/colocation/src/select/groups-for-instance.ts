@@ -1,39 +1,40 @@
 import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
 import { batchTimeMs, type KeptShareSource, memoryOf } from './group-judge.js'
 
-/** What one model needs of the instance that it runs in. */
+/** Requirements of one model in a shared instance. */
 export interface InstanceDemand {
   /** Name of the workload in `source.workloads`. */
   readonly workload: string
-  /** Least throughput, samples/s. */
+  /** Minimum throughput, samples/s. */
   readonly ratePerS: number
-  /** Most mean time of a batch, ms. */
+  /** Maximum mean batch time, ms. */
   readonly batchTimeMs: number
 }
 
-/** Models that may share an instance, by what each is expected to do there. */
+/** Models that may share an instance, with their expected performance. */
 export interface InstanceGroup {
   /** Names, in the order of the demands. */
   readonly workloads: readonly string[]
   /** samples/s of each */
   readonly throughputsPerS: readonly number[]
-  /** Mean time of a batch of each, ms; what a queueing bound takes as service time. */
+  /** Mean batch time of each, ms; usable as service time in a queueing bound. */
   readonly batchTimesMs: readonly number[]
   readonly memoryGib: number
-  /** By how much the member that is nearest to its objectives could still be slowed down: 0.1 is a tenth. */
+  /** Relative margin of the member closest to its objectives: 0.1 is a tenth. */
   readonly slack: number
 }
 
-/** More candidate groups than this are refused. */
+/** Maximum number of candidate groups; more are an error. */
 const MAX_CANDIDATES = 100_000
 
 /**
- * Every group of models that is expected to keep all objectives in one MIG instance, each model once, groups of one included:
- * the columns of a packing. Instances isolate memory and multiprocessors, so the members of one are each other's only co-runners;
- * `source` has to be learnt from workloads that were measured, alone and together, in an instance of that profile.
+ * All groups of models expected to meet their objectives in one MIG instance, each model at most once, including groups
+ * of one. They are the columns of a packing problem. Instances isolate memory and multiprocessors, so members of an
+ * instance are each other's only co-runners. `source` must be fitted to workloads measured, alone and together, in an
+ * instance of that profile.
  *
- * @returns the largest groups first, of equal ones that with the most slack; none where no model keeps its objectives even alone
- * @throws InvalidInputError for demands that cannot be; UnknownNameError for a workload that is not in the source; PctodlError
+ * @returns the largest groups first, then those with more slack; empty where no model meets its objectives even alone
+ * @throws InvalidInputError for invalid demands; UnknownNameError for a workload that is not in the source; PctodlError
  *   `TOO_MANY_GROUPS` above 100 000 candidates
  */
 export function groupsForInstance(

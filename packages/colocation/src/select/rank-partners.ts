@@ -11,25 +11,24 @@ import {
   type Objective,
 } from './group-judge.js'
 
-/** Draws of the best of all groups. */
+/** Random draws for the expected value of the best group. */
 const DRAWS = 400
-/** More groups than this are refused. */
+/** Maximum number of groups; more are an error. */
 const MAX_GROUPS = 5_000
 
-/** A group among others that could be chosen. */
+/** A candidate group in a ranking. */
 export interface RankedGroup extends ColocationGroup {
-  /** In which the value lies at 90 %; null where nothing is known of it. */
+  /** 90 % interval of the value; null where unknown. */
   readonly interval: Interval | null
-  /** By how much the best of all groups is expected to exceed this one, in the unit of the value. */
+  /** Expected value of the best of all groups minus that of this one, in the unit of the value. */
   readonly expectedRegret: number
 }
 
 /**
- * Who shall share with a workload: every group of it with others, that of the least expected regret first, without those that break a
- * limit.
+ * Rank co-runners for a workload: all its groups that meet the limits, the lowest expected regret first.
  *
- * @param target place of the workload in `source.workloads`
- * @param options.candidates places of the others; the target's own place means a second process of it. Default: all
+ * @param target index of the workload in `source.workloads`
+ * @param options.candidates indices of the others; the target's own index means a second process of it. Default: all
  * @param options.size members of a group. Default 2
  * @throws PctodlError `TOO_MANY_GROUPS` above 5 000 groups
  */
@@ -73,8 +72,8 @@ export function rankPartners(
 }
 
 /**
- * Whether the first two of a ranking could be the other way round, and which measurement would say most about that: that of the one of which
- * less is known. Null where the first is sure, or where nothing is known of the intervals.
+ * The measurement that would best decide between the first two of a ranking: the group with the larger uncertainty.
+ * Null where their intervals do not overlap or are unknown.
  */
 export function undecided([first, second]: readonly RankedGroup[]): {
   readonly measure: RankedGroup['members']
@@ -83,7 +82,7 @@ export function undecided([first, second]: readonly RankedGroup[]): {
   return { measure: (logSpread(second.interval) > logSpread(first.interval) ? second : first).members }
 }
 
-/** Mean of the largest of independent log-normal values. */
+/** Mean of the maximum of independent log-normal values. */
 function expectedBest(groups: readonly { readonly value: number; readonly spread: number }[]): number {
   const random = new SeededRandom(1)
   let sum = 0
@@ -93,7 +92,7 @@ function expectedBest(groups: readonly { readonly value: number; readonly spread
   return sum / DRAWS
 }
 
-/** Combinations with repetition: C(n + k - 1, k). */
+/** Checks the number of combinations with repetition: C(n + k - 1, k). */
 function assertFew(candidates: number, chosen: number): void {
   let groups = 1
   for (let i = 1; i <= chosen; i++) groups *= (candidates + i - 1) / i

@@ -1,14 +1,14 @@
 import { SeededRandom, shuffled } from '@pctodl/numerics'
 import type { GroupJudge } from './group-judge.js'
 
-/** Starts from which the search climbs; the best end counts. */
+/** Number of random starts; the best result counts. */
 const STARTS = 8
 
 /**
- * Groups by local search: from seeded random starts, swap two jobs of different groups or move one to another group as long
- * as that helps.
+ * Groups by local search from seeded random starts: swap two jobs of different groups, or move one, while that improves
+ * the value.
  *
- * @returns the members of each group; null where no start led to groups that keep the limits
+ * @returns the members of each group; null where the best start violates the limits
  */
 export function searchGroups(
   judge: GroupJudge,
@@ -16,7 +16,7 @@ export function searchGroups(
   { maxMembers, gpus, seed }: { readonly maxMembers: number; readonly gpus: number; readonly seed: number },
 ): (readonly number[])[] | null {
   const random = new SeededRandom(seed)
-  // A group that breaks a limit costs more than all others can bring, so the search first gets rid of these.
+  // A violated limit costs more than all other groups can gain, so the search removes violations first.
   const penalty = -10 * pool.reduce((sum, place) => sum + judge.weightOf(place), 0)
   const worthOf = (members: readonly number[]) => (members.length === 0 ? 0 : (judge.judge(members)?.value ?? penalty))
   let best: { readonly groups: number[][]; readonly value: number } | undefined
@@ -38,7 +38,7 @@ function randomStart(pool: readonly number[], gpus: number, random: SeededRandom
   return groups
 }
 
-/** Try all swaps and moves between two groups, in random order, and again until none helps. */
+/** Try all swaps and moves between pairs of groups, in random order, until none improves the value. */
 function climb(
   groups: number[][],
   worthOf: (members: readonly number[]) => number,
@@ -60,7 +60,7 @@ function climb(
   }
 }
 
-/** The best swap or move between two groups; undefined where none helps. */
+/** The best swap or move between two groups; undefined where none improves the value. */
 function bestExchange(
   a: readonly number[],
   b: readonly number[],

@@ -2,9 +2,10 @@ import { type LinearProgram, loadSolver, type Term } from '@pctodl/solver'
 import { type CandidateGroup, countByPlace } from './candidate-groups.js'
 
 /**
- * The best choice of groups that places each job once on at most `gpus` GPUs: set partitioning as an integer program, solved without a gap.
+ * Best choice of groups that places each job once on at most `gpus` GPUs: set partitioning as an integer program,
+ * solved to optimality.
  *
- * @returns the members of each group; null where there is none
+ * @returns the members of each group; null where there is no solution
  */
 export async function solveGroups(
   candidates: readonly CandidateGroup[],
@@ -20,7 +21,7 @@ export async function solveGroups(
   return candidates.flatMap(({ members }, i) => Array.from({ length: values[i]! }, () => members))
 }
 
-/** One variable a candidate: on how many GPUs it runs. */
+/** One variable for each candidate: the number of GPUs that run it. */
 function partitionProgram(
   candidates: readonly CandidateGroup[],
   counts: ReadonlyMap<number, number>,

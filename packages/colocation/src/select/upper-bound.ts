@@ -1,18 +1,19 @@
 import { countByPlace } from './candidate-groups.js'
 import type { GroupJudge, KeptShareSource } from './group-judge.js'
 
-/** Halvings of the interval in which the best price of a GPU is looked for. */
+/** Steps of the search for the best price of a GPU. */
 const STEPS = 60
 
-/** Up to so many groups of co-runners of one job are looked at one by one for the one that leaves it most. */
+/** Maximum number of co-runner groups of one job that are evaluated to find its highest kept share. */
 const MAX_GROUPS_JUDGED = 300
 
 /**
- * A value that no grouping exceeds. In a group of size s a job is worth at most b(s), its weight times the most that it keeps
- * in any group of that size, and takes 1/s of a GPU. For any price p of a GPU, `p x gpus + sum over jobs of max over s of
- * (b(s) - p / s)` is a bound (Lagrangian relaxation of the number of GPUs); it is convex in p, and the least is taken.
+ * Upper bound on the value of any grouping. In a group of size s, a job is worth at most b(s), its weight times its
+ * highest kept share at that size, and takes 1/s of a GPU. For any price p of a GPU, `p x gpus + sum over jobs of max
+ * over s of (b(s) - p / s)` is a bound (Lagrangian relaxation of the number of GPUs). It is convex in p and minimised
+ * by ternary search.
  *
- * @returns Infinity where there are too many groups of co-runners to look at and the source does not say what is kept at most
+ * @returns Infinity where there are too many co-runner groups to evaluate and the source has no `maxKept`
  */
 export function upperBound(judge: GroupJudge, pool: readonly number[], maxMembers: number, gpus: number): number {
   const { source } = judge
@@ -42,7 +43,7 @@ export function upperBound(judge: GroupJudge, pool: readonly number[], maxMember
   return boundAt((low + high) / 2)
 }
 
-/** What a workload keeps at most beside `coRunners` of the others. */
+/** Highest kept share of a workload next to `coRunners` of the others. */
 function maxKept(source: KeptShareSource, own: number, others: readonly number[], coRunners: number): number {
   if (coRunners === 0) return 1
   const all = coRunnerGroupsOf([...countByPlace(others)], coRunners, MAX_GROUPS_JUDGED)
@@ -50,7 +51,7 @@ function maxKept(source: KeptShareSource, own: number, others: readonly number[]
   return all.reduce((most, some) => Math.max(most, source.keptShares([own, ...some])[0]!), 0)
 }
 
-/** Multisets of so many of the places; null where there are more than `most`. */
+/** All multisets of this size; null where there are more than `most`. */
 function coRunnerGroupsOf(
   counts: readonly (readonly [place: number, count: number])[],
   coRunners: number,

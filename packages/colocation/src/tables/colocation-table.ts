@@ -4,14 +4,14 @@ import { csvCell, parseCsvTable } from './csv-table.js'
 import { TableError } from './table-error.js'
 import { POWER } from './workload-table.js'
 
-/** A measured colocation with the number by which splits refer to it. */
+/** A measured colocation with its row number, which splits refer to. */
 export interface ColocationRow extends Colocation {
   readonly row: number
 }
 
 /**
- * Read a table of measured colocations of one size k: `row` (optional: counted from 0), `workload1..k`,
- * `w1throughput..wkthroughput`, and possibly `power`, W.
+ * Read a table of measured colocations of one size k: `row` (optional, counted from 0), `workload1..k`,
+ * `w1throughput..wkthroughput`, and optionally `power`, W.
  *
  * @param file name for messages
  * @throws TableError with line and column
@@ -43,7 +43,7 @@ export function parseColocationTable(text: string, catalog: WorkloadCatalog, fil
 }
 
 /**
- * The table that `parseColocationTable` reads.
+ * Write the table that `parseColocationTable` reads.
  *
  * @param colocations all of one size
  */

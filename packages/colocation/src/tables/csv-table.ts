@@ -1,11 +1,11 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import { TableError } from './table-error.js'
 
-/** One row of a CSV file with a header. Every reading either gives a value or an error that names the place. */
+/** One row of a CSV file with a header. Getters return a value or throw an error that names the place. */
 export class CsvRow {
   readonly #cells: Readonly<Record<string, string>>
   readonly #file: string
-  /** Line of the file in which the row ends, from 1. */
+  /** Line of the file where the row ends, from 1. */
   readonly line: number
 
   constructor(cells: Readonly<Record<string, string>>, file: string, line: number) {
@@ -20,7 +20,7 @@ export class CsvRow {
     return value
   }
 
-  /** The text of a cell that may be blank or absent. */
+  /** Text of a cell, or undefined where it is blank or absent. */
   optionalText(column: string): string | undefined {
     const value = this.#cells[column]
     return value === undefined || value === '' ? undefined : value
@@ -61,11 +61,11 @@ export interface CsvTable {
 }
 
 /**
- * Parse a CSV file with a header, quotes and possibly a byte order mark.
+ * Parse a CSV file with a header, quotes and an optional byte order mark.
  *
  * @param file name for messages
- * @param needed columns that must be there
- * @param options.shortRows accept rows that end early: their last cells are blank
+ * @param needed required columns
+ * @param options.shortRows accept short rows; their missing cells are blank
  * @throws TableError
  */
 export function parseCsvTable(
@@ -104,7 +104,7 @@ function lineOf(error: CsvError): number | undefined {
   return typeof lines === 'number' ? lines : undefined
 }
 
-/** A CSV cell: quoted where it has to be. */
+/** A CSV cell, quoted where necessary. */
 export function csvCell(value: string | number): string {
   const text = String(value)
   return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -1,7 +1,7 @@
 import { type CsvRow, parseCsvTable } from './csv-table.js'
 import { TableError } from './table-error.js'
 
-/** What two or more workloads got at one split of the MPS shares. */
+/** Throughputs of workloads at one split of the MPS shares. */
 export interface SharePoint {
   /** MPS active thread percentage of each member. */
   readonly mpsPercents: readonly number[]
@@ -12,13 +12,13 @@ export interface SharePoint {
 /** One colocation, measured at several splits. */
 export interface ShareSweep {
   readonly members: readonly string[]
-  /** Splits that were measured; what the file marks as `None` is left out. */
+  /** Measured splits; those marked `None` in the file are left out. */
   readonly points: readonly SharePoint[]
 }
 
 /**
- * Read the published sweep of shares: `workload1..k`, then one column per split, headed `(LS10, BE90)` or `(w1_10, w2_90)`,
- * whose cells are `(23.7, 3.5)` or `None`.
+ * Read the published sweep of shares: `workload1..k`, then one column per split, headed `(LS10, BE90)` or `(w1_10,
+ * w2_90)`, whose cells are `(23.7, 3.5)` or `None`.
  *
  * @throws TableError with line and column
  */
@@ -47,7 +47,7 @@ function splitOf(column: string, size: number, file: string): number[] {
   return shares
 }
 
-/** A tuple of numbers, all above 0; undefined for `None`, whole or in part: such a run failed. */
+/** A tuple of numbers, none below 0; undefined where all or part of it is `None`, which marks a failed run. */
 function tupleOf(row: CsvRow, column: string, size: number): number[] | undefined {
   const text = row.optionalText(column)
   if (text === undefined || text === 'None') return undefined
@@ -63,7 +63,7 @@ function tupleOf(row: CsvRow, column: string, size: number): number[] | undefine
   })
 }
 
-/** What each workload gets alone at a share: `workload`, then one column per MPS share in percent. */
+/** Read solo throughputs by share: `workload`, then one column for each MPS share in percent. */
 export function parseSoloSweepTable(text: string, file = 'solo sweep'): Map<string, SharePoint[]> {
   const { columns, rows } = parseCsvTable(text, file, ['workload'], { shortRows: true })
   const shares = columns.filter((column) => /^\d+$/.test(column) && Number(column) > 0 && Number(column) <= 100)

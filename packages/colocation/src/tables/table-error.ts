@@ -1,9 +1,9 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** A table or log that cannot be read: says which file, which line and column, what was found and what was expected. */
+/** A table or log that cannot be read. The message names file, line and column, and what was found and expected. */
 export class TableError extends PctodlError {
   readonly file: string
-  /** Line of the file, from 1; undefined where the whole file is meant. */
+  /** Line of the file, from 1; undefined where the error concerns the whole file. */
   readonly line: number | undefined
   readonly column: string | undefined
 

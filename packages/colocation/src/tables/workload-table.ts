@@ -1,7 +1,7 @@
 import { parseWorkloadName, type Workload, WorkloadCatalog } from '../workload.js'
 import { csvCell, parseCsvTable } from './csv-table.js'
 
-/** The published table's columns, which are also ours, and the fields they fill. */
+/** Columns of the published table, used by this project too, and their fields. */
 const columns = [
   ['Threads', 'threads'],
   ['Compute (SM) Throughput', 'smThroughputPercent'],
@@ -15,11 +15,12 @@ const columns = [
   ['memcap', 'memoryGib'],
 ] as const
 
-/** Column of mean power, W, which the published table lacks and ours may. */
+/** Column of mean power, W: optional, and absent from the published table. */
 export const POWER = 'power'
 
 /**
- * Read a table of workloads measured alone; a column `power` (W) may be absent or blank. Batch size and mode come from the name (`<model>_batch<size>-<train|inf>`).
+ * Read a table of workloads measured alone; the column `power` (W) may be absent or blank. Batch size and mode come
+ * from the name (`<model>_batch<size>-<train|inf>`).
  *
  * @param file name for messages
  * @throws TableError with line and column
@@ -46,7 +47,7 @@ export function parseWorkloadTable(text: string, file = 'workloads'): WorkloadCa
   return new WorkloadCatalog(workloads)
 }
 
-/** The table that `parseWorkloadTable` reads. */
+/** Write the table that `parseWorkloadTable` reads. */
 export function formatWorkloadTable(workloads: Iterable<Workload>): string {
   const all = [...workloads]
   const powered = all.some(({ powerW }) => powerW !== undefined)

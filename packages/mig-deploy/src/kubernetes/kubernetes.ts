@@ -6,9 +6,9 @@ import { workerCommand } from '../worker-command.js'
 import { formatMigParted, migConfigName } from './mig-parted.js'
 
 export interface KubernetesOptions {
-  /** Kubernetes names of the nodes by those of the map, such as `h100-node-0`. Default: these. */
+  /** Kubernetes node names by the map's node names, such as `h100-node-0`. Default: the map's names. */
   readonly nodeNames?: Readonly<Record<string, string>>
-  /** Image of the workers; it must have bash; NVIDIA's container toolkit adds the driver's MPS programs. */
+  /** Image of the workers. It must have bash; NVIDIA's container toolkit adds the driver's MPS programs. */
   readonly image: string
   /** Command of one worker; `{model}`, `{batch}`, `{processes}` and `{port}` in it are replaced. */
   readonly command: readonly string[]
@@ -17,13 +17,17 @@ export interface KubernetesOptions {
   /** Namespace of the GPU operator. Default `gpu-operator`. */
   readonly operatorNamespace?: string
   /**
-   * How pods get their instances. `plugin` (the default): NVIDIA's device plugin, each Deployment on its node. `dra`: dynamic resource allocation
-   * (`resource.k8s.io/v1`, Kubernetes 1.34) with NVIDIA's driver for it, which finds a node with a free instance.
+   * How pods get their instances. `plugin` (the default): NVIDIA's device plugin; each Deployment is bound to its node.
+   * `dra`: dynamic resource allocation (`resource.k8s.io/v1`, Kubernetes 1.34) with NVIDIA's driver for it, which finds
+   * a node with a free instance.
    */
   readonly devices?: 'plugin' | 'dra'
-  /** TCP port on which the workers of a pod answer; of models that share an instance each has the next. With it each model gets a Service, and pods are ready once they accept. */
+  /**
+   * TCP port of a pod's workers; each further model in a shared instance takes the next port. If set, each model gets a
+   * Service, and a pod is ready once its ports accept connections.
+   */
   readonly port?: number
-  /** Path that answers 200 to GET on `port` while the workers are well. Default: it is enough that the port accepts. */
+  /** Path on `port` that answers a GET with 200 while the workers are healthy. Default: an open port is enough. */
   readonly healthPath?: string
 }
 
@@ -33,8 +37,9 @@ const DEVICE_PLUGIN_CONFIG_MAP = 'pctodl-device-plugin-config'
 const DEVICE_PLUGIN_CONFIG = 'mig-mixed'
 
 /**
- * Start the instance's own MPS daemon, then the workers; end with the first that ends, so that the container is restarted. The
- * device plugin does not share MIG devices by MPS, so the pod owns the instance and shares it itself.
+ * Start the instance's own MPS daemon, then the workers. The script ends with the first worker that ends, so that
+ * Kubernetes restarts the container. The device plugin cannot share MIG devices by MPS, so the pod owns the whole
+ * instance.
  */
 const startDaemon = `set -eu
 export CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps CUDA_MPS_LOG_DIRECTORY=/tmp/nvidia-mps-log
@@ -42,7 +47,7 @@ nvidia-cuda-mps-control -d
 trap 'kill $(jobs -p) 2>/dev/null || true; echo quit | nvidia-cuda-mps-control' EXIT
 trap 'exit 143' TERM
 `
-/** The models of one instance, and how many instances have just these. */
+/** The models of an instance, and the number of such instances. */
 interface PodKind {
   readonly profile: string
   readonly members: MappedBoard['segments']
@@ -50,15 +55,20 @@ interface PodKind {
 }
 
 /**
- * Manifests for a cluster with NVIDIA's GPU operator: the MIG layouts of all nodes for its MIG manager, the labels that apply them, the device
- * plugin's configuration, a Service for each model if the workers have a port, and a Deployment with probes for the instances of each kind on each
- * node. With `dra` a DeviceClass and a ResourceClaimTemplate for each MIG profile stand for the device plugin. A pod is one instance: models that share it
- * run in its one container at one MPS daemon, the first at `port`, the others at the ports after it (`{port}` in the command), each behind its
- * model's Service, and the pod is ready when all are. Profiles of different boards may have one name, so with `dra` nodes are labelled with
- * their type of board, and a Deployment is for the instances of one type wherever they are.
+ * Manifests for a cluster with NVIDIA's GPU operator:
+ *
+ * - the MIG layouts of all nodes for the MIG manager, and the node labels that select them
+ * - the device plugin's configuration; with `dra`, a DeviceClass and a ResourceClaimTemplate for each MIG profile
+ *   instead
+ * - with `port`, a Service for each model
+ * - a Deployment with probes for each kind of instance on each node; with `dra`, for each kind on each type of board
+ *
+ * Each pod is one instance. Models that share it run in one container with one MPS daemon, on consecutive ports
+ * (`{port}` in the command), and the pod is ready once all are. With `dra`, nodes get a label with their type of board,
+ * since different boards may have profiles of the same name.
  *
  * @returns one YAML text with several documents
- * @throws InvalidInputError for a port or path that is none
+ * @throws InvalidInputError for an invalid port or path
  */
 export function formatKubernetes(boards: readonly MappedBoard[], options: KubernetesOptions): string {
   const { operatorNamespace = 'gpu-operator', namespace = 'default', nodeNames = {}, port } = options
@@ -100,7 +110,7 @@ export function formatKubernetes(boards: readonly MappedBoard[], options: Kubern
     .join('')
 }
 
-/** What says of a node which boards it has. */
+/** Node label for the type of its boards. */
 function boardLabel(gpu: string): Record<string, string> {
   return { 'pctodl.board': gpu }
 }
@@ -159,7 +169,7 @@ function deployment(
     metadata: { name, namespace, labels },
     spec: {
       replicas: count,
-      // There is no spare instance to start a successor on: a pod ends before its successor starts.
+      // No spare instance exists for a successor, so a pod must end before its successor starts.
       strategy: { type: 'Recreate' },
       selector: { matchLabels: { 'pctodl.segment': name } },
       template: {
@@ -190,12 +200,12 @@ function deployment(
   }
 }
 
-/** Name of a model's port, the same in all pods that serve it. */
+/** Name of a model's port, the same in all pods that serve the model. */
 function portName(model: number): string {
   return `model-${model}`
 }
 
-/** Ready when each port accepts, or answers 200: one probe for all of them, by bash itself. */
+/** Probes that succeed when every port accepts connections, or answers 200; implemented in bash. */
 function readiness(ports: readonly number[], healthPath: string | undefined) {
   const asks = ports.map((port) => {
     const opens = `exec 3<> /dev/tcp/127.0.0.1/${port}`
@@ -219,13 +229,17 @@ function service(dnsName: string, namespace: string, port: number, targetPort: s
   }
 }
 
-/** What makes the device plugin give out MIG devices by their profiles. */
+/** Configuration that makes the device plugin offer MIG devices by profile. */
 function devicePluginConfig(operatorNamespace: string): object {
   const config = stringify({ version: 'v1', flags: { migStrategy: 'mixed' } })
   return configMap(DEVICE_PLUGIN_CONFIG_MAP, operatorNamespace, { [DEVICE_PLUGIN_CONFIG]: config })
 }
 
-/** A node with the labels that give it its layout and the device plugin its configuration. @param more labels of our own */
+/**
+ * A node with labels for its MIG layout and the device plugin's configuration.
+ *
+ * @param more further labels
+ */
 function labelledNode(name: string, layout: string, plugin: boolean, more: Record<string, string> = {}): object {
   const labels = {
     'nvidia.com/mig.config': layout,
@@ -235,7 +249,7 @@ function labelledNode(name: string, layout: string, plugin: boolean, more: Recor
   return { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } }
 }
 
-/** @throws InvalidInputError for a port or path that is none */
+/** @throws InvalidInputError for an invalid port or path */
 function assertPort({ port, healthPath }: Pick<KubernetesOptions, 'port' | 'healthPath'>, pods = 1): void {
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port + pods - 1 <= 65_535)) {
     throw new InvalidInputError('port', port, `a TCP port from 1 to ${65_536 - pods}`)
@@ -245,7 +259,6 @@ function assertPort({ port, healthPath }: Pick<KubernetesOptions, 'port' | 'heal
   }
 }
 
-/** A ConfigMap. */
 function configMap(name: string, namespace: string, data: Record<string, string>): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data }
 }
@@ -253,17 +266,17 @@ function configMap(name: string, namespace: string, data: Record<string, string>
 /** Name of a pod's claim to its instance. */
 const CLAIM = 'instance'
 
-/** What a pod claims: an instance of a profile. */
+/** Claim of a pod to an instance of a profile. */
 function claimOf(profile: string): object {
   return { name: CLAIM, resourceClaimTemplateName: deviceName(profile) }
 }
 
-/** Name of the class and the claims of a profile: names have no dots. */
+/** Name of a profile's device class and claims; names must not have dots. */
 function deviceName(profile: string): string {
   return `pctodl-mig-${profile.replaceAll('.', '-')}`
 }
 
-/** A class of the instances of one profile, and what makes a claim to one of them for each pod. */
+/** Device class for the instances of one profile, and the template of each pod's claim to one. */
 function deviceDocuments(profile: string, namespace = 'default'): unknown[] {
   const name = deviceName(profile)
   const attribute = "device.attributes['gpu.nvidia.com']"
@@ -285,7 +298,7 @@ function deviceDocuments(profile: string, namespace = 'default'): unknown[] {
   ]
 }
 
-/** Whether the MPS daemon of a pod answers. */
+/** Checks that the MPS daemon of a pod answers. */
 const livenessProbe = {
   exec: {
     command: ['/bin/bash', '-c', 'CUDA_MPS_PIPE_DIRECTORY=/tmp/nvidia-mps nvidia-cuda-mps-control <<< get_server_list'],
@@ -296,8 +309,8 @@ const livenessProbe = {
 } as const
 
 /**
- * Names in Kubernetes have small letters, digits and dashes only, and as labels at most 63 of them. Models whose names would
- * be the same get a number, or one would replace the other.
+ * Kubernetes names of models: lower-case letters, digits and dashes, at most 63 characters as labels. Colliding names
+ * get a numeric suffix.
  */
 function uniqueDnsNames(
   gpus: readonly { readonly segments: readonly { readonly model: string }[] }[],

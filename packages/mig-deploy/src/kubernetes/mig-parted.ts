@@ -2,9 +2,9 @@ import { stringify } from 'yaml'
 import type { MappedBoard } from '../map/fleet-map.js'
 
 /**
- * Desired state for NVIDIA's mig-parted, and so for the MIG manager of the GPU operator: an entry for each node, `pctodl-<board>-node-<n>`, and
- * `all-disabled`, which the manager sets where a node's label goes. mig-parted chooses the starts itself. GPUs without instances are not named, and
- * are left as they are.
+ * Configuration for NVIDIA's mig-parted, as used by the GPU operator's MIG manager: an entry `pctodl-<board>-node-<n>`
+ * for each node, and `all-disabled`, which the manager applies when a node's label is removed. mig-parted chooses start
+ * slots itself. GPUs without instances are omitted and left unchanged.
  */
 export function formatMigParted(boards: readonly MappedBoard[]): string {
   const configs: Record<string, object[]> = { 'all-disabled': [{ devices: 'all', 'mig-enabled': false }] }

@@ -9,9 +9,9 @@ export interface CsvRow {
 }
 
 /**
- * The rows of a CSV text that hold anything.
+ * The non-empty rows of a CSV text.
  *
- * @throws SegmentFileError where quotes do not match
+ * @throws SegmentFileError for unbalanced quotes
  */
 export function csvRows(text: string, file: string): CsvRow[] {
   let records: { record: string[]; info: { lines: number } }[]
@@ -30,7 +30,9 @@ export function csvRows(text: string, file: string): CsvRow[] {
   return records.map(({ record, info }) => ({ row: info.lines, cells: record }))
 }
 
-/** NaN for anything but a plain decimal number; `Number` alone would read blanks as 0 and accept `0x10` and `Infinity`. */
+/**
+ * NaN for anything but a plain decimal number; `Number` alone would read blanks as 0 and accept `0x10` and `Infinity`.
+ */
 export function toNumber(text: string): number {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
 }

@@ -14,10 +14,10 @@ export const mapColumns = [
   'Num proc',
 ] as const
 
-/** GPUs of a node unless said otherwise. */
+/** Default number of GPUs of a node. */
 export const DEFAULT_GPUS_PER_NODE = 8
 
-/** What a deployment map says of a segment. */
+/** A segment in a deployment map. */
 export interface MappedSegment extends Placement {
   readonly model: string
   readonly batchSize: number
@@ -30,7 +30,7 @@ export interface MappedGpu {
   readonly segments: readonly MappedSegment[]
 }
 
-/** Write a deployment map as published: GPUs ascending, the segments of a GPU by size, largest first. */
+/** Write a deployment map as published: GPUs in ascending order, the segments of a GPU by size, largest first. */
 export function formatDeploymentMap(gpus: readonly MappedGpu[], gpusPerNode: number = DEFAULT_GPUS_PER_NODE): string {
   const lines = [mapColumns.join(',')]
   for (const { index, segments } of gpus) {
@@ -42,7 +42,7 @@ export function formatDeploymentMap(gpus: readonly MappedGpu[], gpusPerNode: num
   return `${lines.join('\n')}\n`
 }
 
-/** By size, largest first, with the published selection sort: it swaps, so equal sizes may change their order. */
+/** Sort by size, largest first, with the published selection sort, which may reorder equal sizes. */
 function inPublishedOrder<T extends Placement>(segments: readonly T[]): T[] {
   const sorted = [...segments]
   for (let j = 0; j < sorted.length; j++) {
@@ -58,7 +58,7 @@ function inPublishedOrder<T extends Placement>(segments: readonly T[]): T[] {
 /**
  * Read a deployment map.
  *
- * @throws SegmentFileError naming file, row and column, also for instances that overlap
+ * @throws SegmentFileError naming file, row and column, also for overlapping instances
  */
 export function parseDeploymentMap(
   text: string,

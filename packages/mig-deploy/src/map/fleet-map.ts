@@ -3,8 +3,9 @@ import { csvRows, quoted, toNumber } from './csv-rows.js'
 import { SegmentFileError } from './segment-file-error.js'
 
 /**
- * Columns of the map of a fleet. Nodes and GPUs count from 0 within boards of one type. Models that share an instance have a row each, at one
- * place. A last column, `Clock`, is there where boards are locked to an SM clock (MHz).
+ * Columns of a fleet's map. Nodes and GPUs are counted from 0 within boards of one type. Models that share an instance
+ * have one row each, with the same placement. A last column `Clock` exists where boards are locked to an SM clock
+ * (MHz).
  */
 export const fleetMapColumns = [
   'Board',
@@ -19,17 +20,17 @@ export const fleetMapColumns = [
 
 const CLOCK_COLUMN = 'Clock'
 
-/** What the map of a fleet says of a board. */
+/** A board in a fleet's map. */
 export interface MappedBoard {
   /** Key of the board in `@pctodl/platform`. */
   readonly gpu: string
-  /** Among the nodes with boards of this type, from 0. */
+  /** Index among the nodes with boards of this type, from 0. */
   readonly node: number
-  /** Of the board within its node, from 0. */
+  /** Index on its node, from 0. */
   readonly index: number
-  /** SM clock at which the board is locked, MHz. */
+  /** SM clock to lock the board at, MHz. */
   readonly smClockMhz?: number
-  /** By start slot; models that share an instance have the same. */
+  /** In order of start slots; models that share an instance have the same slot. */
   readonly segments: readonly MappedFleetSegment[]
 }
 
@@ -56,15 +57,15 @@ export function formatFleetMap(boards: readonly MappedBoard[]): string {
   return `${[header.join(','), ...lines].join('\n')}\n`
 }
 
-/** Whether a text is the map of a fleet, and not of one type of board. */
+/** Whether a text is a fleet's map rather than a map of one type of board. */
 export function isFleetMap(text: string): boolean {
   return text.startsWith(`${fleetMapColumns[0]},`)
 }
 
 /**
- * Read the map of a fleet.
+ * Read a fleet's map.
  *
- * @throws SegmentFileError naming file, row and column, also for instances that overlap
+ * @throws SegmentFileError naming file, row and column, also for overlapping instances
  */
 export function parseFleetMap(text: string, file: string): MappedBoard[] {
   const [header, ...rows] = csvRows(text, file)

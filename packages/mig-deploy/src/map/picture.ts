@@ -2,13 +2,15 @@ import { MEMORY_SLICES } from '@pctodl/platform'
 import { footprints, type MigBoard } from '../mig-geometry.js'
 import { DEFAULT_GPUS_PER_NODE, type MappedGpu, type MappedSegment } from './deployment-map.js'
 
-/** GPUs drawn at most; the rest is counted. */
+/** Maximum number of GPUs drawn; further ones are counted. */
 const MAX_GPUS = 256
 const SLICE = 62
 const BAR = { left: 150, width: SLICE * MEMORY_SLICES, height: 30, pitch: 38 }
 const TOP = 48
 
-/** A deployment map as SVG: a bar for each GPU, with its instances along the memory slices and a colour for each model. */
+/**
+ * Draw a deployment map as SVG: a bar for each GPU with instances along its memory slices, and a colour for each model.
+ */
 export function drawMap(
   gpus: readonly MappedGpu[],
   { name, profileNames }: MigBoard,

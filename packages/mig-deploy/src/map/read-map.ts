@@ -1,7 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { InvalidInputError } from '@pctodl/platform'
 
-/** The text of a map. @param field named in messages @throws InvalidInputError for a file that cannot be read */
+/**
+ * The text of a map.
+ *
+ * @param field name in messages
+ * @throws InvalidInputError for a file that cannot be read
+ */
 export function readMap(file: string, field: string): string {
   try {
     return readFileSync(file, 'utf8')

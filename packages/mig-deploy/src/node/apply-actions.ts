@@ -6,18 +6,18 @@ import { type NodeMachine, readGpus, readLayout, smi } from './node-machine.js'
 import { mpsDirectory, smiCalls } from './render-actions.js'
 
 export interface ApplyOptions {
-  /** Folder of the deployment: its state, and a folder for each segment. */
+  /** Folder of the deployment: its state file, and a folder for each instance. */
   readonly directory: string
   readonly stateFile: string
-  /** Command of a worker; empty: none are started. */
+  /** Command of a worker; empty: no workers are started. */
   readonly command: readonly string[]
   readonly signal: AbortSignal
   onAction(action: DeployAction): void
 }
 
 /**
- * Do what is to be done, one action after the other, and write down what stands after each: a deployment that was cut off is
- * taken up where it ended by deploying again.
+ * Perform actions one after another and store the state after each, so that an interrupted deployment can be resumed by
+ * deploying again.
  */
 export async function applyActions(
   actions: readonly DeployAction[],
@@ -32,7 +32,7 @@ export async function applyActions(
   }
   const replace = (old: DeployedSegment, next: DeployedSegment) =>
     store([...segments.filter((segment) => segment !== old), next])
-  /** What stands for the target: its own entry, one whose workers ended, or any at its place: that of another model in a shared instance. */
+  /** The entry that a target replaces: its own, one without workers, or that of another model in the same instance. */
   const standing = (target: TargetSegment): DeployedSegment => {
     const there = segments.filter(({ gpu, start }) => gpu === target.gpu && start === target.start)
     const found =
@@ -50,7 +50,7 @@ export async function applyActions(
         const { uuid, model } = action.segment
         const current = segments.find((segment) => segment.uuid === uuid && segment.model === model)
         if (!current) break
-        // One entry stays for the instance itself.
+        // Keep one entry for the instance itself.
         const shared = segments.some((other) => other !== current && other.uuid === current.uuid)
         if (shared) store(segments.filter((segment) => segment !== current))
         else replace(current, { ...current, workers: [] })
@@ -58,7 +58,7 @@ export async function applyActions(
       }
       case 'stop-mps':
         await machine.stopMps(action.segment.mpsDirectory)
-        // An instance that is destroyed next is ours until then; one that vanished before is forgotten here.
+        // Keep the entry of an instance that is destroyed next; drop that of one that vanished earlier.
         if (!actions.some((other) => destroys(other, action.segment))) {
           store(segments.filter(({ uuid }) => uuid !== action.segment.uuid))
         }
@@ -106,7 +106,7 @@ function destroys(action: DeployAction, { gpu, instanceId }: DeployedSegment): b
   return action.kind === 'destroy-instance' && action.gpu === gpu && action.instanceId === instanceId
 }
 
-/** A GPU instance that lost its compute instance, in a deployment that was cut off, has none to destroy. */
+/** A GPU instance may have lost its compute instance in an interrupted deployment; then there is none to destroy. */
 async function smiUnlessGone(args: readonly string[]): Promise<void> {
   try {
     await smi(args)
@@ -134,7 +134,7 @@ async function describe(target: TargetSegment, machine: NodeMachine, directory: 
   }
 }
 
-/** On an A100 that is in use the mode changes with a reset only. */
+/** On an A100 that is in use, the MIG mode changes only with a reset. */
 async function assertMigEnabled(gpu: number): Promise<void> {
   const gpus = await readGpus()
   if (gpus.some(({ index, migEnabled }) => index === gpu && migEnabled)) return

@@ -3,15 +3,15 @@ import type { MappedBoard, MappedFleetSegment } from '../map/fleet-map.js'
 import type { DeployedSegment } from './deployment-state.js'
 import type { NodeLayout } from './mig-layout.js'
 
-/** A segment to be brought up. */
+/** A segment to be deployed. */
 export interface TargetSegment extends MappedFleetSegment {
-  /** Index on this node. */
+  /** Index of the GPU on this node. */
   readonly gpu: number
-  /** SM clock to which its board is locked, MHz. Default: the clock is left alone. */
+  /** SM clock to lock its board at, MHz. Default: the clock is not changed. */
   readonly smClockMhz?: number | undefined
 }
 
-/** One thing to do on a node. */
+/** One action on a node. */
 export type DeployAction =
   | { readonly kind: 'stop-workers'; readonly segment: DeployedSegment }
   | { readonly kind: 'stop-mps'; readonly segment: DeployedSegment }
@@ -23,14 +23,18 @@ export type DeployAction =
   | { readonly kind: 'start-mps'; readonly segment: TargetSegment }
   | { readonly kind: 'start-workers'; readonly segment: TargetSegment }
 
-/** Whether what a deployment started is still there. */
+/** Whether deployed processes are still running. */
 export interface DeployedHealth {
-  /** All of its workers. */
+  /** Whether all of its workers run. */
   workersRun(segment: DeployedSegment): boolean
   mpsRuns(segment: DeployedSegment): boolean
 }
 
-/** The part of a map that is on one node of the boards of one type, with GPU indices as the node counts them. @param gpu key of the board */
+/**
+ * A node's part of a map, for boards of one type, with GPU indices on that node.
+ *
+ * @param gpu key of the board
+ */
 export function segmentsOfNode(boards: readonly MappedBoard[], gpu: string, node: number): TargetSegment[] {
   if (!(Number.isInteger(node) && node >= 0)) throw new InvalidInputError('node', node, 'an integer of at least 0')
   return boards
@@ -41,11 +45,11 @@ export function segmentsOfNode(boards: readonly MappedBoard[], gpu: string, node
 }
 
 /**
- * What must be done so that a node runs exactly these segments. What runs as it should is left alone; on the GPUs of the map
- * everything else goes, and so does what an earlier deployment left on other GPUs. GPUs that neither names are not touched. Models that share an
- * instance are segments at one place: one instance and one MPS daemon, workers of each.
+ * Actions that make a node run exactly these segments. Segments that already run correctly are left alone. All other
+ * instances on the map's GPUs are removed, as are those of an earlier deployment on other GPUs. All remaining GPUs are
+ * not touched. Models that share an instance are segments at one place, with one MPS daemon and workers for each.
  *
- * @param withWorkers whether processes are started, or only the instances and their MPS daemons
+ * @param withWorkers whether workers are started, or only instances and their MPS daemons
  * @throws PctodlError `NO_SUCH_GPU` for a GPU that the node does not have
  */
 export function deployActions(
@@ -105,7 +109,7 @@ export function deployActions(
   return actions
 }
 
-/** Clocks of boards on which they change. A lock does not outlive a reboot, and what was deployed then does not, either. */
+/** Lock or reset clocks of boards whose clock in the map differs from the deployed one. */
 function clockActions(target: readonly TargetSegment[], deployed: readonly DeployedSegment[]): DeployAction[] {
   const clocksOf = (segments: readonly (TargetSegment | DeployedSegment)[]) =>
     new Map(segments.map(({ gpu, smClockMhz }) => [gpu, smClockMhz]))

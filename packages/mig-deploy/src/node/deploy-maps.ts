@@ -15,30 +15,32 @@ import { type NodeLayout, productOfNode } from './mig-layout.js'
 import { NodeMachine, readGpus, readLayout } from './node-machine.js'
 import { renderAction } from './render-actions.js'
 
-/** How a node carries maps out. */
+/** Options for deploying maps on a node. */
 export interface DeployOptions {
   /** This machine's number in the maps. */
   readonly node: number
   readonly gpusPerNode: number
-  /** Board. Default: what `nvidia-smi` says. */
+  /** Name of the board. Default: as reported by `nvidia-smi`. */
   readonly gpu?: string
-  /** A worker, as one text; without: none. */
+  /** Command of a worker, as one text. Default: no workers. */
   readonly command?: string
-  /** For MPS daemons, logs and what is known of the deployment. */
+  /** Folder for MPS daemons, logs and the state of the deployment. */
   readonly directory: string
   /** Seconds to wait after each map, for workers to be ready. */
   readonly settle: number
-  /** Do it; without, commands are only printed. */
+  /** Perform the actions. Default: only print the commands. */
   readonly apply?: boolean
   readonly json?: boolean
 }
 
 /**
- * Make a node run its part of maps, one after the other, or print the commands that would.
+ * Make a node run its part of one or several maps in sequence, or print the commands for it.
  *
- * @param files a map, of boards of one type or of a fleet, or several of which some may have nothing for this node; null: take everything down
+ * @param files one map, of boards of one type or of a fleet; or several, some of which may have nothing for this node;
+ *   null: take everything down
  * @returns the exit code
- * @throws PctodlError `EMPTY_NODE` for a map with nothing on this node; InvalidInputError for one that cannot be read
+ * @throws PctodlError `EMPTY_NODE` for a single map with nothing on this node; InvalidInputError for one that cannot be
+ *   read
  * @throws UsageError where there is no `nvidia-smi` and no board is named
  */
 export async function deployMaps(
@@ -53,7 +55,7 @@ export async function deployMaps(
     throw new PctodlError('EMPTY_NODE', `${files} has nothing on node ${options.node}; to take a node down, use --down`)
   }
   const stateFile = path.join(options.directory, 'deployment.json')
-  /** What stands, and what must be done. */
+  /** The deployed segments, and the actions for a target. */
   const look = async (machine: NodeMachine | null, target: readonly TargetSegment[]) => {
     const deployed = readDeployment(stateFile)
     const layout = await layoutOrNothing(options, terminal)
@@ -91,7 +93,7 @@ export async function deployMaps(
           for (const line of renderAction(action, options.directory, command)) terminal.stderr.write(`${line}\n`)
         },
       })
-      // Nothing goes before what was just created serves.
+      // Wait until new workers serve before anything else is removed.
       if (actions.length > 0 && options.settle > 0)
         await sleep(1000 * options.settle, undefined, { signal: terminal.signal })
     }
@@ -102,14 +104,14 @@ export async function deployMaps(
   }
 }
 
-/** What runs, as a target: nothing to do. */
+/** The deployed segments as a target, which needs no action. */
 function deployedTargets(stateFile: string): TargetSegment[] {
   return readDeployment(stateFile).map(
     ({ instanceId: _, uuid: __, mpsDirectory: ___, workers: ____, ...target }) => target,
   )
 }
 
-/** This node's part of a map, be it of one type of board or of a fleet. */
+/** This node's part of a map, of one type of board or of a fleet. */
 async function readTarget(file: string, options: DeployOptions, terminal: Terminal): Promise<TargetSegment[]> {
   const { node, gpusPerNode, gpu } = options
   const text = readMap(file, 'map')
@@ -131,7 +133,7 @@ async function readTarget(file: string, options: DeployOptions, terminal: Termin
   )
 }
 
-/** Without a driver a dry run shows what an empty machine would need. */
+/** Layout of the node. In a dry run without a driver, that of an empty machine. */
 async function layoutOrNothing({ apply, gpu }: DeployOptions, { stderr }: Terminal): Promise<NodeLayout> {
   try {
     return await readLayout()

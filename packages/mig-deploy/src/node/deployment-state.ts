@@ -3,23 +3,23 @@ import { writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 
-/** A segment as it was brought up on this node; models that share an instance are one each, with one daemon. */
+/** A segment deployed on this node. Models that share an instance are one segment each, with a common MPS daemon. */
 export interface DeployedSegment {
-  /** Index on this node. */
+  /** Index of the GPU on this node. */
   readonly gpu: number
   readonly start: number
   /** Name of its MIG profile. */
   readonly profile: string
-  /** SM clock to which its board was locked, MHz. */
+  /** SM clock at which its board was locked, MHz. */
   readonly smClockMhz?: number | undefined
   readonly model: string
   readonly batchSize: number
   readonly processes: number
-  /** Id of the GPU instance, as `nvidia-smi mig -lgi` lists it. */
+  /** Id of the GPU instance, as listed by `nvidia-smi mig -lgi`. */
   readonly instanceId: number
-  /** Of the MIG device: what `CUDA_VISIBLE_DEVICES` takes. */
+  /** UUID of the MIG device, for `CUDA_VISIBLE_DEVICES`. */
   readonly uuid: string
-  /** The place of its MPS daemon. */
+  /** Folder of its MPS daemon. */
   readonly mpsDirectory: string
   readonly workers: { pid: number; startTime: number }[]
 }
@@ -45,9 +45,10 @@ const stateFile = z.strictObject({
 })
 
 /**
- * What runs on this node, as the last deployment wrote it down.
+ * The segments on this node, as recorded by the last deployment.
  *
- * @throws PctodlError `DEPLOYMENT_STATE` for a file that is none, or that belongs to another user: it says what is ended
+ * @throws PctodlError `DEPLOYMENT_STATE` for an invalid file, or one of another user, since it determines which
+ *   processes are ended
  */
 export function readDeployment(file: string): DeployedSegment[] {
   if (!existsSync(file)) return []

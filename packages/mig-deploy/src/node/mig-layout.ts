@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** A GPU instance that exists. */
+/** An existing GPU instance. */
 export interface ExistingInstance {
   readonly gpu: number
   readonly instanceId: number
@@ -17,16 +17,16 @@ export interface NodeGpu {
   readonly migEnabled: boolean
 }
 
-/** What `nvidia-smi` tells of a node's GPUs. */
+/** A node's GPUs and instances, as reported by `nvidia-smi`. */
 export interface NodeLayout {
   readonly gpus: readonly NodeGpu[]
   readonly instances: readonly ExistingInstance[]
 }
 
-/** Arguments of `nvidia-smi` whose answer `parseGpuList` reads. */
+/** Arguments of the `nvidia-smi` call whose output `parseGpuList` reads. */
 export const gpuListQuery = ['--query-gpu=index,uuid,mig.mode.current,name', '--format=csv,noheader'] as const
 
-/** @throws PctodlError `SMI_OUTPUT` for an answer that is none */
+/** @throws PctodlError `SMI_OUTPUT` for output in another format */
 export function parseGpuList(text: string): NodeGpu[] {
   return text
     .split('\n')
@@ -43,7 +43,7 @@ export function parseGpuList(text: string): NodeGpu[] {
     })
 }
 
-/** Rows of `nvidia-smi mig -lgi`: GPU, profile name, profile id, instance id, start and size. */
+/** Parse rows of `nvidia-smi mig -lgi`: GPU, profile name, profile id, instance id, start and size. */
 export function parseInstanceList(text: string): ExistingInstance[] {
   const rows = text.matchAll(/^\|\s*(\d+)\s+MIG\s+(\S+)\s+\d+\s+(\d+)\s+(\d+):\d+\s*\|/gm)
   return [...rows].map(([, gpu, profile, instanceId, start]) => ({
@@ -55,7 +55,7 @@ export function parseInstanceList(text: string): ExistingInstance[] {
 }
 
 /**
- * The product that all of a node's GPUs are.
+ * The product name that all of a node's GPUs share.
  *
  * @throws PctodlError `MIXED_BOARDS` where they differ, `NO_GPU` where there is none
  */

@@ -9,13 +9,13 @@ import type { DeployedHealth } from './deploy-actions.js'
 import type { DeployedSegment } from './deployment-state.js'
 import { gpuListQuery, type NodeGpu, type NodeLayout, parseGpuList, parseInstanceList } from './mig-layout.js'
 
-/** How long workers may take to end before they are killed, ms. */
+/** Time allowed for workers to exit before they are killed, ms. */
 const GRACE_MS = 10_000
 const POLL_MS = 50
 
 type Worker = DeployedSegment['workers'][number]
 
-/** The packages that touch boards, which planning does without. */
+/** Optional packages that control boards; planning works without them. */
 async function loadControl() {
   try {
     return { nvml: await import('@pctodl/nvml-control'), mps: await import('@pctodl/mps-control') }
@@ -40,18 +40,18 @@ export class NodeMachine implements DeployedHealth {
     this.#mps = mps
   }
 
-  /** @throws PctodlError `MISSING_PEER` where a package that touches boards is not installed */
+  /** @throws PctodlError `MISSING_PEER` where one of these packages is not installed */
   static async open(): Promise<NodeMachine> {
     const { nvml, mps } = await loadControl()
     return new NodeMachine(nvml, mps)
   }
 
   /**
-   * Take the leases of GPUs, so that no other program of the family changes them meanwhile. It does not open the boards: an
-   * A100 that somebody has open cannot enter MIG mode.
+   * Take the leases of GPUs, so that no other program of the family changes them meanwhile. This does not open the
+   * boards, since an A100 that is open cannot enter MIG mode.
    *
-   * @returns what gives them back
-   * @throws LeaseHeldError naming who has one
+   * @returns function that releases them
+   * @throws LeaseHeldError naming the holder
    */
   lease(gpus: readonly NodeGpu[]): () => void {
     const folder = new this.#nvml.LeaseFolder()
@@ -72,7 +72,11 @@ export class NodeMachine implements DeployedHealth {
     return release
   }
 
-  /** UUID of the MIG device that fills a GPU instance. @throws PctodlError `NO_MIG_DEVICE` */
+  /**
+   * UUID of the MIG device that fills a GPU instance.
+   *
+   * @throws PctodlError `NO_MIG_DEVICE`
+   */
   migUuid(gpu: number, instanceId: number): string {
     const instances = this.#nvml.loadNvml().deviceByIndex(gpu).mig()?.instances ?? []
     const device = instances.find(({ gpuInstanceId }) => gpuInstanceId === instanceId)
@@ -90,7 +94,11 @@ export class NodeMachine implements DeployedHealth {
     await new this.#mps.MpsDaemon({ directory }).stop()
   }
 
-  /** Start processes that outlive us, each with a log in the segment's folder. @param log begins the logs' names */
+  /**
+   * Start processes that outlive this program, each with a log in the segment's folder.
+   *
+   * @param log prefix of the logs' names
+   */
   startWorkers(directory: string, uuid: string, command: readonly string[], count: number, log = ''): Worker[] {
     const place = new this.#mps.MpsPlace({ directory })
     mkdirSync(directory, { recursive: true })
@@ -103,7 +111,7 @@ export class NodeMachine implements DeployedHealth {
           stdio: ['ignore', output, output],
           env: { ...process.env, ...place.environment, CUDA_VISIBLE_DEVICES: uuid },
         })
-        // A program that cannot be started says so later; its identity is missing now.
+        // A failed start emits its error later; it is detected now by the missing identity.
         child.on('error', () => {})
         const identity = child.pid === undefined ? null : this.#nvml.processIdentity(child.pid)
         child.unref()
@@ -127,7 +135,7 @@ export class NodeMachine implements DeployedHealth {
     return new this.#mps.MpsPlace({ directory: mpsDirectory }).daemon() !== null
   }
 
-  /** Ask processes to end, and kill those that have not after a while. */
+  /** End processes with SIGTERM, then kill those still running after a grace period. */
   async stopWorkers(workers: readonly Worker[]): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
       for (const worker of workers) this.#signal(worker, signal)
@@ -151,7 +159,7 @@ export class NodeMachine implements DeployedHealth {
 /**
  * Run `nvidia-smi`.
  *
- * @throws PctodlError `NO_SMI` where there is none, `SMI_FAILED` with what it said
+ * @throws PctodlError `NO_SMI` where it is missing, `SMI_FAILED` with its output
  */
 export function smi(args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -166,12 +174,20 @@ export function smi(args: readonly string[]): Promise<string> {
   })
 }
 
-/** The GPUs of this node. @throws PctodlError `NO_SMI`, `SMI_FAILED` */
+/**
+ * The GPUs of this node.
+ *
+ * @throws PctodlError `NO_SMI`, `SMI_FAILED`
+ */
 export async function readGpus(): Promise<NodeGpu[]> {
   return parseGpuList(await smi(gpuListQuery))
 }
 
-/** What is on this node now. @throws PctodlError `NO_SMI`, `SMI_FAILED` */
+/**
+ * The GPUs and instances of this node.
+ *
+ * @throws PctodlError `NO_SMI`, `SMI_FAILED`
+ */
 export async function readLayout(): Promise<NodeLayout> {
   const gpus = await readGpus()
   const instances = []
@@ -181,7 +197,7 @@ export async function readLayout(): Promise<NodeLayout> {
   return { gpus, instances }
 }
 
-/** A GPU without instances makes `nvidia-smi` fail. */
+/** `nvidia-smi` fails for a GPU without instances. */
 async function listInstances(gpu: number): Promise<string> {
   try {
     return await smi(['mig', '-lgi', '-i', String(gpu)])

@@ -2,12 +2,12 @@ import { join } from 'node:path'
 import { workerCommand } from '../worker-command.js'
 import type { DeployAction, TargetSegment } from './deploy-actions.js'
 
-/** Folder of the MPS daemon of an instance. */
+/** Folder of an instance's MPS daemon. */
 export function mpsDirectory(directory: string, { gpu, start }: { gpu: number; start: number }): string {
   return join(directory, `gpu${gpu}-slice${start}`)
 }
 
-/** Arguments of the `nvidia-smi` calls of an action, in order; none for actions that need no call. */
+/** Arguments of an action's `nvidia-smi` calls, in order; empty for actions that need none. */
 export function smiCalls(action: DeployAction): string[][] {
   switch (action.kind) {
     case 'enable-mig':
@@ -32,7 +32,7 @@ export function smiCalls(action: DeployAction): string[][] {
   }
 }
 
-/** The commands of an action as one would type them; what is known only later is named in angle brackets. */
+/** An action as shell commands; values that are not known yet are described in angle brackets. */
 export function renderAction(action: DeployAction, directory: string, command: readonly string[]): string[] {
   switch (action.kind) {
     case 'stop-workers':
@@ -66,7 +66,7 @@ function uuidOf({ profile, start, gpu }: TargetSegment) {
   return `<UUID of ${profile} at ${start} on GPU ${gpu}>`
 }
 
-/** A word as a shell reads it back. */
+/** Quote a word for a POSIX shell. */
 export function quoted(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }

@@ -46,7 +46,7 @@ export async function deploy(
   return deployMaps(options.down ? null : mapFiles(sloIndex, options), options, terminal)
 }
 
-/** The maps to be deployed, one after the other. */
+/** Map files to deploy, in order. */
 function mapFiles(sloIndex: number | undefined, options: DeployCommandOptions): string | string[] {
   const { through, map, fleet } = options
   if (through === undefined) {

@@ -35,7 +35,7 @@ export interface FleetCommandOptions extends InputOptions, ManifestOptions, Gate
   readonly strict?: boolean
 }
 
-/** What is planned, and the form that its maps have. */
+/** Input of the planner, and the format of its maps. */
 interface Inputs {
   readonly fleet: Fleet
   readonly objectives: readonly ServiceObjective[]
@@ -45,7 +45,7 @@ interface Inputs {
   readonly parse: (text: string, file: string) => MappedBoard[]
 }
 
-/** A plan for boards of several types, or the change of a running map, of one type or several. */
+/** Plan boards of several types, or change a running map (of one type or several). */
 export async function fleet(sloIndex: number, options: FleetCommandOptions, terminal: Terminal): Promise<number> {
   const { gate, latencyShare, maxIterations, from, consolidate = false } = options
   const traffic = trafficOf(options)
@@ -82,7 +82,7 @@ export async function fleet(sloIndex: number, options: FleetCommandOptions, term
   return reportPlan(plan, limits, files, [boardTable(plan, terminal), summary, 'limits'], options, terminal)
 }
 
-/** Paths of files by name. */
+/** Prefix file names with a folder. */
 export function inFolder(folder: string, files: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.entries(files).map(([name, content]) => [path.join(folder, name), content]))
 }

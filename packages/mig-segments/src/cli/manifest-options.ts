@@ -35,9 +35,9 @@ export function addManifestOptions(command: Command): Command {
 }
 
 /**
- * Files for a cluster, by name, as they were asked for.
+ * Files for a cluster, by name, as the options request them.
  *
- * @throws UsageError for options that do not belong together, before anything is planned
+ * @throws UsageError for options that do not belong together, before planning starts
  */
 export function manifestsOf(options: ManifestOptions): (boards: readonly MappedBoard[]) => Record<string, string> {
   const { migParted, kubernetes, image, command, nodeNames, port, healthPath, devices } = options

@@ -41,14 +41,15 @@ export function addPlanOptions(command: Command): Command {
     .option('--consolidate', 'with --from: until the boards cost no more than those of a plan from scratch')
 }
 
-/** Options that the other kinds of plan have no place for, as commander names them. */
+/** Options that only apply to plans from scratch for one type of board, by commander's attribute names. */
 const ofPlansFromScratch = ['dispatch', 'powerCap', 'idlePower', 'picture', 'explain']
+/** Options that do not apply to `--fleet`. */
 const ofOneType = ['gpu', 'profiles', 'gpusPerNode', 'nodes']
 
 /**
- * `pctodl segments plan`: with `--fleet` for boards of several types, with `--from` the change of a running map.
+ * `pctodl segments plan`. With `--fleet` it plans boards of several types, with `--from` it changes a running map.
  *
- * @param command that was called: what it was given besides its defaults
+ * @param command tells options given on the command line from defaults
  */
 export async function planAny(sloIndex: number, command: Command, terminal: Terminal): Promise<number> {
   const options = command.opts<PlanCommandOptions>()

@@ -9,7 +9,7 @@ import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 
-/** Options that say what to plan. */
+/** Options for a plan's input. */
 export interface InputOptions {
   readonly gpu: string
   readonly profiles?: string
@@ -27,7 +27,7 @@ export interface PlanInputs {
   readonly board: MigBoard
   readonly profiles: readonly ServiceProfile[]
   readonly objectives: readonly ServiceObjective[]
-  /** What looks wrong in the profiles. */
+  /** Suspicious values in the profiles, as sentences. */
   readonly warnings: readonly string[]
 }
 
@@ -56,7 +56,7 @@ export function loadInputs(sloIndex: number, options: InputOptions): PlanInputs 
   return { ...inputs, objectives: asUsage(() => scenarioAt(rows, sloIndex)) }
 }
 
-/** All rows of the objective files: the periods of a day. */
+/** All rows of the objective files; each is a period of the day. */
 export function loadRows(
   options: InputOptions,
 ): Omit<PlanInputs, 'objectives'> & { readonly rows: readonly (readonly ServiceObjective[])[] } {
@@ -80,12 +80,12 @@ export function loadRows(
   }
 }
 
-/** GPUs that there are, as the number of nodes says. */
+/** Number of GPUs, from the number of nodes. */
 export function gpuLimit({ nodes, gpusPerNode }: InputOptions): { maxGpus?: number } {
   return nodes === undefined ? {} : { maxGpus: nodes * gpusPerNode }
 }
 
-/** The same of a group of boards. */
+/** The same limit as an option of a board group. */
 export function maxBoards(options: InputOptions): { boards?: number } {
   const { maxGpus } = gpuLimit(options)
   return maxGpus === undefined ? {} : { boards: maxGpus }

@@ -7,17 +7,17 @@ import type { ServiceObjective } from '../profile.js'
 import type { SegmentPlan } from '../segment-plan.js'
 import { breaksFirst, explainLimits, type ServiceLimit } from '../tail/service-limits.js'
 
-/** Where the map of a scenario lies, as published: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */
+/** Path of a scenario's map, as published: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */
 export function mapFile(output: string, sloIndex: number): string {
   return path.join(output, `SLO${sloIndex}`, `SLO${sloIndex}_ParvaGPU_deploy.csv`)
 }
 
-/** Where the map of a fleet lies. */
+/** Path of a fleet's map. */
 export function fleetFile(output: string, sloIndex: number): string {
   return path.join(output, `SLO${sloIndex}`, 'fleet.csv')
 }
 
-/** Boards of the largest plan whose services are simulated until they break: larger ones take too long for a line. */
+/** Largest plan, in boards, whose services are simulated until they break; larger ones take too long. */
 export const MAX_SIMULATED_BOARDS = 400
 
 interface Reported {
@@ -26,11 +26,11 @@ interface Reported {
 }
 
 /**
- * Write the files of a plan and print it: its parts, what each service stands, and the files, or all of it as JSON.
+ * Write the files of a plan, then print it as text or JSON.
  *
- * @param limits of the services, where they were simulated
+ * @param limits of each service; null where they were not simulated
  * @param files contents by path, the map first
- * @param parts in the order in which they are printed; `limits` stands for those
+ * @param parts of the text, in print order; `'limits'` is replaced by the table of limits
  * @returns the exit code
  */
 export function reportPlan(
@@ -54,10 +54,10 @@ export function reportPlan(
   return strict && plan.unserved.length > 0 ? 1 : 0
 }
 
-/** GPUs shown one by one before the rest is only counted. */
+/** GPUs listed individually; further ones are only counted. */
 const SHOWN_GPUS = 40
 
-/** Services, then GPUs, as tables. */
+/** Tables of services and of GPUs. */
 export function planTables(plan: SegmentPlan, board: MigBoard, gpusPerNode: number, terminal: Terminal): string {
   const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
   const services = new Table({ head: ['service', 'rate /s', 'latency ms', 'segments', 'GPCs', 'capacity /s'], style })
@@ -76,7 +76,7 @@ export function planTables(plan: SegmentPlan, board: MigBoard, gpusPerNode: numb
   return `${services.toString()}\n${gpus.toString()}${more}`
 }
 
-/** Two to a line, so that a row fits on a terminal. */
+/** Two items per line, so that a row fits a terminal. */
 function inLines(list: readonly string[]): string {
   const lines: string[] = []
   for (let i = 0; i < list.length; i += 2) lines.push(list.slice(i, i + 2).join(', '))

@@ -26,7 +26,7 @@ interface ScheduleCommandOptions extends InputOptions, GateOptions {
   readonly maxIterations: number
 }
 
-/** A period is one program of many: less work for each than for a plan alone. */
+/** Fewer iterations per period than for a single plan, since a schedule solves many programs. */
 const DAY_ITERATIONS = 5000
 
 export function addScheduleOptions(command: Command): Command {
@@ -61,7 +61,9 @@ export async function schedule(options: ScheduleCommandOptions, terminal: Termin
   return 0
 }
 
-/** A folder for each period with the maps that lead to it, one step after the other; that of the first has its map alone. */
+/**
+ * One folder per period with the maps that lead to it, one for each step. The first period's folder holds only its map.
+ */
 function writeMaps({ periods }: DaySchedule, folder: string, gpusPerNode: number): string[] {
   rmSync(folder, { recursive: true, force: true })
   let before: readonly MappedBoard[] = []

@@ -4,7 +4,6 @@ import { addDeployOptions, deploy } from './deploy-command.js'
 import { addPlanOptions, planAny } from './plan-command.js'
 import { addScheduleOptions, schedule } from './schedule-command.js'
 
-/** The command line `pctodl segments` as a function. */
 export const segments: CommandFunction = async (argv, terminal) => {
   let exitCode = 0
   const program = newCommand(

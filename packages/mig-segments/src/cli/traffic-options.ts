@@ -6,12 +6,12 @@ import type { Command } from 'commander'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import type { StatedTraffic } from '../tail/stated-traffic.js'
 
-/** What keeps an objective. */
+/** Options for how a plan decides whether an objective is met. */
 export interface GateOptions {
   readonly gate: 'latency' | 'tail'
-  /** Of `latency`. */
+  /** Only for `latency`. */
   readonly latencyShare: number
-  /** Of `tail`, as the others. */
+  /** Only for `tail`, like the options below. */
   readonly burstiness: number
   readonly rateError: number
   readonly timeError: number
@@ -40,7 +40,7 @@ export function addGateOptions(command: Command): Command {
     )
 }
 
-/** @throws UsageError for arrivals that are none, and for options that belong to the other gate */
+/** @throws UsageError for an unknown arrival process, and for options of the other gate */
 export function trafficOf(options: GateOptions): StatedTraffic {
   const { burstiness, rateError, timeError, arrivals } = options
   if (options.gate === 'latency') {

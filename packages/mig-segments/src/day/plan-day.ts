@@ -26,60 +26,62 @@ import { CHECK_SEED } from '../tail/until-kept.js'
 export interface DayOptions extends FleetOptions {
   /** Length of a period, s. */
   readonly periodS: number
-  /** Time from the start of an instance's creation until it serves: instance, processes, weights; s. */
+  /** Time from the start of an instance's creation until it serves (instance, processes, weights), s. */
   readonly migrationS: number
   /** Power of a board without instances, W; 0 where it is switched off or given back. */
   readonly parkedW: number
-  /** Share of the requests so far that changes may make late, 0..0.1. Default 0: every service stays at its rate. */
+  /** Share of the requests so far that changes may make late, 0..0.1. Default 0: no service falls below its rate. */
   readonly maxLate?: number
 }
 
-/** A period of a schedule: its map, and the way there from the period before. */
+/** A period of a schedule: its map, and the steps from the previous period. */
 export interface PlannedPeriod {
   readonly boards: readonly FleetBoard[]
-  /** In an order that keeps services up: creations end before the period begins, removals come after that. */
+  /** In an order that keeps services up: creations end before the period begins, removals follow its start. */
   readonly steps: readonly FleetStep[]
-  /** Energy of the period and of the way to it, above all boards parked, J. */
+  /** Energy of the period and of the change to it, above that of all boards parked, J. */
   readonly energyJ: number
-  /** Requests that the instances on the way could not answer, at most. */
+  /** Upper bound on the requests that could not be answered during the change. */
   readonly lateRequests: number
 }
 
-/** What a way to get through the day takes. */
+/** Totals of a schedule over the day. */
 export interface DayTotals {
-  /** Of all boards, parked ones included, J. */
+  /** Energy of all boards, parked ones included, J. */
   readonly energyJ: number
   /** Instances created after the first period. */
   readonly created: number
   readonly lateRequests: number
-  /** Boards in use in the period with most of them. */
+  /** Largest number of boards in use in any period. */
   readonly maxBoards: number
 }
 
 export interface DaySchedule extends DayTotals {
   readonly periods: readonly PlannedPeriod[]
   readonly unserved: FleetPlan['unserved']
-  /** Boards whose energy is counted, in use or parked. */
+  /** Boards whose energy is counted, both in use and parked. */
   readonly boards: number
   readonly requests: number
-  /** Sum of the least energy of each period alone, J: no schedule takes less. */
+  /** Sum of each period's minimum energy on its own, J: no schedule takes less. */
   readonly lowerBoundJ: number
-  /** One plan for the highest rates of the day. */
+  /** A single plan for the highest rates of the day, for comparison. */
   readonly staticPlan: DayTotals
 }
 
-/** Periods of a schedule: a day of quarters of an hour. */
+/** Maximum number of periods: a day of quarter hours. */
 const MAX_PERIODS = 96
-/** Requests of each service and period that are let come by the tail. */
+/** Requests simulated per service and period to check p99. */
 const CHECK_REQUESTS = 20_000
 
 /**
- * Follow rates over a day at little energy: each period is a change of the one before whose goal is energy, where each service keeps what it
- * needs before and after while instances are created. The bound is that of the periods apart, so it counts no changes.
+ * Follow the rates of a day with little energy. Each period changes the map of the one before, with energy as the goal.
+ * While instances are created, each service keeps the capacity that both periods need. The lower bound treats each
+ * period on its own and ignores the cost of changes.
  *
  * @param fleet one group of boards, with `idleW` and measured power
  * @param periods the objectives of each period; a service without one gets no requests in it
- * @throws InvalidInputError for options out of range, latencies that change and profiles without measured power; what `planFleet` throws
+ * @throws InvalidInputError for options out of range, latencies that change between periods and profiles without
+ * measured power; also what `planFleet` throws
  */
 export async function planDay(
   fleet: Fleet,
@@ -169,7 +171,8 @@ async function scheduleOnce(
       if (boards) ways.push(change(boards))
     }
     const within = ways.filter(({ lateRequests }) => lateRequests <= Math.max(0, allowed) + 1e-6)
-    // No way keeps every service: the boards of a plan for this period alone, or for the whole day, where the running ones are most alike.
+    // No change keeps every service at its rate. Take a plan for this period alone or for the whole day, placed to keep
+    // as many running instances as possible.
     const others = () =>
       [anew.boards, still.boards].flatMap((boards) => (boards ? [change(laidOver(fleet, boards, current))] : []))
     const candidates = within.length > 0 ? within : [...ways, ...others()]
@@ -200,7 +203,7 @@ async function scheduleOnce(
     ),
   }
 
-  /** The boards of a program's answer; null where none was found, or it does not pack. */
+  /** Boards of the program's solution; null where none was found or it does not pack. */
   async function placed(
     program: Omit<Program, 'room'>,
     models: readonly string[],
@@ -219,7 +222,7 @@ function idleOf({ lanes }: CheckedFleet, group: number, smClockMhz: number | und
   return lanes.find((lane) => lane.group === group && lane.smClockMhz === smClockMhz)!.idleW
 }
 
-/** Energy of a way: instances that are created draw before they serve, and boards that are in use only on the way wait. */
+/** Energy of a change: new instances draw power before they serve, and newly used boards idle meanwhile. */
 function wayJ(
   fleet: CheckedFleet,
   current: readonly FleetBoard[],
@@ -243,7 +246,7 @@ function wayJ(
   return joules + wayS * [...more.values()].reduce((sum, watts) => sum + watts, 0)
 }
 
-/** Requests that are not answered while one instance after the other is created; removing takes no time. */
+/** Requests left unanswered while instances are created one after another; removal takes no time. */
 function missed(
   current: readonly FleetBoard[],
   steps: readonly FleetStep[],
@@ -325,8 +328,8 @@ function assertDay(fleet: Fleet, periods: readonly (readonly ServiceObjective[])
 }
 
 /**
- * Power that instances add to idle boards while they answer the rates, W: requests go to the instances with the least energy a request
- * first, each up to what it answers in time.
+ * Power that instances add to idle boards while they answer the rates, W. Requests go first to the instances with the
+ * lowest energy per request, each up to the rate it answers in time.
  */
 export function servingW(boards: readonly FleetBoard[], objectives: readonly ServiceObjective[]): number {
   let watts = 0

@@ -1,14 +1,14 @@
 import { type MigGeometry, type MigPlacement, migLayouts } from '@pctodl/platform'
 
-/** A way to fill a board: so many instances of each profile. */
+/** A way to fill a board: a number of instances of each profile. */
 export interface BoardPattern {
   /** In the order of `MigGeometry.profiles`. */
   readonly counts: readonly number[]
-  /** One layout that has them. */
+  /** One layout with these counts. */
   readonly layout: readonly MigPlacement[]
 }
 
-/** The ways to fill a board that are not part of another; every set of instances that fits is part of one. */
+/** Maximal ways to fill a board. Every set of instances that fits is a subset of one of them. */
 export function patternsOf(geometry: MigGeometry): BoardPattern[] {
   const byCounts = new Map<string, BoardPattern>()
   for (const layout of migLayouts(geometry)) {

@@ -1,17 +1,17 @@
-/** Nodes after which a search settles for the bound of the relaxation. */
+/** Search nodes after which the bound of the relaxation is returned. */
 const NODE_LIMIT = 4000
-/** Relative shortfall that counts as none: the rounding of a sum. */
+/** Relative shortfall that counts as rounding error. */
 const TOLERANCE = 1e-9
 
-/** One way to use an instance: what it answers and what it costs. */
+/** One way to use an instance: its rate and its price. */
 export interface CoverItem {
   readonly ratePerS: number
   readonly price: number
 }
 
 /**
- * A lower bound on the price of instances that answer a rate together, and nearly always the least price: an integer knapsack cover, by depth-first
- * search over the items in the order of their price per request/s.
+ * Lower bound on the price of instances that together answer a rate; nearly always the exact minimum. Solves an integer
+ * knapsack cover by depth-first search, in order of price per request/s.
  */
 export function cheapestCover(items: readonly CoverItem[], ratePerS: number): number {
   const order = undominated(items).sort(
@@ -37,7 +37,7 @@ export function cheapestCover(items: readonly CoverItem[], ratePerS: number): nu
   return nodes > NODE_LIMIT ? Math.min(least, ratePerS * ratio(0)) : least
 }
 
-/** Of items with one price those that answer most. */
+/** For each price, the item with the highest rate. */
 function undominated(items: readonly CoverItem[]): CoverItem[] {
   const best = new Map<number, CoverItem>()
   for (const item of items) {

@@ -4,7 +4,7 @@ import type { ProfilePoint } from '../profile.js'
 import type { BoardGroup, Fleet } from './fleet.js'
 import { checkLanes, type Lane } from './lanes.js'
 
-/** A group with everything that it leaves out. */
+/** A board group with defaults filled in. */
 export interface CheckedGroup {
   readonly geometry: MigGeometry
   /** Infinite: as many as needed. */
@@ -17,18 +17,19 @@ export interface CheckedGroup {
 
 export interface CheckedFleet {
   readonly groups: readonly CheckedGroup[]
-  /** The groups by the clocks at which their boards may run. */
+  /** One lane for each group and SM clock of its boards. */
   readonly lanes: readonly Lane[]
   readonly powerW: number
-  /** Whether any limit on watts is there. */
+  /** Whether any power limit is set. */
   readonly limited: boolean
 }
 
-/** Prices further apart than this are a typing error, and no solver could add them up. */
+/** A larger ratio of prices is taken for a typing error, and exceeds the solver's precision. */
 const MAX_PRICE_RATIO = 1e6
 
 /**
- * @throws InvalidInputError for a fleet without groups, numbers out of range, limits on watts without `idleW` or without measured power
+ * @throws InvalidInputError for a fleet without groups, numbers out of range, and power limits without `idleW` or
+ *   measured power
  * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for boards that do not exist or have no MIG
  */
 export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet): CheckedFleet {
@@ -114,7 +115,7 @@ function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGrou
   }
 }
 
-/** Throughput 0: it did not run. */
+/** Accepts throughput 0, which marks a point that did not run. */
 function assertPoint(
   { profile, sizeGpcs, batchSize, processes, processThroughput, latencyMs, powerW }: ProfilePoint,
   field: string,

@@ -1,32 +1,32 @@
 import type { BoardPattern } from './board-patterns.js'
 import type { FleetRow } from './fleet-rows.js'
 
-/** A board while it is filled. */
+/** A board while it is being filled. */
 export interface OpenBoard {
   readonly lane: number
   readonly pattern: BoardPattern
-  /** Places of each profile that are left. */
+  /** Free places of each profile. */
   readonly free: number[]
   readonly rows: FleetRow[]
   drawnW: number
 }
 
-/** Coolest boards that are looked at before all others. */
+/** Number of coolest boards searched before all others. */
 const COOLEST = 32
 
 interface Swap {
   readonly gain: number
   readonly other: OpenBoard
   readonly mine: number
-  /** -1: a free place. */
+  /** -1: a free place on the other board. */
   readonly theirs: number
 }
 
 /**
- * Swap instances of one profile between the hottest board and cooler ones while it gets cooler. The coolest are looked at first and the others only
- * where none of them helps, so that a round does not look at all of a large fleet.
+ * Reduce the power of the hottest board by swapping instances of one profile with cooler boards. The coolest boards are
+ * searched first and the others only if none of them helps, to keep each round cheap in a large fleet.
  *
- * @returns whether all boards keep the cap
+ * @returns whether all boards meet the cap
  */
 export function coolDown(boards: readonly OpenBoard[], capW: number): boolean {
   if (boards.length === 0 || capW === Number.POSITIVE_INFINITY) return true
@@ -80,7 +80,7 @@ function exchange(hottest: OpenBoard, { other, mine, theirs }: Swap): void {
   other.drawnW += less
 }
 
-/** Where a board belongs among those in order of their watts. */
+/** Insertion index in boards sorted by power. */
 function placeOf(drawnW: number, byWatts: readonly OpenBoard[]): number {
   let low = 0
   let high = byWatts.length

@@ -4,7 +4,11 @@ import type { CheckedFleet } from './check-fleet.js'
 import type { UnservedService } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
 
-/** Why a service is not in the plan of a fleet. @param keepableMs an objective that could be kept; null where none is known */
+/**
+ * Why a service is not in the plan.
+ *
+ * @param keepableMs an objective that could be met; null where none is known
+ */
 export function unserved(
   { model, ratePerS, latencyMs }: ServiceObjective,
   { lanes }: CheckedFleet,
@@ -42,9 +46,9 @@ export function unserved(
 }
 
 /**
- * Unserved services with the objectives that could be kept.
+ * Add to each unserved service an objective that could be met.
  *
- * @param kept whether a plan for this service alone serves it
+ * @param kept whether a plan for this service alone meets its objective
  */
 export async function withKeepable(
   missed: readonly UnservedService[],

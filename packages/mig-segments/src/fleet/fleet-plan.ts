@@ -6,9 +6,9 @@ export type UnservedReason = 'no-profile' | 'never-ran' | 'latency'
 
 export interface UnservedService extends ServiceObjective {
   readonly reason: UnservedReason
-  /** What is wrong and what would help. */
+  /** The problem and its remedy. */
   readonly message: string
-  /** The latency objective that a plan for this service alone keeps at its rate, ms, where one is known. */
+  /** Latency objective that a plan for this service alone meets at its rate, ms; absent where none is known. */
   readonly keepableMs?: number
 }
 
@@ -19,19 +19,25 @@ export interface FleetPlan {
   readonly unserved: readonly UnservedService[]
   /** Sum of the prices of the boards in use. */
   readonly cost: number
-  /** No plan costs less. Equal to `cost`: proved. */
+  /** No plan costs less. Equal to `cost` where the plan is proved cheapest. */
   readonly lowerBoundCost: number
-  /** Watts of all boards while everything runs; NaN where some were not measured. */
+  /** Power of all boards at full load, W; NaN where some was not measured. */
   readonly powerW: number
-  /** Watts at the planned rates, each service's requests spread by what its instances answer; NaN where some were not measured. */
+  /**
+   * Power at the planned rates, W; each service's requests are split by the rates of its instances. NaN where some was
+   * not measured.
+   */
   readonly meanPowerW: number
-  /** No plan that costs as little draws less than `powerW`, of the points that `fleetRows` leaves; 0 where watts were not measured. */
+  /**
+   * Lower bound on the power of plans of this cost, W, over the points that `fleetRows` returns; 0 where none was
+   * proved.
+   */
   readonly lowerBoundPowerW: number
-  /** No plan that costs as little has fewer compute slices in use; 0 where the plan has the least watts and not the fewest slices. */
+  /** Lower bound on the compute slices of plans of this cost; 0 where the plan minimises power instead. */
   readonly lowerBoundSlices: number
 }
 
-/** While instances work their part of the time only, they draw that part. */
+/** Power at the planned rates, W: an instance's own power counts for the share of time that it works. */
 export function meanPowerOf(boards: readonly FleetBoard[], served: FleetPlan['served']): number {
   const share = new Map(served.map(({ model, ratePerS, capacity }) => [model, ratePerS / capacity]))
   return boards.reduce((sum, { powerW, segments }) => {

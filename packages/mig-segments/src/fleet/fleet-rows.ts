@@ -14,7 +14,7 @@ import {
 import type { CheckedFleet } from './check-fleet.js'
 import { type SharedPoint, sharedPoints } from './shared-points.js'
 
-/** How it is judged whether a point keeps an objective. */
+/** How a plan decides whether a point meets an objective. */
 export type FleetGate =
   | { readonly kind: 'latency'; readonly latencyShare?: number }
   | {
@@ -24,42 +24,43 @@ export type FleetGate =
       readonly times?: TimesLate
     }
 
-/** What one model does in an instance. */
+/** One model's part in an instance. */
 export interface RowPart {
-  /** Place of the objective. */
+  /** Index of the objective. */
   readonly service: number
   readonly point: Omit<InstancePoint, 'powerW'>
-  /** Requests/s that it answers in time. */
+  /** Rate answered in time, requests/s. */
   readonly ratePerS: number
 }
 
-/** One way to use an instance: a variable of the program. */
+/** One way to use an instance; a variable of the program. */
 export interface FleetRow {
   readonly lane: number
-  /** Place in `MigGeometry.profiles`. */
+  /** Index in `MigGeometry.profiles`. */
   readonly profile: number
   /** One model, or several that share the instance. */
   readonly parts: readonly RowPart[]
-  /** Watts that it adds to an idle board; absent where they were not measured. */
+  /** Power added to an idle board, W; absent where it was not measured. */
   readonly powerW?: number
-  /** A service takes rows of one way. Default 0. */
+  /** Index of the service's way; all rows that a service uses belong to one way. Default 0. */
   readonly way?: number
 }
 
-/** A point at its place in the fleet. */
+/** A point, and where in the fleet it can be placed. */
 interface Candidate extends Placeable {
   readonly lane: number
   readonly profile: number
-  /** The point as it was measured: `point` has columns that agree. */
+  /** The point as measured. In `point`, throughput and latency are made consistent. */
   readonly measured: InstancePoint
 }
 
 /**
- * The points that keep each objective, and the groups of models that do in one instance, without those of which another in the same instance
- * answers no less with no more watts. Where watts are neither limited nor a matter of clocks only the best of each instance is left.
+ * Points that meet each objective, and groups of models that meet theirs in a shared instance. A point is left out
+ * where another in the same instance answers at least as much with no more power. Without power limits or several
+ * clocks, only the fastest point of each instance remains.
  *
- * @param which `best`: in all ways to share a service's requests among its instances; `one-way`: in one, so that instances that run may stay; `all`:
- *   of this one way without leaving any out
+ * @param which `best`: every way to split a service's requests over instances. `one-way`: one way, so that running
+ * instances may stay. `all`: one way, dominated points included
  */
 export function fleetRows(
   fleet: CheckedFleet,
@@ -98,7 +99,7 @@ export function fleetRows(
   ]
 }
 
-/** Ways of a service are numbered from 0 without gaps, whatever the limits on watts left of them. */
+/** Renumber each service's ways from 0 without gaps, since power limits may have removed some. */
 function numberedAnew(rows: readonly FleetRow[]): FleetRow[] {
   const ways = new Map<string, number>()
   const known = new Map<number, number>()
@@ -133,7 +134,7 @@ interface Rated {
   readonly ratePerS: number
 }
 
-/** For each way to share a service's requests among its instances what each of them answers in time. */
+/** For each way to split a service's requests over its instances, the rate that each answers in time. */
 function waysOf(
   candidates: readonly Candidate[],
   objective: ServiceObjective,
@@ -163,7 +164,7 @@ function waysOf(
   return [whole, ...(several ? taken(splitWays(fitting, goal)) : [])].filter((way) => way.length > 0)
 }
 
-/** By lane and profile the groups of models that share an instance; with one queue for each service there are none. */
+/** Groups of models that share an instance, by lane and profile; none where each service has one queue. */
 function sharedRows(fleet: CheckedFleet, objectives: readonly ServiceObjective[], gate: FleetGate): FleetRow[][] {
   if (gate.kind === 'tail' && gate.dispatch === 'shared') return []
   return fleet.lanes.flatMap(({ group, coRunners }, lane) =>
@@ -180,7 +181,9 @@ function sharedRows(fleet: CheckedFleet, objectives: readonly ServiceObjective[]
   )
 }
 
-/** Of the ways of one service in one instance: those with fewer watts than all that answer as much, or the one that answers most. */
+/**
+ * Pareto-optimal points of one service in one instance by rate and power, or only the fastest if power does not matter.
+ */
 function best(rows: FleetRow[], frugal: boolean): FleetRow[] {
   const rate = ({ parts }: FleetRow) => parts[0]!.ratePerS
   const batch = ({ parts }: FleetRow) => parts[0]!.point.batchSize
@@ -194,7 +197,7 @@ function best(rows: FleetRow[], frugal: boolean): FleetRow[] {
   })
 }
 
-/** More than a service's whole rate is worth no more than that. */
+/** Pareto-optimal groups of models. A rate above a service's objective counts no more than the objective. */
 function undominated(
   rows: readonly FleetRow[],
   objectives: readonly ServiceObjective[],
@@ -216,7 +219,7 @@ function undominated(
   return [...byModels.values()].flat()
 }
 
-/** Most time of a batch of each model, ms. */
+/** Longest allowed batch time of each model, ms. */
 function batchTimeLimits(objectives: readonly ServiceObjective[], gate: FleetGate): Map<string, number> {
   return new Map(
     objectives.map(({ model, latencyMs }) => [
@@ -226,7 +229,7 @@ function batchTimeLimits(objectives: readonly ServiceObjective[], gate: FleetGat
   )
 }
 
-/** What the members of a group answer in time, each from a queue of its own; null where one answers nothing. */
+/** Rates that the members of a group answer in time, each from its own queue; null where one answers none. */
 function ratedMembers(
   { members }: SharedPoint,
   objectives: readonly ServiceObjective[],
@@ -236,7 +239,7 @@ function ratedMembers(
   const parts = members.map(({ model, ...measured }): RowPart => {
     const service = objectives.findIndex((objective) => objective.model === model)
     const point: InstancePoint = { profile, processes: 1, ...measured }
-    // Beside co-runners only the full batch was measured: a smaller one is taken to last as long.
+    // Only the full batch was measured with co-runners; a smaller one is assumed to take as long.
     const [of] = placeablesOf(profile, 0, [point]).map((each) => ({ ...each, lane: 0, profile: 0, measured: point }))
     const [way] = waysOf([of!], objectives[service]!, gate, false)
     return { service, point, ratePerS: way?.[0]?.ratePerS ?? 0 }

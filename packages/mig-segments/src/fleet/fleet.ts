@@ -5,29 +5,29 @@ import type { InstanceCoRunners } from './shared-points.js'
 export interface BoardGroup {
   /** Name of a board with MIG. */
   readonly gpu: string
-  /** What was measured on this type of board, perhaps at several SM clocks, of which each board then gets one. */
+  /** Measurements on this type of board, perhaps at several SM clocks. Each board runs at one of them. */
   readonly profiles: readonly ServiceProfile[]
-  /** What models keep in an instance that they share. Default: an instance has one model. */
+  /** Interference of models that share an instance. Default: one model per instance. */
   readonly coRunners?: readonly InstanceCoRunners[]
-  /** Boards that there are. Default: as many as needed. */
+  /** Number of boards available. Default: as many as needed. */
   readonly boards?: number
-  /** What one costs, in any unit, above 0. Default 1: boards are counted. */
+  /** Price of one board in any unit, above 0. Default 1, which minimises the number of boards. */
   readonly price?: number
   /** Boards of a node. Default 8. */
   readonly boardsPerNode?: number
   /**
-   * Watts of a board with its instances while nothing runs on them, or these by the SM clock (MHz) to which it is locked; needed for
-   * every limit on watts.
+   * Power of an idle board with its instances, W, or one value for each SM clock (MHz) at which it is locked. Required
+   * for any power limit.
    */
   readonly idleW?: number | Readonly<Record<string, number>>
-  /** Most watts of a board. */
+  /** Power limit of a board, W. */
   readonly boardCapW?: number
-  /** Most watts of the boards of a node together. */
+  /** Power limit of all boards of a node together, W. */
   readonly nodeCapW?: number
 }
 
 export interface Fleet {
   readonly groups: readonly BoardGroup[]
-  /** Most watts of all boards in use together. */
+  /** Power limit of all boards in use together, W. */
   readonly powerW?: number
 }

@@ -4,17 +4,17 @@ import type { BoardGroup } from './fleet.js'
 import type { InstanceCoRunners } from './shared-points.js'
 
 /**
- * The boards of a group that run at one SM clock. A clock belongs to a whole board, so the instances of a board are all of one lane, and a plan
- * chooses how many boards each lane gets.
+ * The boards of a group that run at one SM clock. The clock applies to a whole board, so all its instances belong to
+ * one lane. A plan chooses the number of boards in each lane.
  */
 export interface Lane {
-  /** Place in the fleet. */
+  /** Index of the group in the fleet. */
   readonly group: number
-  /** Absent where the points do not say. */
+  /** Absent where the points have none. */
   readonly smClockMhz?: number
-  /** Of one of its boards while nothing runs; 0 where it is not known. */
+  /** Idle power of one board, W; 0 where unknown. */
   readonly idleW: number
-  /** What was measured at this clock. */
+  /** Points measured at this clock. */
   readonly profiles: readonly { readonly model: string; readonly points: readonly InstancePoint[] }[]
   readonly coRunners: readonly InstanceCoRunners[]
 }
@@ -22,7 +22,7 @@ export interface Lane {
 /**
  * One lane for each clock at which a group was measured, the highest first.
  *
- * @throws InvalidInputError for points without a clock beside others with one, a model of co-runners or idle watts that match no clock
+ * @throws InvalidInputError where only some points have a clock, or where co-runners or idle power match no clock
  */
 export function checkLanes({ profiles, coRunners = [], idleW }: BoardGroup, g: number, geometry: MigGeometry): Lane[] {
   const field = (name: keyof BoardGroup) => `fleet.groups[${g}].${name}`

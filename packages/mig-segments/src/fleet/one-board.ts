@@ -12,7 +12,7 @@ import type { BoardGroup, Fleet } from './fleet.js'
 /**
  * A fleet of one type of board.
  *
- * @param more what the group has beside its profiles, such as limits on power
+ * @param more further options of the group, such as power limits
  * @throws UnknownNameError, PctodlError `NOT_SUPPORTED` for a board without MIG, or not of seven slices
  */
 export function fleetOf(gpu: string, profiles: readonly ServiceProfile[], more: Partial<BoardGroup> = {}): Fleet {
@@ -20,9 +20,9 @@ export function fleetOf(gpu: string, profiles: readonly ServiceProfile[], more: 
 }
 
 /**
- * Boards of one type as a published map has them, by their indices.
+ * Convert boards of one type to a published map, which numbers GPUs over the whole cluster.
  *
- * @throws InvalidInputError for models that share an instance, which published maps cannot say
+ * @throws InvalidInputError for models that share an instance, which published maps cannot express
  */
 export function gpusOf<T extends MappedBoard['segments'][number]>(
   boards: readonly (Omit<MappedBoard, 'segments'> & { readonly segments: readonly T[] })[],

@@ -6,45 +6,49 @@ import { coolDown, type OpenBoard } from './cool-down.js'
 import type { FleetRow } from './fleet-rows.js'
 import type { ProgramCounts } from './program.js'
 
-/** The processes that serve one model in an instance; of a shared instance there are several, at the same place. */
+/** The processes that serve one model in an instance. A shared instance has several segments at the same place. */
 export interface FleetSegment {
   /** MIG profile, e.g. `1g.20gb`. */
   readonly profile: string
-  /** First of its memory slices. */
+  /** Index of its first memory slice. */
   readonly start: number
   readonly model: string
   readonly batchSize: number
   readonly processes: number
   /** Items/s in full batches. */
   readonly throughput: number
-  /** Requests/s that it answers in time. */
+  /** Rate answered in time, requests/s. */
   readonly ratePerS: number
   readonly latencyMs: number
-  /** Watts that it adds to an idle board while all its processes run, of a shared instance an even part; absent where they were not measured. */
+  /**
+   * Power added to an idle board while all processes run, W; a shared instance's power is divided evenly. Absent where
+   * it was not measured.
+   */
   readonly powerW?: number
 }
 
 export interface FleetBoard {
-  /** Place of its group in the fleet. */
+  /** Index of its group in the fleet. */
   readonly group: number
   /** Key of the board. */
   readonly gpu: string
-  /** Counted from 0 within boards of one type, those of a later group of this type after the others. */
+  /** Counted from 0 over boards of one type; nodes of a later group of this type follow those of earlier groups. */
   readonly node: number
-  /** On its node, from 0. */
+  /** Index on its node, from 0. */
   readonly index: number
-  /** SM clock to which it must be locked; absent where the points do not say. */
+  /** SM clock to lock the board at; absent where the points have none. */
   readonly smClockMhz?: number
   readonly segments: readonly FleetSegment[]
-  /** Watts while all its processes run, the idle board's included; NaN where some were not measured. */
+  /** Power while all its processes run, including idle power, W; NaN where some was not measured. */
   readonly powerW: number
 }
 
 /**
- * Give the instances of a group their boards and nodes: those that draw most first, each to the board with a place that draws least, and
- * boards likewise to nodes. Where a board passes its cap, instances change places while that helps.
+ * Assign the instances of a group to boards, and boards to nodes. The instance with the highest power comes first and
+ * goes to the coolest board with a free place; likewise for boards and nodes. Where a board exceeds its cap, instances
+ * are swapped as long as that helps.
  *
- * @returns null where a board or a node would pass its cap
+ * @returns null where a board or a node would exceed its cap
  */
 export function placeGroup(
   fleet: CheckedFleet,
@@ -78,7 +82,12 @@ export function placeGroup(
   )
 }
 
-/** The boards of one lane with its new instances; null where there are more than places. @param standing boards in use with places for some */
+/**
+ * Fill the boards of one lane with its new instances.
+ *
+ * @param standing boards in use that have places for new instances
+ * @returns null where there are too few places
+ */
 export function fillLane(
   lane: number,
   idleW: number,
@@ -96,7 +105,7 @@ export function fillLane(
   const open = [...standing, ...fresh]
   const wanted = rows.flatMap((row, r) => (row.lane === lane ? new Array<FleetRow>(instances[r]!).fill(row) : []))
   wanted.sort((a, b) => (b.powerW ?? 0) - (a.powerW ?? 0) || b.profile - a.profile)
-  // For each profile the boards with a place for it, the coolest first: a fleet may have 100,000 boards.
+  // For each profile, a heap of the boards with a free place, coolest first; a fleet may have 100,000 boards.
   const withPlace = geometry.profiles.map((_, p) => {
     const heap = new IndexedHeap(open.length)
     open.forEach(({ free, drawnW }, b) => {
@@ -120,7 +129,7 @@ export function fillLane(
   return open
 }
 
-/** Boards of each node, the hungriest first; null where the watts of so many nodes do not suffice. */
+/** Boards of each node, the highest power first; null where no allowed number of nodes meets their power limit. */
 function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards }: CheckedGroup): OpenBoard[][] | null {
   const most = Number.isFinite(boards) ? Math.ceil(boards / boardsPerNode) : used.length
   const drawnW = used.reduce((sum, board) => sum + board.drawnW, 0)
@@ -144,7 +153,7 @@ function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards 
   return null
 }
 
-/** What stands on a board, at the places of its layout. */
+/** Segments of a board, at the places of its layout. */
 export function segmentsOf(
   { pattern, rows }: OpenBoard,
   { geometry }: CheckedGroup,
@@ -161,7 +170,7 @@ export function segmentsOf(
     })
 }
 
-/** A row at a place: a segment for each of its models. */
+/** Place a row: one segment for each of its models. */
 export function instanceAt(
   { parts, powerW }: FleetRow,
   profile: string,

@@ -14,40 +14,45 @@ import { type Program, type ProgramCounts, solveProgram } from './program.js'
 import { simulateFleet } from './simulate-fleet.js'
 
 export interface FleetOptions extends StatedTraffic {
-  /** What keeps an objective: a batch time below a share of it (the default), or the p99 of a queue for each instance. */
+  /**
+   * Criterion for meeting an objective: a batch time below a share of it (`latency`, the default), or the p99 of
+   * simulated queues (`tail`).
+   */
   readonly gate?: 'latency' | 'tail'
-  /** Of `latency`: share of an objective that computing a batch may take. Default 0.45. */
+  /** Only for `latency`: share of an objective that computing a batch may take. Default 0.45. */
   readonly latencyShare?: number
-  /** Most simplex iterations of each integer program. Default 50 000; what is not proved in them shows in the bounds. */
+  /** Maximum simplex iterations of each integer program. Default 50 000. A gap left open shows in the bounds. */
   readonly maxIterations?: number
   /**
-   * Of `tail`: requests of each service that are let come to the plan; a service of which more than 0.8 % are late is planned again with more
-   * room, and one that still is so after eight times is not served. Default 40 000; 0: the estimate alone decides.
+   * Only for `tail`: simulated requests of each service. A service with more than 0.8 % late requests is planned again
+   * with more room; if it is still late after eight times, it is not served. Default 40 000; 0 skips the check and
+   * relies on the estimate.
    */
   readonly checkRequests?: number
   /**
-   * Of `tail`: how requests reach instances. Default `split`: a queue for each instance, to which chance sends them. `shared`: one queue for each
-   * service, for plans from scratch; models then share no instances.
+   * Only for `tail`: how requests reach instances. Default `split`: a queue for each instance and random dispatch.
+   * `shared`: one queue for each service, only for plans from scratch; models then share no instances.
    */
   readonly dispatch?: Dispatch
 }
 
 export const DEFAULT_MAX_ITERATIONS = 50_000
-/** Boards that a plan may have: a typing error in a rate is an error, not hours of counting instances. */
+/** Maximum number of boards in a plan: a mistyped rate should fail at once, not count instances for hours. */
 const MAX_GPUS = 100_000
 
-/** Shares of the watts above idle boards that are tried, where what is allowed in sum does not pack. */
+/** Shares of the power above idle that are tried in turn, in case boards that fit the total limit do not pack. */
 const ROOMS = [1, 0.97, 0.94, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5]
 
 /**
- * Choose boards of several types, the clock of each, how each is split and what runs in each instance, so that all rates are covered at the least
- * cost, then with the least watts, under limits on watts of boards, nodes and the fleet. The bounds are those of the integer program,
- * whose limits on boards and nodes hold in sum; so a plan that meets them is proved best.
+ * Choose boards of several types, the clock and partition of each, and what runs in each instance. All rates are
+ * covered at the lowest cost, then with the lowest power (compute slices where power was not measured), under power
+ * limits of boards, nodes and the fleet. The bounds come from an integer program that sums the limits of boards and
+ * nodes, so a plan that meets its bound is proved optimal.
  *
- * @param then `slices`: after the cost the fewest compute slices, and not the least watts
+ * @param then `slices`: after cost, minimise compute slices rather than power
  * @throws InvalidInputError for fleets, objectives and options out of range
- * @throws PctodlError `TOO_FEW_GPUS` where the boards or watts do not suffice, `NO_PLAN` where none was found in the work allowed, or
- *   none whose instances pack under the limits of boards and nodes
+ * @throws PctodlError `TOO_FEW_GPUS` where boards or power do not suffice; `NO_PLAN` where no solution was found within
+ * `maxIterations`, or none that packs under the limits of boards and nodes
  */
 export async function planFleet(
   fleet: Fleet,
@@ -61,8 +66,8 @@ export async function planFleet(
 }
 
 /**
- * Plan by a gate, and by the tail again with more room for services that are late under simulated requests; who is not served is told which
- * objective could be kept.
+ * Plan with a gate. With `tail`, services that are late under simulated requests are planned again with more room. Each
+ * unserved service gets an objective that could be met.
  *
  * @throws InvalidInputError, UnknownNameError for options out of range
  */
@@ -87,7 +92,7 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
 /**
  * Services of a plan that are late under the stated traffic and errors.
  *
- * @param check `inTime`: services with the instances with which they were found in time before; those found now are added
+ * @param check `inTime`: services found in time before, keyed with their instances; new ones are added
  */
 export function lateInFleet(
   { boards, served }: Pick<FleetPlan, 'boards' | 'served'>,
@@ -104,7 +109,7 @@ export function lateInFleet(
   return late
 }
 
-/** What is asked of a service, and all that answers it. */
+/** Key of a service's objective and of all instances that serve it. */
 function instancesOf({ model, ratePerS, latencyMs }: ServiceObjective, boards: readonly FleetBoard[]): string {
   const instances = boards.flatMap(({ group, smClockMhz, segments }) =>
     segments.flatMap((segment) => {
@@ -126,7 +131,7 @@ function gateOf({ gate = 'latency', latencyShare, dispatch = 'split', ...traffic
     : { kind: gate, ...(latencyShare !== undefined && { latencyShare }) }
 }
 
-/** Plan, and by the tail again with more room for services that are late, until none is. */
+/** Plan; with `tail`, plan again with more room for late services until none is late. */
 export async function untilKept<Plan>(
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
@@ -143,7 +148,7 @@ export async function untilKept<Plan>(
   )
 }
 
-/** @throws PctodlError `NOT_SUPPORTED` for one queue for each service */
+/** @throws PctodlError `NOT_SUPPORTED` for one shared queue per service */
 export function assertSplit({ dispatch }: FleetOptions): void {
   if (dispatch !== 'shared') return
   throw new PctodlError(
@@ -152,7 +157,7 @@ export function assertSplit({ dispatch }: FleetOptions): void {
   )
 }
 
-/** What boards hold for each service. */
+/** Segments and capacity that the boards give each service. */
 export function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): FleetPlan['served'] {
   const totals = new Map(objectives.map(({ model }) => [model, { segments: 0, capacity: 0 }]))
   for (const { model, ratePerS } of boards.flatMap(({ segments }) => segments)) {
@@ -164,7 +169,7 @@ export function servedBy(objectives: readonly ServiceObjective[], boards: readon
   return objectives.map((objective) => ({ ...objective, ...totals.get(objective.model)! }))
 }
 
-/** One plan, by a gate. */
+/** A single planning pass with one gate. */
 export async function planOnce(
   checked: CheckedFleet,
   objectives: readonly ServiceObjective[],
@@ -176,10 +181,10 @@ export async function planOnce(
     throw new InvalidInputError('maxIterations', maxIterations, 'an integer of at least 1')
   }
   assertObjectives(objectives)
-  // The order of the objectives must not matter to a plan.
+  // Sorted, so that the order of the objectives does not affect the plan.
   const all = [...objectives].sort((a, b) => (a.model < b.model ? -1 : 1))
   const every = fleetRows(checked, all, how)
-  // A shared instance serves several models; of each there is a way alone, or none needs it.
+  // Services that some row serves. A service found only in shared rows needs no row of its own.
   const can = all.filter((_, m) => every.some(({ parts }) => parts.some(({ service }) => service === m)))
   const rows = can.length === all.length ? every : fleetRows(checked, can, how)
   const patternsOfGroup = checked.groups.map(({ geometry }) => patternsOf(geometry))
@@ -253,7 +258,7 @@ export async function planOnce(
   )
 }
 
-/** A map counts nodes within boards of one type: those of a later group of the same type come after the others. */
+/** Number nodes within boards of one type: those of a later group of the same type follow the others. */
 function inOneMap(groups: readonly (readonly FleetBoard[])[]): FleetBoard[] {
   const nodes = new Map<string, number>()
   return groups.flatMap((boards) => {

@@ -13,84 +13,87 @@ import { cheapestCover } from './cheapest-cover.js'
 import type { CheckedFleet } from './check-fleet.js'
 import type { FleetRow } from './fleet-rows.js'
 
-/** An instance that runs now. */
+/** A running instance. */
 export interface RunningInstance {
   readonly profile: MigSlot
   readonly start: number
-  /** How it may run on; absent where it does not keep its objectives, or was not measured. */
+  /** How it may keep running; absent where it misses an objective or was not measured. */
   readonly row?: FleetRow
 }
 
-/** A board that is in use now. */
+/** A board in use. */
 export interface RunningBoard {
-  /** Absent where nothing was measured at its clock: its instances must go. */
+  /** Absent where nothing was measured at its clock; its instances must then be removed. */
   readonly lane?: number
   readonly group: number
   readonly node: number
   readonly instances: readonly RunningInstance[]
 }
 
-/** What to make least. */
+/** What the program minimises. */
 export type Goal =
   | { readonly kind: 'cost' }
-  /** Power while everything runs, of boards that cost no more. */
+  /** Power at full load, of boards that cost no more than `maxCost`. */
   | { readonly kind: 'watts'; readonly maxCost: number }
-  /** Compute slices of instances, of boards that cost no more. */
+  /** Compute slices of instances, of boards that cost no more than `maxCost`. */
   | { readonly kind: 'slices'; readonly maxCost: number }
-  /** Instances created, one in which other processes start counted half; then cost, then what services lack on the way. */
+  /**
+   * Instances created, with restarts counted half; then cost, then the capacity that services lack during the change.
+   */
   | { readonly kind: 'moves'; readonly maxCost: number }
-  /** Energy of a period: boards in use above parked ones, requests, and creating instances. */
+  /** Energy of a period: boards in use above parked ones, serving requests, and creating instances. */
   | { readonly kind: 'energy'; readonly periodS: number; readonly migrationS: number; readonly parkedW: number }
 
-/** Services, boards, what runs now, and a goal, as one integer program. */
+/** Services, boards, running instances and a goal, as one integer program. */
 export interface Program {
   readonly fleet: CheckedFleet
   readonly objectives: readonly ServiceObjective[]
   readonly rows: readonly FleetRow[]
-  /** By lane. */
+  /** Patterns of each lane. */
   readonly patterns: readonly (readonly BoardPattern[])[]
   readonly running: readonly RunningBoard[]
   readonly goal: Goal
-  /** Most simplex iterations. */
+  /** Maximum simplex iterations. */
   readonly maxIterations: number
-  /** Share of the power above idle boards that limits on boards and nodes leave, 0..1: room for what does not pack evenly. */
+  /** Share of the power above idle that boards and nodes may use, 0..1: slack for uneven packing. */
   readonly room: number
-  /** Requests/s that each service must keep on the way; with `maxShortPerS` the most that they may lack in sum. */
+  /** Requests/s that each service must retain during the change. */
   readonly keepPerS?: readonly number[]
+  /** Limit on the total rate that services may lack during the change, requests/s. */
   readonly maxShortPerS?: number
-  /** A solution of the same program with another goal, to start from. */
+  /** A solution of the same program for another goal, used as a starting point. */
   readonly start?: Pick<ProgramCounts, 'values'>
 }
 
 export interface ProgramCounts {
-  /** Of all variables. */
+  /** Values of all variables. */
   readonly values: Float64Array
-  /** New instances of each row, those on running boards included. */
+  /** New instances of each row, including those on running boards. */
   readonly instances: Int32Array
-  /** Other boards by lane and pattern. */
+  /** Additional boards, by lane and pattern. */
   readonly boards: readonly Int32Array[]
-  /** By running board, then by its instances. */
+  /** Whether each instance stays, by running board. */
   readonly kept: readonly (readonly boolean[])[]
-  /** By running board: places of new instances. */
+  /** Places of new instances, by running board. */
   readonly placed: readonly { readonly profile: number; readonly start: number }[][]
-  /** Of the goal. */
+  /** Value of the goal. */
   readonly value: number
-  /** No solution of the program has less. */
+  /** Lower bound on the goal. */
   readonly bound: number
 }
 
-/** Tighter than the solver's own, so that no rate is short by more than rounding. */
+/** Tighter than the solver's default, so that rates are short by rounding only. */
 const FEASIBILITY = 1e-9
-/** Of slices, watts and energy: differences below this are not looked for. */
+/** Relative gap accepted for slices, power and energy. */
 const RELATIVE_GAP = 5e-5
-/** Weight of what services lack on the way, beside an instance created. */
+/** Weight of the rate that services lack during a change; a created instance weighs 1. */
 const SHORT_WEIGHT = 0.1
 
 /**
- * Integers: new instances of each row, boards of each lane and pattern, and of each running board which instances stay, until when, and where new
- * ones begin. Each rate is covered; of each profile there are at most as many new instances in a lane as its boards have places. An instance that
- * stays until the others are created keeps its memory slices until then. Power limits are summed over boards; that each board keeps its own shows
- * when instances are placed.
+ * Build and solve the integer program. Variables: new instances of each row; boards of each lane and pattern; for each
+ * running board, which instances stay, until when, and where new ones start. Constraints: each rate is covered, and a
+ * lane's new instances of a profile fit its boards. An instance that stays until the others are created holds its
+ * memory slices until then. Power limits apply to sums over boards; placement checks them for each board.
  */
 export async function solveProgram(
   program: Program,
@@ -101,11 +104,11 @@ export async function solveProgram(
   const constraints: LinearConstraint[] = []
   const variable = (objective: number, atMost?: number, whole = true): number =>
     variables.push({ objective, whole, ...(atMost !== undefined && { atMost }) }) - 1
-  // In prices of the cheapest board, so that the solver's tolerances mean the same in any unit.
+  // In units of the cheapest board's price, so that solver tolerances do not depend on the unit.
   const unit = Math.min(...groups.map(({ price }) => price))
   const price = (group: number) => groups[group]!.price / unit
   const maxCost = 'maxCost' in goal ? goal.maxCost / unit : Number.POSITIVE_INFINITY
-  // All boards together weigh less than half an instance.
+  // Small enough that all boards together weigh less than half an instance.
   const moveWeight = 0.4 / Math.max(1, maxCost)
   const kJ = 1e-3
   const boardValue = (group: number, idleW: number): number => {
@@ -123,7 +126,7 @@ export async function solveProgram(
     return goal.kind === 'energy' ? kJ * goal.migrationS * powerW : 0
   }
 
-  /** By service, then by its ways. */
+  /** Terms by service and way. */
   const covers = objectives.map((_, m) => waysOf(rows, m).map((): Term[] => []))
   const cost: Term[] = []
   const watts: Term[] = []
@@ -160,7 +163,7 @@ export async function solveProgram(
       return at
     }),
   )
-  /** Running instances of each row, for what they answer. */
+  /** Indices of the variables for running instances, by row. */
   const keptOf = new Map<FleetRow, number[]>()
   const stays: Term[][] = objectives.map(() => [])
   const placedOf = lanes.map(({ group }) => groups[group]!.geometry.profiles.map((): number[] => []))
@@ -195,7 +198,7 @@ export async function solveProgram(
     const places = geometry.profiles.flatMap((slot, profile) => {
       if (!rows.some((row) => row.lane === lane && row.profile === profile)) return []
       return slot.placements.map((start) => {
-        // The processes alone start again where the instance is there already.
+        // If the instance already exists, only its processes restart.
         const restart = instances.some((each) => each.profile === slot && each.start === start)
         const at = variable(goal.kind === 'moves' && restart ? -0.5 : 0, 1)
         take(at, slot, start)
@@ -212,7 +215,7 @@ export async function solveProgram(
     if (others.length === 0) {
       constraints.push({ terms: only!, atLeast: 1 })
     } else {
-      // One way is taken, and covers all.
+      // At least one way must cover the whole rate.
       const chosen = ways.map((terms): Term => {
         const taken = variable(0, 1)
         constraints.push({ terms: [...terms, [taken, -1]], atLeast: 0 })
@@ -268,7 +271,7 @@ export async function solveProgram(
     constraints.push({ terms: short, atMost: program.maxShortPerS })
   }
   if (goal.kind === 'energy') {
-    // Requests go to the instances with the least energy a request first.
+    // Requests go first to the instances with the lowest energy per request.
     const answered: Term[][] = objectives.map(() => [])
     const distinct = new Map<FleetRow, number[]>(keptOf)
     for (const [r, row] of rows.entries()) distinct.set(row, [...(distinct.get(row) ?? []), rowAt[r]!])
@@ -299,7 +302,7 @@ export async function solveProgram(
     program.start?.values,
   )
 
-  // Of boards with one price, and of slices, there are whole numbers.
+  // Counts of equally priced boards and of slices are integers, so their bound can be rounded up.
   const bound = gap === 0.999 ? Math.ceil(answer.bound - 1e-6) : answer.bound
   const scale = goal.kind === 'cost' ? unit : goal.kind === 'energy' ? 1 / kJ : 1
   if (answer.status === 'infeasible') return 'infeasible'
@@ -332,8 +335,8 @@ function waysOf(rows: readonly FleetRow[], service: number): number[] {
 }
 
 /**
- * What the instances of a service need at least, whichever they are: of compute slices and of memory slices, as shares of a board, or of both
- * with its price. The relaxation of the program knows only that rates are covered; with these it knows that instances are whole.
+ * Lower bounds on the slices that a service's instances use, whichever they are: compute slices and memory slices, each
+ * weighted by board price. The relaxation only knows that rates are covered; these cuts add that instances are whole.
  */
 function coverCuts(
   { fleet: { groups, lanes }, objectives, rows }: Program,
@@ -368,19 +371,23 @@ function coverCuts(
   })
 }
 
-/** Whole units that a relaxation's solution leaves open of each variable, where it has many. */
+/** Units of each variable left free when the rest of the relaxed solution is fixed. */
 const LOOSE = 2
+/** Fixed units above which the reduced program is solved first. */
 const MANY = 60
-/** Variables of a change up to which a better one than a known one is sought with all the work: iterations of a large program take longer. */
+/**
+ * Size of a change, in variables, up to which the search for a better solution gets all iterations. Larger programs get
+ * proportionally fewer, since each iteration takes longer.
+ */
 const CHANGE_SIZE = 80
 
 /**
- * Solve a program. Where its relaxation has many whole units, most of them are taken over, and what is left is a small program. If its answer is
- * not at the bound of the relaxation, a better one is looked for: as a constraint, since the solver has called answers best that were only where
- * it was told to start.
+ * Solve a program. If the relaxation has many whole units, most of them are fixed and the small rest is solved. If that
+ * answer is not at the relaxation's bound, a better one is searched for with a constraint on the objective instead of a
+ * warm start, since the solver has reported warm starts as optimal that were not.
  *
- * @param size variables up to which a better answer is looked for with all the work
- * @param known values that keep all constraints
+ * @param size variables up to which the search for a better answer gets all iterations
+ * @param known a feasible solution
  */
 async function search(
   program: LinearProgram,
@@ -400,7 +407,7 @@ async function search(
   const absoluteGap = Number.isFinite(bound) ? Math.max(minGap, relativeGap * bound) : minGap
   const options = { ...limits, absoluteGap }
   let best = known && { values: known, objective: worth(known) }
-  // Whether what runs stays is a yes or a no: a yes is taken over.
+  // Binary variables (whether a running instance stays) are fixed as they are.
   const least = variables.map(({ whole, atMost }, i) =>
     whole ? Math.max(0, Math.floor((relaxed.values?.[i] ?? 0) + 1e-6) - (atMost === 1 ? 0 : LOOSE)) : 0,
   )

@@ -1,26 +1,26 @@
 import { type GroupPower, groupsForInstance, type KeptShareSource, parseWorkloadName } from '@pctodl/colocation'
 import { InvalidInputError, type MigSlot } from '@pctodl/platform'
 
-/** What models keep of their throughput where they share a MIG instance of one profile, one process each. */
+/** Throughput that models retain, and power, when they share a MIG instance of one profile with one process each. */
 export interface InstanceCoRunners {
   /** MIG profile of the instance, e.g. `2g.20gb`. */
   readonly profile: string
   /**
-   * Workloads (named `<model>_batch<size>-inf`) as measured alone in an instance of this profile, and the share of that throughput which
-   * each member of a group keeps; what is uncertain should be the least that it keeps.
+   * Workloads (named `<model>_batch<size>-inf`) as measured alone in an instance of this profile, and the share of that
+   * throughput that each member of a group retains. For uncertain values give a lower bound.
    */
   readonly source: KeptShareSource
-  /** Watts that a group adds to an idle board; needed for limits on watts. */
+  /** Power that a group adds to an idle board, W; required for power limits. */
   readonly powerW?: GroupPower
-  /** SM clock at which it was measured, MHz; absent where the points of the board have none. */
+  /** SM clock of the measurement, MHz; absent where the board's points have none. */
   readonly smClockMhz?: number
-  /** Models in one instance at most, 2 to 4. Default 2. */
+  /** Maximum number of models in one instance, 2 to 4. Default 2. */
   readonly maxMembers?: number
-  /** Memory that the members may use together, GiB. Default: nine tenths of what the profile's name says. */
+  /** Memory that the members may use together, GiB. Default: nine tenths of the size in the profile's name. */
   readonly memoryGib?: number
 }
 
-/** One of the models that share an instance, beside the others. */
+/** One of the models that share an instance, measured with the others running. */
 export interface SharedMember {
   readonly model: string
   readonly batchSize: number
@@ -30,17 +30,17 @@ export interface SharedMember {
   readonly latencyMs: number
 }
 
-/** Different models in one instance, one process each. */
+/** Different models in one instance, with one process each. */
 export interface SharedPoint {
   readonly members: readonly SharedMember[]
-  /** Watts that they add to an idle board while all run; absent where nobody measured them. */
+  /** Power that they add to an idle board while all run, W; absent where it was not measured. */
   readonly powerW?: number
 }
 
 /**
- * Groups of two or more models whose batches end in time in one instance, as co-runners of each other.
+ * Groups of two or more models whose batches finish in time in one shared instance.
  *
- * @param batchMs most time of a batch by model; models without are not in a group
+ * @param batchMs longest allowed batch time by model; other models join no group
  * @throws InvalidInputError for numbers out of range
  */
 export function sharedPoints(

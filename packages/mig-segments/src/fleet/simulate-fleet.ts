@@ -7,21 +7,21 @@ import type { Fleet } from './fleet.js'
 import type { FleetPlan } from './fleet-plan.js'
 import type { Lane } from './lanes.js'
 
-/** Instances that run a model alike. */
+/** Instances that run a model identically. */
 interface Kind {
   count: number
-  /** Of the service's requests, that one of them gets, 0..1. */
+  /** Share of the service's requests that each of them gets, 0..1. */
   readonly share: number
   readonly workers: number
   readonly batchMs: Float64Array
 }
 
 /**
- * Let requests come to the services of a plan: processes take what waits in their queue, at once and up to a full batch. With `split` each request
- * is sent to one instance by chance, in proportion to what that answers in time. In a shared instance each model has a queue of its own, and its
- * batches take what they take while all others run.
+ * Simulate the requests of a plan's services. Processes take waiting requests from their queue at once, up to a full
+ * batch. With `split`, each request goes to an instance drawn at random, in proportion to the rate that each answers in
+ * time. In a shared instance each model has its own queue, and batch times are those with all co-runners active.
  *
- * @param fleet as planned: its profiles say what batches take that are not full
+ * @param fleet as planned; its profiles give the times of partial batches
  * @returns in the order of `served`
  */
 export function simulateFleet(
@@ -39,12 +39,12 @@ export function simulateFleet(
       const workers = kinds.map(({ count, workers: each, batchMs }) => ({ workers: count * each, batchMs }))
       return { model, ...simulateQueue(workers, process.start(stream), latencyMs, requests) }
     }
-    // Chance takes some of the gaps' variance away; with arrivals of the caller's own it is drawn request by request.
+    // Random splitting reduces the variance of gaps. The caller's own arrivals are thinned request by request.
     const part = (share: number) =>
       arrivals
         ? thinned(arrivals(ratePerS), share)
         : gammaArrivals({ ratePerS: share * ratePerS, burstiness: splitBurstiness(burstiness, share) })
-    // Instances of a kind meet the same: one stands for them, with its part of the requests.
+    // Instances of a kind get the same traffic, so one is simulated for all.
     const outcomes = kinds.map((kind, k) => {
       const counted = Math.max(10_000, Math.ceil(requests * kind.share * kind.count))
       return simulateQueue([kind], part(kind.share).start(stream + 100 * k), latencyMs, counted)

@@ -1,13 +1,13 @@
 import { segmentSizes } from '@pctodl/mig-deploy'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
-/** How far latency may rise with the size of the instance before it is remarkable. */
+/** Factor by which latency may rise with instance size before it is reported. */
 const TOLERANCE = 1.1
 
 /**
- * What looks wrong in a profile, as sentences; the profile is used as it is. A larger instance cannot be slower: where latency
- * rises with the size in most comparable rows, the columns are probably not what they should be. And latency is
- * `batch / throughput` of one process, whatever ran.
+ * Suspicious values in a profile, as sentences; the profile is used unchanged. A larger instance cannot be slower: if
+ * latency rises with size in most comparable rows, columns are probably mixed up. Latency should also be `batch /
+ * throughput` of one process.
  */
 export function lintProfile({ model, points }: ServiceProfile): string[] {
   const ran = points.filter((point) => point.processThroughput > 0)

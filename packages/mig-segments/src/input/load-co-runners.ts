@@ -14,19 +14,24 @@ import { InvalidInputError, type MigGeometry, PctodlError } from '@pctodl/platfo
 import type { InstanceCoRunners } from '../fleet/shared-points.js'
 
 export interface CoRunnerOptions {
-  /** How surely each member keeps at least what is planned with: the level of the intervals whose lower end counts, 0..1. Default 0.9. */
+  /** Confidence level of the prediction intervals, 0..1. Plans use their lower ends. Default 0.9. */
   readonly level?: number
-  /** Models in one instance at most. Default 2. */
+  /** Maximum number of models in one instance. Default 2. */
   readonly maxMembers?: number
-  /** Watts of the board while nothing ran, which are in the tables; without it the watts of groups are not known. By SM clock, or one for all. */
+  /**
+   * Idle power of the board, W, which the tables include: one value or one for each SM clock. Without it the power of
+   * groups is unknown.
+   */
   readonly idleW?: number | Readonly<Record<string, number>>
 }
 
 /**
- * Read what models do to each other in MIG instances: a folder with a study of `@pctodl/colocation` (`workloads.csv`, `colocations2.csv`, ...)
- * for each profile, named as that, or `<profile>@<MHz>` where it was measured at several SM clocks.
+ * Read how models slow each other down in MIG instances. The folder holds a study of `@pctodl/colocation`
+ * (`workloads.csv`, `colocations2.csv`, ...) for each profile, in a subfolder named after it, or `<profile>@<MHz>`
+ * where it was measured at several SM clocks.
  *
- * @throws PctodlError `NO_STUDY` for a folder without any, or one without its tables; TableError for a table that cannot be read
+ * @throws PctodlError `NO_STUDY` for a folder without any study, or a study without its tables; TableError for a table
+ *   that cannot be read
  * @throws InvalidInputError for a level out of range
  */
 export function loadCoRunners(
@@ -48,7 +53,7 @@ export function loadCoRunners(
       {
         profile: profile!,
         source: minKept(predict, workloads),
-        // Watts are those of what the members are expected to keep, which is more than what they keep at least.
+        // Power uses the expected throughput, which is higher than the lower bound used for rates.
         ...(power && { powerW: (members) => Math.max(0, power.of(members, predict(members).keptShares) - idle!) }),
         ...(clock !== undefined && { smClockMhz: Number(clock) }),
         ...(maxMembers !== undefined && { maxMembers }),
@@ -79,7 +84,7 @@ function readStudy(folder: string) {
   return { workloads: [...catalog], colocations }
 }
 
-/** What each member of a group keeps at least, by the lower ends of the model's intervals; nothing where it knows none. */
+/** Lower bound on the share that each member of a group retains, from the model's intervals; 0 where it has none. */
 function minKept(predict: (members: Members) => ColocationPrediction, workloads: readonly Workload[]): KeptShareSource {
   return {
     workloads,
@@ -92,7 +97,7 @@ function minKept(predict: (members: Members) => ColocationPrediction, workloads:
   }
 }
 
-/** A search asks for the same groups again and again. */
+/** Caches predictions, since a search repeats the same groups. */
 function remembered(predict: (members: Members) => ColocationPrediction): (members: Members) => ColocationPrediction {
   const known = new Map<string, ColocationPrediction>()
   return (members) => {

@@ -36,10 +36,11 @@ const fleetFile = z.strictObject({
 })
 
 /**
- * Read a fleet from a YAML (or JSON) file: groups as `BoardGroup`, with `profiles` the folder of a board's profiles, seen from the file. Without
- * it the examples of the board are taken. `coRunners` is a folder as `loadCoRunners` reads it, seen from the file.
+ * Read a fleet from a YAML (or JSON) file with groups as in `BoardGroup`. `profiles` is the folder of a board's
+ * profiles (default: its examples) and `coRunners` a folder for `loadCoRunners`; both are relative to the file.
  *
- * @throws PctodlError `FLEET_FILE` naming what is wrong where; what `loadProfiles`, `loadCoRunners` and `findMigBoard` throw
+ * @throws PctodlError `FLEET_FILE` naming the error and its place; also what `loadProfiles`, `loadCoRunners` and
+ * `findMigBoard` throw
  */
 export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
   const wrong = (what: string) => new PctodlError('FLEET_FILE', `${file}: ${what}`)

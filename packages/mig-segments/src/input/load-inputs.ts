@@ -6,21 +6,22 @@ import type { ServiceObjective, ServiceProfile } from '../profile.js'
 import { parseObjectives } from './parse-objectives.js'
 import { type ProfileOptions, parseProfileCsv } from './parse-profile-csv.js'
 
-/** Names of the objective files, as published. */
+/** Name of the file with request rates, as published. */
 export const RATE_FILE = 'SLO_req_rate.csv'
+/** Name of the file with latency objectives, as published. */
 export const LATENCY_FILE = 'SLO_latency.csv'
 
 /**
- * Read every profile of a folder: a model is named as its file, `<model>.csv`. Objective files beside them are passed over.
+ * Read every profile of a folder. The model's name is that of the file, `<model>.csv`; objective files are skipped.
  *
- * @throws SegmentFileError for a file that is no profile
+ * @throws SegmentFileError for a file that is not a profile
  * @throws PctodlError `NO_PROFILES` for a folder without any
  */
 export function loadProfiles(folder: string, options: ProfileOptions = {}): ServiceProfile[] {
   const files = existsSync(folder) ? readdirSync(folder).filter((name) => name.endsWith('.csv')) : []
   const profiles = files
     .filter((name) => name !== RATE_FILE && name !== LATENCY_FILE)
-    // Columns of objective files without names follow the byte order of the file names.
+    // Objective files without a header list their columns in the byte order of these file names.
     .sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
     .map((name) => {
       const file = path.join(folder, name)
@@ -47,9 +48,9 @@ export function loadObjectives(folder: string, models: readonly string[]): Servi
   return parseObjectives(read(RATE_FILE), read(LATENCY_FILE), models)
 }
 
-/** Folder of the example profiles of a board; of the example objectives with `example-objectives`. */
+/** Folder of a board's example profiles, or of the example objectives (`example-objectives`). */
 export function exampleFolder(name: string): string {
-  // The CommonJS build has `__filename` and no `import.meta.url`, the ESM build the other way round.
+  // The CommonJS build has only `__filename`, the ESM build only `import.meta.url`.
   let folder = path.dirname(typeof __filename === 'string' ? __filename : fileURLToPath(import.meta.url))
   while (!existsSync(path.join(folder, 'profiles', 'example-objectives'))) {
     if (folder === path.dirname(folder)) {

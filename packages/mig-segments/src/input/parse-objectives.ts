@@ -16,10 +16,10 @@ interface ObjectiveTable {
 }
 
 /**
- * Read request rates (requests/s) and latencies (ms): row k of both files is scenario k, a column is a model. Without a header
- * there are as many columns as profiles, in the byte order of the profile files' names; a header of model names frees the
- * files of that order and of models that are not requested. A cell that is 0, empty or `N/A` in either file means that the
- * model is not requested.
+ * Read request rates (requests/s) and latencies (ms). Row k of both files is scenario k; each column is a model.
+ * Without a header, the columns are all profiles in the byte order of their file names. With a header of model names,
+ * columns may have any order and omit models. A cell that is 0, empty or `N/A` in either file means that the model is
+ * not requested.
  *
  * @param models names of the profiles, in byte order of their files
  * @returns the scenarios, each with the objectives of the models that it requests
@@ -54,7 +54,7 @@ export function parseObjectives(
 }
 
 /**
- * The scenario that a user names by its row, from 1.
+ * The scenario with a user's row number, counted from 1.
  *
  * @throws PctodlError `NO_SUCH_SCENARIO`
  */

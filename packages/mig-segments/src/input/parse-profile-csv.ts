@@ -2,30 +2,33 @@ import { csvRows, isSegmentSize, quoted, SegmentFileError, segmentSizes, toNumbe
 import type { MigGeometry } from '@pctodl/platform'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
-/** Header of a profile file as published. Columns count by position; the names are for people. */
+/** Header of a profile file as published. Columns are read by position; their names are informative. */
 export const profileColumns = ['Mig instance', 'Batch size', 'Workload Number', 'Throughput', 'Latency'] as const
 
-/** A sixth column may follow: watts that the instance adds to an idle board while all its processes run. */
+/** Optional sixth column: power that the instance adds to an idle board while all its processes run, W. */
 export const POWER_COLUMN = 'Power'
 
-/** A seventh: the SM clock at which the row was measured, MHz. Rows at several clocks are for fleets. */
+/** Optional seventh column: SM clock of the measurement, MHz. Only fleets support rows at several clocks. */
 export const CLOCK_COLUMN = 'Clock'
 
 export interface ProfileOptions {
   /** Rows with more MPS processes than this are left out. Default 3, as published. */
   readonly maxProcesses?: number
-  /** Board whose MIG profiles may name instances. Default: instances have sizes in GPCs, with the least memory. */
+  /**
+   * Board whose MIG profiles may name instances. Default: sizes in GPCs, each meaning the profile with the least
+   * memory.
+   */
   readonly geometry?: MigGeometry
 }
 
-/** Most MPS processes in an instance that are considered unless said otherwise. */
+/** Default maximum of MPS processes in an instance. */
 export const DEFAULT_MAX_PROCESSES = 3
 
 /**
- * Read a profile as published: a header, then rows of instance size in GPCs, batch size, processes, items/s of one process, seconds
- * per batch, and perhaps watts. Zero throughput marks what did not run.
+ * Read a profile as published: a header, then rows of instance size in GPCs, batch size, processes, items/s of one
+ * process, seconds per batch, and optionally watts and MHz. Throughput 0 marks a point that did not run.
  *
- * @param model the network that was profiled
+ * @param model the profiled network
  * @param file name for messages
  * @throws SegmentFileError naming file, row and column
  */
@@ -38,7 +41,7 @@ export function parseProfileCsv(
   return { model, points: parsePoints(text, file, maxProcesses, (cell) => instanceOf(cell, geometry)) }
 }
 
-/** What a first cell says, or what is expected there. */
+/** The instance that a first cell names, or a description of the expected value. */
 function instanceOf(
   cell: string,
   geometry: MigGeometry | undefined,

@@ -5,7 +5,7 @@ import type { BoundedPlan } from '../plan-segments.js'
 import { type ServiceProfile, throughputOf } from '../profile.js'
 import type { ServedService } from '../segment-plan.js'
 
-/** Say why a plan is as it is: for each service its choices by size and what it got, then the whole and its bounds. */
+/** Explain a plan: for each service its options by instance size and its choice, then the totals and their bounds. */
 export function explainPlan(
   plan: BoundedPlan,
   profiles: readonly ServiceProfile[],
@@ -69,9 +69,9 @@ function usedPercent({ ratePerS, capacity }: ServedService): string {
 }
 
 /**
- * GPUs and compute slices with what is proved of them.
+ * GPUs and compute slices with their bounds.
  *
- * @param of what the bounds hold for, where that is not every plan: those of plans by the tail hold for the estimate of its queues
+ * @param of scope of the bounds where it is not all plans: with `tail` they hold for the estimated capacities
  */
 export function explainBounds(
   { gpuCount, gpcCount, lowerBoundGpus, lowerBoundGpcs, power }: BoundedPlan,

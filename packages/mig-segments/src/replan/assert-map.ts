@@ -2,7 +2,10 @@ import type { MappedBoard } from '@pctodl/mig-deploy'
 import { freePlacements, InvalidInputError, type MigGeometry, type MigPlacement } from '@pctodl/platform'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
 
-/** @throws InvalidInputError for a map that no fleet of these boards can run: boards at one place, instances that overlap, models twice in one */
+/**
+ * @throws InvalidInputError for a map that this fleet cannot run: two boards at one place, overlapping instances, or a
+ * model twice in one instance
+ */
 export function assertMap(boards: readonly MappedBoard[], { groups }: CheckedFleet): void {
   const places = new Set<string>()
   for (const board of boards) {

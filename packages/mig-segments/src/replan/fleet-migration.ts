@@ -9,7 +9,7 @@ export interface FleetInstance {
   readonly gpu: string
   readonly node: number
   readonly index: number
-  /** Clock of the board while it runs. */
+  /** SM clock of the board while the instance runs. */
   readonly smClockMhz?: number
   readonly profile: string
   readonly start: number
@@ -18,11 +18,11 @@ export interface FleetInstance {
 
 /** One step from a map of a fleet to the next. */
 export interface FleetStep {
-  /** `restart`: the instance stays, other processes start in it. */
+  /** `restart`: the instance stays and other processes start in it. */
   readonly kind: 'create' | 'restart' | 'remove'
-  /** As it is after the step; for `remove`, as it was. */
+  /** State after the step; for `remove`, state before it. */
   readonly instance: FleetInstance
-  /** Services that fall below what they must serve meanwhile, requests/s. */
+  /** Services that fall below their required rate during the step, requests/s. */
   readonly shortfalls: readonly { readonly model: string; readonly capacity: number; readonly needed: number }[]
 }
 
@@ -34,11 +34,11 @@ export interface FleetChanges {
 }
 
 /**
- * Order changes so that services keep what they must serve, as `migrationOrder` does for boards of one type: create where there is room,
- * remove what is in the way and not needed, and only where nothing else helps what is. A board changes its clock when it is empty. Limits on watts
- * are kept on the way, too, as far as the map before keeps them.
+ * Order changes so that services retain the capacity they need. Create where there is room, remove what is in the way
+ * and not needed, and remove needed instances only if nothing else helps. A board changes its clock when it is empty.
+ * Power limits also hold during the change, as far as the old map meets them.
  *
- * @param needed requests/s that each service must keep meanwhile
+ * @param needed requests/s that each service must retain meanwhile
  */
 export function fleetMigrationOrder(
   changes: FleetChanges,
@@ -57,7 +57,7 @@ export function fleetMigrationOrder(
   }
   const { kept, restarted, created, removed } = changes
   for (const instance of [...kept, ...restarted.map(({ before }) => before), ...removed]) change(instance, 1)
-  /** What would be missing without it. */
+  /** Shortfalls if this instance were missing. */
   const shortfallsOf = ({ segments }: FleetInstance) =>
     segments.flatMap(({ model, ratePerS }) => {
       const left = (capacity.get(model) ?? 0) - ratePerS
@@ -90,7 +90,7 @@ export function fleetMigrationOrder(
     remove((blocking.length > 0 ? blocking : toRemove).reduce((a, b) => (harm(b) < harm(a) ? b : a)))
     createWhatFits()
   }
-  // Those that free watts for the others come first.
+  // Restarts that free power come first.
   const addedW = ({ before, after }: FleetChanges['restarted'][number]) => wattsOf(after) - wattsOf(before)
   for (const { before, after } of [...restarted].sort((a, b) => addedW(a) - addedW(b))) {
     const others = () => [...present].filter((instance) => instance !== before)
@@ -102,7 +102,7 @@ export function fleetMigrationOrder(
     change(after, 1)
     steps.push({ kind: 'restart', instance: after, shortfalls })
   }
-  // What had no watts until others started again with fewer.
+  // Instances for which there was no power until others restarted with less.
   for (const instance of toCreate) steps.push({ kind: 'create', instance, shortfalls: [] })
   for (const instance of [...toRemove]) remove(instance)
   return steps
@@ -112,7 +112,7 @@ function wattsOf({ segments }: FleetInstance): number {
   return segments.reduce((sum, { powerW = 0 }) => sum + powerW, 0)
 }
 
-/** Whether two instances cannot be there at once: one board, and the same memory slices or another clock. */
+/** Whether two instances cannot coexist: same board, and overlapping memory slices or different clocks. */
 function exclude(a: FleetInstance, b: FleetInstance, { groups }: CheckedFleet): boolean {
   if (a.gpu !== b.gpu || a.node !== b.node || a.index !== b.index) return false
   const { profiles } = groups.find(({ geometry }) => geometry.key === a.gpu)!.geometry
@@ -121,10 +121,10 @@ function exclude(a: FleetInstance, b: FleetInstance, { groups }: CheckedFleet): 
   return overlap || a.smClockMhz !== b.smClockMhz
 }
 
-/** Instances of one board, or one of them. */
+/** Instances of a board, or one of them. */
 type Present = Omit<FleetBoard, 'group' | 'powerW'>
 
-/** Whether instances that are there at once keep the limits on watts of their boards, their nodes and the fleet; what nobody measured counts nothing. */
+/** Whether coexisting instances meet the power limits of boards, nodes and the fleet. Unmeasured power counts as 0. */
 export function keepWatts({ groups, lanes, powerW, limited }: CheckedFleet, present: Iterable<Present>): boolean {
   if (!limited) return true
   const boards = new Map<string, number>()
@@ -147,7 +147,7 @@ export function keepWatts({ groups, lanes, powerW, limited }: CheckedFleet, pres
 }
 
 /**
- * The map of a fleet after each step of a change, for `deploy --through`: boards without instances are not in it.
+ * The map of a fleet after each step of a change, for `deploy --through`. Boards without instances are left out.
  *
  * @param from the map before the first step
  */

@@ -5,10 +5,10 @@ import type { FleetBoard } from '../fleet/place-fleet.js'
 type Place = Pick<MappedBoard, 'node' | 'index'>
 
 /**
- * The first place on a node with watts for it that no board is at or was at, or where there is none one that is cleared.
+ * First free place on a node with enough power: preferably one that was not in use before, else one that is vacated.
  *
- * @param next the boards that have their places
- * @returns null where no node has a place and watts for it
+ * @param next boards that already have their places
+ * @returns null where no node has a place and power for it
  */
 export function freePlace(
   { geometry, boards, boardsPerNode, nodeCapW }: CheckedGroup,
@@ -27,7 +27,7 @@ export function freePlace(
   const hasWatts = (place: number) =>
     nodeCapW === Number.POSITIVE_INFINITY ||
     (drawnW.get(Math.floor(place / boardsPerNode)) ?? 0) + powerW <= nodeCapW * (1 + 1e-9)
-  // Beyond all places in use and a whole node more there is room, if there are so many boards.
+  // A whole node beyond all places in use always has room, unless the number of boards limits it.
   const count = Math.min(boards, [...taken, ...before].reduce((a, b) => Math.max(a, b), 0) + 1 + boardsPerNode)
   const free = Array.from({ length: count }, (_, place) => place).filter(
     (place) => !taken.has(place) && hasWatts(place),
@@ -37,8 +37,8 @@ export function freePlace(
 }
 
 /**
- * The boards of a fresh plan at the places of running boards of which most can stay; on nodes with a limit on watts they stay where the plan
- * has them, since it is these together that keep it.
+ * Move the boards of a fresh plan to the places of running boards, so that many instances can stay. On nodes with a
+ * power limit, boards stay where the plan put them, since only that combination is known to meet the limit.
  */
 export function laidOver(
   { groups }: CheckedFleet,
@@ -71,7 +71,7 @@ export function laidOver(
   return placed
 }
 
-/** Instances that a running board has at the same places with the same processes, and at the same clock. */
+/** Number of running instances that the board has at the same place with the same processes and clock. */
 function stayingOf(board: FleetBoard, running: MappedBoard): number {
   if (board.smClockMhz !== running.smClockMhz) return 0
   return board.segments.filter(({ profile, start, model, batchSize, processes }) =>

@@ -23,41 +23,46 @@ import { freePlace, laidOver } from './fleet-places.js'
 import { boardAt, serves, standingBoards, withinNodes } from './standing-boards.js'
 
 export interface FleetReplanOptions extends FleetOptions {
-  /** Move instances until the boards cost as little as a fresh plan's. Default false: they may cost as much as those in use now. */
+  /**
+   * Move instances until the boards cost as little as those of a fresh plan. Default false: they may cost as much as
+   * those now in use.
+   */
   readonly consolidate?: boolean
 }
 
-/** What boards (0.4) and what services lack on the way (0.1) weigh at most beside instances created. */
+/** Maximum weight of boards (0.4) and of missing capacity (0.1) in the objective; a created instance weighs 1. */
 const BESIDE_MOVES = 0.51
 
-/** The next map of a fleet, and the way to it. */
+/** The next map of a fleet, and the steps to it. */
 export interface FleetReplan extends Omit<FleetPlan, 'lowerBoundPowerW' | 'lowerBoundSlices'> {
-  /** What a plan from scratch costs. */
+  /** Cost of a plan from scratch. */
   readonly freshCost: number
-  /** Instances created, in new places. */
+  /** Instances created in new places. */
   readonly created: number
-  /** Instances in which other processes start. */
+  /** Instances that stay and start other processes. */
   readonly restarted: number
   readonly removed: number
   readonly kept: number
-  /** No plan that may cost as much has fewer created instances, a restarted one counted half. */
+  /** No plan of at most this cost creates fewer instances; restarts count half. */
   readonly lowerBoundMoves: number
   /** In an order that keeps services up; see `FleetStep.shortfalls`. */
   readonly steps: readonly FleetStep[]
 }
 
-/** As for plans from scratch: shares of the watts above idle boards that are tried where the sum does not pack. */
+/** As for plans from scratch: shares of the power above idle that are tried in turn, in case boards do not pack. */
 const ROOMS = [1, 0.94, 0.85, 0.7]
 
 /**
- * Change a running fleet to new objectives with the fewest instances created, by an integer program: boards in use keep their places, new instances
- * stand beside what stays, and on other boards. Where the running map serves the objectives and costs no more than a fresh one, nothing changes.
- * Where no change is found in the work allowed, it is that to a fresh plan, whose boards take the places of those that are most like them; then
- * `lowerBoundMoves` says how far it may be from the fewest.
+ * Change a running fleet to new objectives with the fewest instances created, by an integer program. Boards in use keep
+ * their places; new instances start next to those that stay, or on other boards. If the running map serves the
+ * objectives and costs no more than a fresh plan, nothing changes. If no change is found within `maxIterations`, a
+ * fresh plan is used, placed on the most similar running boards; `lowerBoundMoves` then shows the distance from the
+ * optimum.
  *
- * @param current the map that runs now
- * @throws InvalidInputError for a map that this fleet cannot run: boards that it does not have or twice, instances that overlap
- * @throws PctodlError `NOT_SUPPORTED` for two groups of one type; what `planFleet` throws
+ * @param current the running map
+ * @throws InvalidInputError for a map that this fleet cannot run: boards that it lacks or has twice, overlapping
+ * instances
+ * @throws PctodlError `NOT_SUPPORTED` for two groups of one type; also what `planFleet` throws
  */
 export async function replanFleet(
   current: readonly MappedBoard[],
@@ -109,18 +114,19 @@ async function change(
     const goal = { kind: 'moves', maxCost: maxCost } as const
     const counts = await solveProgram({ ...problem, goal, keepPerS: keptRates(fresh.served, running) })
     if (counts === 'infeasible' || !('instances' in counts)) break
-    // With less room for watts it is no bound for all plans. Boards and what is lacking weigh less than half an instance.
+    // With less room for power this does not bound all plans. Boards and missing capacity weigh less than half an
+    // instance.
     if (room === 1) minMoves = Math.max(0, Math.ceil(2 * (counts.bound - BESIDE_MOVES)) / 2)
     const boards = nextBoards(fleet, current, running, rows, counts, patterns, models)
     const found = boards && next(boards, minMoves)
-    // Short of work a program may move what could have stayed.
+    // A program that ran out of iterations may move instances that could have stayed.
     if (found && !(asIs && inUse <= maxCost && found.created + found.restarted > 0)) return found
     if (found) break
   }
   return next(asIs && inUse <= maxCost ? asIs : laidOver(fleet, fresh.boards, current), minMoves)
 }
 
-/** What stands on a board now, and which of it may stay. */
+/** The instances on a running board, and which of them may stay. */
 export function runningBoard(
   { groups, lanes }: CheckedFleet,
   { gpu, node, smClockMhz, segments }: MappedBoard,
@@ -156,7 +162,9 @@ function placesOf<T extends MappedBoard['segments'][number]>(segments: readonly 
   })
 }
 
-/** Requests/s that services keep on the way: what they must serve, as far as there is anything that answers it. */
+/**
+ * Requests/s that services must retain during a change: their objective, or their present capacity if that is lower.
+ */
 export function keptRates(served: FleetPlan['served'], running: readonly RunningBoard[]): number[] {
   const now = new Float64Array(served.length)
   for (const { instances } of running) {
@@ -165,7 +173,10 @@ export function keptRates(served: FleetPlan['served'], running: readonly Running
   return served.map(({ ratePerS }, m) => Math.min(ratePerS, now[m]!))
 }
 
-/** Boards in use with what stays and what joins it, then others at free places; null where these do not keep their limits. */
+/**
+ * Boards in use with their old and new instances, then additional boards at free places; null where limits are
+ * exceeded.
+ */
 export function nextBoards(
   fleet: CheckedFleet,
   current: readonly MappedBoard[],
@@ -193,7 +204,7 @@ export function nextBoards(
     })
     const given = standing.map(({ open }) => open)
     const filled = fillLane(l, lane.idleW, group, rows, counts, patterns[l]!, given)
-    // Boards of which nothing stays and to which nothing comes draw nothing.
+    // Boards that end up without instances draw no power.
     const used = filled?.filter(
       (board) => board.rows.length > 0 || standing.some(({ open, kept }) => open === board && kept.length > 0),
     )
@@ -230,7 +241,7 @@ export function describe(
     return placesOf(board.segments).map(({ members, ...place }, i): FleetInstance => {
       const { row } = instances[i]!
       const powerW = row?.powerW ?? measuredW(fleet, running[b]!.lane, place.profile, members)
-      // What may not run on answers nothing in time.
+      // An instance that may not stay answers nothing in time.
       const segments = members.map((segment): FleetSegment => {
         const part = row?.parts.find(({ service }) => fresh.served[service]!.model === segment.model)
         const own = { throughput: 0, ratePerS: part?.ratePerS ?? 0, latencyMs: part?.point.latencyMs ?? Number.NaN }
@@ -260,7 +271,7 @@ export function describe(
   }
 }
 
-/** Most that the models of an instance were measured to draw in such a one, each alone; 0 where nobody measured them. */
+/** Highest measured power of the models in such an instance, each alone, W; 0 where it was not measured. */
 function measuredW(
   { lanes }: CheckedFleet,
   lane: number | undefined,

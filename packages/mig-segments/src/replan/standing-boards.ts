@@ -4,7 +4,7 @@ import type { FleetPlan } from '../fleet/fleet-plan.js'
 import { type FleetBoard, type FleetSegment, instanceAt } from '../fleet/place-fleet.js'
 import type { RunningBoard } from '../fleet/program.js'
 
-/** The boards as they run; null where some instance keeps no objective. */
+/** The boards as they run; null where some instance misses its objective. */
 export function standingBoards(
   fleet: CheckedFleet,
   current: readonly MappedBoard[],
@@ -41,7 +41,7 @@ export function serves(fleet: CheckedFleet, boards: readonly FleetBoard[], serve
   )
 }
 
-/** Whether the boards of each node keep its power limit. */
+/** Whether the boards of each node meet its power limit. */
 export function withinNodes({ groups }: CheckedFleet, boards: readonly FleetBoard[]): boolean {
   return groups.every(({ nodeCapW }, g) => {
     if (!Number.isFinite(nodeCapW)) return true
@@ -53,13 +53,13 @@ export function withinNodes({ groups }: CheckedFleet, boards: readonly FleetBoar
   })
 }
 
-/** Requests/s that boards answer of a model. */
+/** Rate of a model that the boards answer, requests/s. */
 export function capacityOf(boards: readonly FleetBoard[], model: string): number {
   const own = boards.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
   return own.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
 }
 
-/** A board of a lane with what stands on it. */
+/** A board of a lane with these segments. */
 export function boardAt(
   { groups, lanes }: CheckedFleet,
   lane: number,

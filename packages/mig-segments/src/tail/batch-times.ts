@@ -1,7 +1,7 @@
 import type { InstancePoint } from '../profile.js'
 /**
- * Points of an instance whose two columns agree: a queue of full batches is answered no faster than they end, and a batch takes no less than its
- * throughput says. Where they differ the slower one counts; what did not run is left out.
+ * Make the two columns of points consistent: throughput cannot exceed batch size over latency. Where they differ, the
+ * slower one counts. Points that did not run are left out.
  */
 export function withBatchRates(points: readonly InstancePoint[]): InstancePoint[] {
   return points
@@ -13,11 +13,11 @@ export function withBatchRates(points: readonly InstancePoint[]): InstancePoint[
 }
 
 /**
- * Times of batches that are not full: a batch of fewer requests is filled up to the profiled batch of as many processes that takes the least
- * time, at most the point's own.
+ * Times of partial batches. A partial batch takes as long as the fastest profiled batch with the same number of
+ * processes that is at least as large, up to the point's own.
  *
- * @param points of one instance, as `withBatchRates` has them
- * @returns ms by the number of requests, index 0 unused; does not fall
+ * @param points of one instance, from `withBatchRates`
+ * @returns ms by number of requests, non-decreasing; index 0 is unused
  */
 export function batchTimes(
   points: readonly InstancePoint[],

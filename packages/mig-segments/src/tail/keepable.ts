@@ -2,22 +2,22 @@ import { PctodlError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
 import { minHolding } from './least-holding.js'
 
-/** How much longer than asked an objective may be that is looked for. */
+/** Largest factor by which the objective is extended in the search. */
 const MAX_TIMES_LONGER = 1e6
 
-/** Plans that are made for one service: beyond two and a half times what the estimate says the estimate says nothing. */
+/** Maximum number of plans for one service. Beyond 2.5 times the estimate, the estimate is useless. */
 const MAX_PLANS = 20
 
-/** Alone the service needs more boards than any plan may have, or more work. */
+/** Error codes of a service that needs too many boards or iterations on its own. */
 const NOTHING_KNOWN = ['NO_PLAN', 'INVALID_INPUT']
 
 /**
- * The least latency objective, to a few hundredths, that a service could keep: first by an estimate, then by a plan made for it.
+ * Shortest latency objective, to a few percent, that a service could meet: an estimate, then confirmed by a plan.
  *
- * @param fromMs below it nothing is kept
- * @param estimated whether the estimate says that an objective is kept
- * @param kept whether a plan for it keeps it
- * @returns ms; null where none is kept however long, or none can be planned for
+ * @param fromMs an objective that is not met
+ * @param estimated whether the estimate meets an objective
+ * @param kept whether a plan for the objective meets it
+ * @returns ms; null where no objective is met, however long, or none can be planned
  */
 export async function minKept(
   service: ServiceObjective,
@@ -54,7 +54,7 @@ function rounded(ms: number): number {
   return Number(ms.toPrecision(4))
 }
 
-/** With a longer objective the boards that there are may do. */
+/** A longer objective may need fewer boards, so the search goes on. */
 function tooFewBoards(error: unknown): false {
   if (error instanceof PctodlError && error.code === 'TOO_FEW_GPUS') return false
   throw error

@@ -1,12 +1,12 @@
 import { logGamma } from '@pctodl/numerics'
 
-/** Workers that take what waits from one queue, at once and up to a full batch each. */
+/** Workers that take waiting requests from one queue at once, up to a full batch each. */
 export interface TailQueue {
   /** Requests/s. */
   readonly ratePerS: number
-  /** Variance of the gaps between requests over their squared mean: 1 is Poisson. */
+  /** Squared coefficient of variation of the gaps between requests: 1 is Poisson. */
   readonly burstiness: number
-  /** Requests/s that all workers answer in full batches. */
+  /** Capacity of all workers with full batches, requests/s. */
   readonly capacityPerS: number
   readonly workers: number
   /** Requests in the largest full batch of a worker. */
@@ -18,25 +18,25 @@ export interface TailQueue {
 }
 
 /**
- * Workers end their batches at times of their own, so now and then several ask at once and some take less than they could. Requests
- * that must wait for them to be full nonetheless: so many full batches for each root of the number of other workers. It is
- * the height of the Brownian bridge between evenly spread ends and chance ones, 0.87 at most on average, as it was met in simulations.
+ * Backlog that keeps batches full, in full batches per square root of the number of other workers. Workers finish at
+ * independent times, so now and then several ask at once and some get less than a full batch. In theory it is the mean
+ * height of a Brownian bridge between evenly spaced and random finish times, at most 0.87; this value fits simulations.
  */
 const UNEVEN_ENDS = 0.7
 
-/** Points at which the wait for a worker is taken. */
+/** Number of quantiles at which the wait for a worker is evaluated. */
 const MOMENTS = 16
 
 /**
- * Estimate of the share of requests that are answered later than a time. A request waits until the next worker is free, then for
- * those before it, then for its own batch:
+ * Estimated share of requests answered later than a limit. A request waits for the next free worker, for the requests
+ * before it, and for its own batch:
  *
- * - all workers are busy for at most the share of time that batches of one would take, and who comes in bursts meets that more
- *   often, in proportion to the burstiness, or as often as so many requests come within such a batch, see `clusteredShare`;
- * - the next worker is free after the least of so many uniform parts of a full batch;
- * - those before it are more than n with at most the probability exp(-θ · n), see `queueDecay`;
- * - while most of the capacity is needed, batches must be full although workers ask at uneven times, see `UNEVEN_ENDS`;
- * - its own batch takes what a full one of the slowest worker takes.
+ * - Probability that all workers are busy: at most the utilisation with batches of one times the burstiness. For bursty
+ * traffic it is at least `clusteredShare`, the probability that as many requests as workers arrive within one batch.
+ * - Wait for the next free worker: the minimum of `workers` uniform parts of a full batch.
+ * - Backlog: more than n requests with a probability of at most exp(-θ · n), see `queueDecay`.
+ * - Uneven finish times: near capacity, a backlog must keep batches full, see `UNEVEN_ENDS`.
+ * - Own batch: the full batch of the slowest worker.
  *
  * @returns 0..1
  */
@@ -53,7 +53,7 @@ export function lateShare(queue: TailQueue, withinMs: number): number {
     burstiness > 1 ? Math.max(inProportion, clusteredShare(ratePerS, singleMs, workers, burstiness)) : inProportion
   let beyond = 0
   for (let i = 0; i < MOMENTS; i++) {
-    // Quantiles of the least of `workers` uniform variates.
+    // Quantiles of the minimum of `workers` uniform variates.
     const waitMs = fullBatchMs * (1 - ((i + 0.5) / MOMENTS) ** (1 / workers))
     beyond += waitMs >= slackMs ? 1 : Math.exp(-decayPerMs * (slackMs - waitMs))
   }
@@ -61,10 +61,10 @@ export function lateShare(queue: TailQueue, withinMs: number): number {
 }
 
 /**
- * Share of requests, at most, that come while all workers are busy with batches of one: the last `workers` requests before it all came
- * within the time of one, which for gaps with a gamma distribution is the regularised incomplete gamma function
- * P(workers / burstiness, rate · time / burstiness) (its series: Abramowitz and Stegun 6.5.29). By Markov's inequality it is at most
- * rate · time / workers for requests of independent users.
+ * Upper bound on the share of requests that arrive while all workers are busy with batches of one: the `workers`
+ * requests before them all arrived within one such batch. For gamma-distributed gaps this is the regularised incomplete
+ * gamma function P(workers / burstiness, rate · time / burstiness), by its series (Abramowitz and Stegun 6.5.29). For
+ * Poisson requests, Markov's inequality bounds it by rate · time / workers.
  *
  * @param ratePerS requests/s
  * @param singleMs time of a batch of one, ms
@@ -73,7 +73,7 @@ export function lateShare(queue: TailQueue, withinMs: number): number {
 export function clusteredShare(ratePerS: number, singleMs: number, workers: number, burstiness: number): number {
   const a = workers / burstiness
   const x = (ratePerS * singleMs) / (1000 * burstiness)
-  // Beyond its middle the other estimate says more, and the series is long.
+  // Beyond the middle of the distribution the other estimate is larger, and the series is long.
   if (x <= 0 || x > a) return 0
   let term = 1
   let sum = 1
@@ -85,20 +85,21 @@ export function clusteredShare(ratePerS: number, singleMs: number, workers: numb
 }
 
 /**
- * How fast the backlog of a queue dies out: of the requests that come, at most a share exp(-θ · n) find more than n others not
- * yet answered. θ is Kingman's bound (J. F. C. Kingman, "A martingale inequality in the theory of queues", 1964) for independent
- * gaps with a gamma distribution and answers at a constant pace: the positive root of E exp(θ) · E exp(-θ · capacity · gap) = 1,
- * which is b · θ = ln(1 + θ · b · capacity / rate) for gaps whose squared coefficient of variation is b.
+ * Decay rate of a queue's backlog: at most a share exp(-θ · n) of arriving requests finds more than n others
+ * unanswered. θ is Kingman's bound (J. F. C. Kingman, "A martingale inequality in the theory of queues", 1964) for
+ * independent gamma-distributed gaps and a constant service rate. It is the positive root of E exp(θ) · E exp(-θ ·
+ * capacity · gap) = 1, that is b · θ = ln(1 + θ · b · capacity / rate), where b is the squared coefficient of variation
+ * of the gaps.
  *
- * @param ratePerS requests/s that come, above 0
- * @param capacityPerS requests/s that can be answered
+ * @param ratePerS arrival rate, requests/s, above 0
+ * @param capacityPerS service rate, requests/s
  * @param burstiness variance of the gaps over their squared mean, above 0: 1 is Poisson
- * @returns θ per request; 0 where the capacity is not above the rate
+ * @returns θ per request; 0 where the capacity does not exceed the rate
  */
 export function queueDecay(ratePerS: number, capacityPerS: number, burstiness: number): number {
   const ratio = capacityPerS / ratePerS
   if (!(ratio > 1)) return 0
-  // Right of the root, where the concave difference of the two sides falls: Newton's steps from there never pass it.
+  // Start to the right of the root, where the concave difference of the two sides falls: Newton steps cannot overshoot.
   let theta = (ratio * ratio - 1) / (ratio * burstiness)
   for (let i = 0; i < 60; i++) {
     const x = theta * burstiness * ratio

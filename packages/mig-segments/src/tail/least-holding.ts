@@ -1,4 +1,10 @@
-/** By halves, the least value from which something holds on: it does at `to`, and not at `from`. @param precision share of the value */
+/**
+ * Bisect for the smallest value from which a condition holds.
+ *
+ * @param from a value where it does not hold
+ * @param to a value where it holds
+ * @param precision share of the value
+ */
 export function minHolding(from: number, to: number, precision: number, holds: (value: number) => boolean): number {
   let [low, high] = [from, to]
   while (high - low > precision * high) {

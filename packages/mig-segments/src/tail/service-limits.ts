@@ -2,28 +2,31 @@ import type { ServiceObjective } from '../profile.js'
 import type { SimulatedService, SimulationOptions } from './simulate-queue.js'
 import { type StatedTraffic, statedArrivals } from './stated-traffic.js'
 
-/** How near a planned service is to breaking its objective, by simulation. */
+/** Distance of a planned service from breaking its objective, by simulation. */
 export interface ServiceLimit {
   readonly model: string
   /** Rate over capacity, 0..1. */
   readonly utilisation: number
-  /** Latency that 99 of 100 requests do not exceed at the stated rate, ms; the highest of the stated traffic. */
+  /** 99th percentile of latency at the stated rate, ms; the highest over the stated traffic. */
   readonly p99Ms: number
   readonly latencyMs: number
-  /** Rate above which more than a hundredth of its requests are late under some of the stated traffic, requests/s; 0: at the stated rate already. */
+  /**
+   * Rate above which more than 1 % of its requests are late under some of the stated traffic, requests/s; 0 if this is
+   * so at the stated rate already.
+   */
   readonly breaksAtPerS: number
 }
 
-/** Requests of each simulation. */
+/** Requests in each simulation. */
 const REQUESTS = 20_000
-/** Rates are sought to this share. */
+/** Relative precision of the rates. */
 const PRECISION = 0.01
 
 /**
- * For each service utilisation, p99 and the rate at which it breaks: rates are raised until more than a hundredth is late.
+ * Utilisation and p99 of each service, and the rate above which more than 1 % of its requests are late.
  *
  * @param served with capacities in requests/s
- * @param simulate lets requests come to services whose rates are given, in their order
+ * @param simulate runs services at the given rates; results in their order
  */
 export function serviceLimits<T extends ServiceObjective & { readonly capacity: number }>(
   served: readonly T[],
@@ -41,7 +44,7 @@ export function serviceLimits<T extends ServiceObjective & { readonly capacity: 
   }
   const now = met(served.map(() => 1))
   const low = Float64Array.from(now, ({ late }) => (late > 0.01 ? 0 : 1))
-  // Beyond its capacity no queue is steady.
+  // A queue above its capacity never becomes steady.
   const high = Float64Array.from(served, ({ ratePerS, capacity }, m) =>
     low[m] === 0 ? 0 : Math.max(1, capacity / ratePerS),
   )
@@ -60,7 +63,7 @@ export function serviceLimits<T extends ServiceObjective & { readonly capacity: 
 
 const LIMIT_SEED = 104_729
 
-/** The service that breaks first, by how much its rate may rise. */
+/** The service whose rate can rise by the smallest factor, and that factor. */
 export function breaksFirst(
   served: readonly ServiceObjective[],
   limits: readonly ServiceLimit[],
@@ -71,7 +74,7 @@ export function breaksFirst(
   }, null)
 }
 
-/** A line for each service, and which breaks first. */
+/** A line for each service, and the one that breaks first. */
 export function explainLimits(served: readonly ServiceObjective[], limits: readonly ServiceLimit[]): string {
   const lines = limits.map(({ model, utilisation, p99Ms, latencyMs, breaksAtPerS }) => {
     const breaks = breaksAtPerS === 0 ? 'late at its rate' : `breaks at ${shown(breaksAtPerS)}/s`

@@ -2,48 +2,48 @@ import type { Arrivals } from '@pctodl/platform'
 import type { ArrivalProcess } from '@pctodl/traffic'
 import type { Dispatch } from './ways.js'
 
-/** Workers that are alike. */
+/** Identical workers. */
 export interface WorkerKind {
   readonly workers: number
-  /** Time of a batch by the number of its requests, ms; index 0 unused. Its length says how many a batch may have. */
+  /** Batch time by number of requests, ms; index 0 is unused. Its length gives the maximum batch size. */
   readonly batchMs: Float64Array
 }
 
 export interface QueueOutcome {
-  /** Requests counted. */
+  /** Requests included in the statistics. */
   readonly requests: number
-  /** Of them, those answered later than asked. */
+  /** Those answered later than the objective. */
   readonly late: number
-  /** Latency that 99 of 100 do not exceed, ms; NaN where none was counted. */
+  /** 99th percentile of latency, ms; NaN where no request was counted. */
   readonly p99Ms: number
 }
 
 export interface SimulationOptions {
-  /** Variance of the gaps between requests over their squared mean. Default 1: Poisson. */
+  /** Squared coefficient of variation of the gaps between requests. Default 1: Poisson. */
   readonly burstiness?: number
-  /** How the requests of a service come. Default: gaps with a gamma distribution. */
+  /** Arrival process of a service's requests. Default: gamma-distributed gaps. */
   readonly arrivals?: (ratePerS: number) => ArrivalProcess
   /** How requests reach instances. Default `split`. */
   readonly dispatch?: Dispatch
-  /** Requests counted of each service; where each instance has a queue, at least 10 000 of each kind. Default 100 000. */
+  /** Requests counted for each service; with `split`, at least 10 000 for each kind of instance. Default 100 000. */
   readonly requests?: number
   /** Default 1. */
   readonly seed?: number
-  /** Models whose requests come; the others' outcomes have none. Default: all. */
+  /** Models to simulate; the others' outcomes have no requests. Default: all. */
   readonly only?: ReadonlySet<string>
 }
 
 export interface SimulatedService extends QueueOutcome {
-  /** With a queue for each instance `p99Ms` is that of the worst one. */
+  /** With `split`, `p99Ms` is that of the worst instance. */
   readonly model: string
 }
 
 /**
- * Requests of one service, one by one: they wait in one queue, and a free worker takes what waits at once, at most a full batch.
- * Of free workers the one with the most requests/s goes first.
+ * Simulate the requests of one service. They wait in one queue; a free worker immediately takes the waiting ones, up to
+ * a full batch. Among free workers the fastest goes first.
  *
- * @param objectiveMs later is late
- * @param requests counted, after a tenth as many and ten full batches of each worker that are not
+ * @param objectiveMs limit above which a request is late
+ * @param requests counted, after a warm-up of a tenth as many or ten full batches of each worker, whichever is more
  */
 export function simulateQueue(
   kinds: readonly WorkerKind[],
@@ -106,7 +106,7 @@ export function simulateQueue(
   return { requests: counted, late, p99Ms: counted === 0 ? Number.NaN : ordered[Math.ceil(0.99 * counted) - 1]! }
 }
 
-/** Batches in flight, the next to end first: a binary heap without allocations. */
+/** Running batches, ordered by completion time: a binary heap without allocations. */
 class Completions {
   readonly #endMs: Float64Array
   readonly #kind: Int32Array
@@ -117,7 +117,7 @@ class Completions {
     this.#kind = new Int32Array(most)
   }
 
-  /** When the next ends, ms; Infinity where none runs. */
+  /** Time of the next completion, ms; Infinity where none runs. */
   get nextMs(): number {
     return this.#length === 0 ? Number.POSITIVE_INFINITY : this.#endMs[0]!
   }
@@ -134,7 +134,7 @@ class Completions {
     this.#kind[at] = kind
   }
 
-  /** Take the next out. @returns its kind */
+  /** Remove the next completion and return its kind. */
   pop(): number {
     const kind = this.#kind[0]!
     const last = --this.#length

@@ -4,27 +4,28 @@ import type { ServiceObjective } from '../profile.js'
 import type { SimulatedService, SimulationOptions } from './simulate-queue.js'
 import { isLate } from './until-kept.js'
 
-/** The traffic and the errors for which a plan by the tail must hold. */
+/** Traffic and errors that a plan with the `tail` gate must tolerate. */
 export interface StatedTraffic {
   /**
-   * How unevenly requests come: the variance of the gaps between them over their squared mean, 0.1 to 100. Default 1, requests of independent
-   * users (Poisson). A plan holds for calmer gaps, too: free workers take small batches, so calm traffic is not always easier.
+   * Burstiness of requests: the variance of the gaps between them over their squared mean, 0.1 to 100. Default 1,
+   * independent users (Poisson). A plan is also checked for calmer traffic, which is not always easier: free workers
+   * then take smaller batches.
    */
   readonly burstiness?: number
-  /** Processes for which it must hold besides, such as on/off traffic or a recorded trace, each at a rate. */
+  /** Further arrival processes to tolerate, such as on/off traffic or a recorded trace, each scaled to a rate. */
   readonly arrivals?: readonly ((ratePerS: number) => ArrivalProcess)[]
-  /** By how much rates may be higher than stated, a share from 0 to 1. Default 0.05. */
+  /** Relative error by which rates may be higher than stated, 0 to 1. Default 0.05. */
   readonly rateError?: number
-  /** By how much batches may take longer than measured, a share from 0 to 1. Default 0.05. */
+  /** Relative error by which batches may take longer than measured, 0 to 1. Default 0.05. */
   readonly timeError?: number
 }
 
-/** Burstinesses that are tried beside the stated one, as far as they are calmer; 1 always. */
+/** Burstiness values that are tried in addition if they are below the stated one. 1 is always tried. */
 const CALMER = [0.25, 2]
 
 /**
- * A service under the stated errors. A queue whose batches take longer by a share is one that runs slower as a whole: more requests come for each of
- * its seconds, and its objective is as much shorter.
+ * A service under the stated errors. Longer batches are modelled by slowing down the whole queue: its rate rises and
+ * its objective shrinks by the same factor.
  */
 export function underErrors<T extends ServiceObjective>(
   service: T,
@@ -34,16 +35,23 @@ export function underErrors<T extends ServiceObjective>(
   return { ...service, ratePerS: ratePerS * (1 + rateError) * (1 + timeError), latencyMs: latencyMs / (1 + timeError) }
 }
 
-/** Ways for requests to come that a plan must keep, as options of a simulation. */
+/** Arrival options that a plan must tolerate, as options of a simulation. */
 export function statedArrivals({ burstiness = 1, arrivals = [] }: StatedTraffic): SimulationOptions[] {
   const gaps = [...CALMER.filter((each) => each < burstiness), 1, burstiness]
   return [...[...new Set(gaps)].map((each) => ({ burstiness: each })), ...arrivals.map((each) => ({ arrivals: each }))]
 }
 
-/** Samples of processes whose rate changes: a burst counts once, however many requests it has, and the worst sample decides. */
+/**
+ * Samples of processes whose rate changes; the worst one decides. One run contains few bursts, however many requests it
+ * has.
+ */
 const CORRELATED_SAMPLES = 10
 
-/** Services that are late under some of the stated traffic. @param simulate lets it come to the services under the stated errors */
+/**
+ * Services that are late under some of the stated traffic.
+ *
+ * @param simulate runs the services, with the stated errors, under given arrivals
+ */
 export function lateUnder(
   traffic: StatedTraffic,
   seed: number,

@@ -2,28 +2,35 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { QueueOutcome } from './simulate-queue.js'
 import { LATE_SHARE } from './ways.js'
 
-/** Late share in the check above which a service gets more room: below the hundredth by four times what chance adds to 40 000 requests. */
+/**
+ * Late share in the check above which a service gets more room: 0.01 minus four standard deviations for 40 000
+ * requests.
+ */
 const CHECKED_LATE = 0.008
-/** Times that a service gets more room before it is named as not served. */
+/** Number of times that a service gets more room before it counts as unserved. */
 const MAX_TIMES = 8
-/** Of each time: what the estimate may call late, and what the rate is taken for, more each time: traffic may be far from the estimate's. */
+/** Factor on the late share that the estimate may allow, for each time a service was late. */
 const TIGHTER = 0.4
+/**
+ * Base of the factor on the rate, for each time a service was late. It grows with each time, since real traffic may be
+ * far from the estimate.
+ */
 const MARGIN = 1.03
-/** Not that of what judges a plan later. */
+/** Differs from the seed that judges a plan later. */
 export const CHECK_SEED = 7919
 
-/** Times that services were late in the check; infinite for those that stayed so and are served no more. */
+/** Number of times that each service was late in the check; infinite for those that are no longer served. */
 export type TimesLate = ReadonlyMap<string, number>
 
-/** What a service is planned for that was late in the check before. */
+/** Safety margins for a service that was late in the check. */
 export interface Room {
-  /** Share of its requests that the estimate may call late. */
+  /** Share of its requests that the estimate may allow to be late. */
   readonly maxLate: number
-  /** By which its rate is taken to be higher. */
+  /** Factor by which its rate is raised. */
   readonly margin: number
 }
 
-/** @returns null for a service that is served no more */
+/** @returns null for a service that is no longer served */
 export function roomOf(times: TimesLate | undefined, model: string): Room | null {
   const late = times?.get(model) ?? 0
   return late === Number.POSITIVE_INFINITY
@@ -36,8 +43,8 @@ export function isLate({ late, requests }: QueueOutcome): boolean {
 }
 
 /**
- * Plan, and plan again with more room for the services that are late in the check, until none is: who still is after eight times is left
- * out, so that whom the plan calls served was in time.
+ * Plan repeatedly, with more room for services that are late in the check, until none is late. A service that is still
+ * late after eight times is dropped, so that every service in the plan was in time.
  */
 export async function planUntilKept<Plan>(
   planBy: (times: TimesLate) => Promise<Plan>,

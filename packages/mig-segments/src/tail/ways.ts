@@ -4,29 +4,32 @@ import { lateShare, type TailQueue } from './late-share.js'
 import { minHolding } from './least-holding.js'
 
 /**
- * Requests that the estimate may call late: half of what a p99 objective leaves. The estimate is for workers that are alike and calm; the
- * other half is for what it does not see, workers of several kinds above all.
+ * Share of requests that the estimate may allow to be late: half of what a p99 objective allows. The estimate assumes
+ * identical workers and steady conditions; the other half covers what it neglects, above all workers of several kinds.
  */
 export const LATE_SHARE = 0.005
 
 /**
- * How the requests of a service reach its instances. `shared`: all its processes take from one queue. `split`: each request is sent to one
- * instance by chance, in proportion to what that answers in time, and waits in its queue.
+ * How the requests of a service reach its instances. `shared`: all processes take from one queue. `split`: each request
+ * waits in the queue of an instance drawn at random, in proportion to the rate that each instance answers in time.
  */
 export type Dispatch = 'shared' | 'split'
 
-/** A way to run a model in an instance of some profile on some boards. */
+/** A way to run a model in an instance, with its place in the fleet. */
 export interface Placeable {
-  /** Instances with one slot are alike but for the point. */
+  /** Instances with the same slot differ only by their point. */
   readonly slot: string
-  /** The larger instances have more. */
+  /** Compute slices of the instance, which rank instances by size. */
   readonly computeSlices: number
   readonly point: InstancePoint
   /** Time of a batch of one, ms. */
   readonly singleMs: number
 }
 
-/** Instances that a service may have together: of each slot one point, and what part of the service's requests it answers in time. */
+/**
+ * Instances that a service may combine: one point for each slot, and the share of the service's requests that it
+ * answers in time.
+ */
 export type Way = readonly { readonly of: Placeable; readonly share: number }[]
 
 /** A p99 objective under stated traffic. */
@@ -34,27 +37,27 @@ export interface TailGoal {
   readonly ratePerS: number
   readonly latencyMs: number
   readonly burstiness: number
-  /** Share of requests that the estimate may call late. */
+  /** Share of requests that the estimate may allow to be late. */
   readonly maxLate: number
 }
 
 /**
- * Rate over capacity at most, less the more unevenly requests come: what a stall of a second leaves behind, or many workers that begin
- * with small batches at once, is caught up within some thirty.
+ * Maximum utilisation, lower for burstier requests. The spare capacity clears the backlog of a one-second stall, or of
+ * many workers that start with small batches, within about thirty seconds.
  */
 function maxUtilisation(burstiness: number): number {
   return Math.max(0.5, 1 - 0.03 * Math.sqrt(burstiness))
 }
 
 /**
- * How unevenly the requests of one instance come. Chance sends a part of them there, whose burstiness is 1 + part · (burstiness - 1); of steady
- * requests it is taken to be 1, since they lose their steadiness on the way.
+ * Burstiness of the requests of one instance. Random dispatch of a share `part` gives 1 + part · (burstiness - 1). For
+ * requests steadier than Poisson it is taken to be 1, since dispatch destroys their regularity.
  */
 export function splitBurstiness(burstiness: number, part: number = 1): number {
   return Math.max(1, 1 + part * (burstiness - 1))
 }
 
-/** Requests/s that an instance with a queue of its own answers in time. */
+/** Rate that an instance with its own queue answers in time, requests/s. */
 export function rateInTime(
   { point, singleMs }: Placeable,
   { latencyMs, burstiness, maxLate }: Omit<TailGoal, 'ratePerS'>,
@@ -74,12 +77,13 @@ export function rateInTime(
   return low
 }
 
-/** Parts of a service's requests that one instance may get at most, where they come in bursts. */
+/** Maximum shares of a service's requests that one instance may get, for bursty requests. */
 const LARGEST_PARTS = [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64]
 
 /**
- * Ways with a queue for each instance, of each slot the point that answers most. The less of the requests an instance gets, the less uneven they are: each largest part is
- * a way of its own. That with the whole is not among them.
+ * Ways with a queue for each instance; for each slot, the point with the highest rate. The smaller an instance's share
+ * of the requests, the less bursty they are, so each maximum share gives its own way. The way without a maximum is not
+ * included.
  */
 export function splitWays(placeables: readonly Placeable[], goal: TailGoal): Way[] {
   if (goal.burstiness <= 1) return []
@@ -96,13 +100,13 @@ export function splitWays(placeables: readonly Placeable[], goal: TailGoal): Way
   }).filter((way) => way.length > 0)
 }
 
-/** Longest batches considered of a service, spread over those that there are. */
+/** Maximum number of batch-time limits tried for a service, spread evenly over its profiled batch times. */
 const MAX_GATES = 24
 
 /**
- * Ways with one queue for all instances. A longest batch time and a least number of processes leave of each slot one point, that of the highest
- * throughput; instances above a largest one may be left out, since more and smaller workers wait less for each other. Each way then needs the
- * least capacity at which it is estimated to keep the objective.
+ * Ways with one queue for all instances. Each combination of a maximum batch time and a minimum number of processes
+ * selects the fastest point of each slot. Large instances may be left out, since many small workers wait less for each
+ * other. Each way then needs the smallest capacity that is estimated to meet the objective.
  */
 export function sharedWays(placeables: readonly Placeable[], goal: TailGoal): Way[] {
   const ran = placeables.filter(({ point }) => point.latencyMs < goal.latencyMs)
@@ -138,7 +142,7 @@ function spread(values: readonly number[]): readonly number[] {
   return Array.from({ length: MAX_GATES }, (_, i) => values[Math.round((i * (values.length - 1)) / (MAX_GATES - 1))]!)
 }
 
-/** Of points that answer as much the one with the smaller batch. */
+/** The point with the highest throughput; among equals, the smaller batch. */
 function fastest(placeables: readonly Placeable[]): Placeable | undefined {
   return placeables.reduce<Placeable | undefined>((best, each) => {
     const gain = best ? throughputOf(each.point) - throughputOf(best.point) : 1
@@ -146,7 +150,7 @@ function fastest(placeables: readonly Placeable[]): Placeable | undefined {
   }, undefined)
 }
 
-/** Null where no capacity keeps the objective. */
+/** Smallest capacity that meets the objective, requests/s; null where none does. */
 function minCapacity(
   chosen: readonly Placeable[],
   { ratePerS, latencyMs, burstiness, maxLate }: TailGoal,
@@ -163,7 +167,7 @@ function minCapacity(
   const queue = (capacityPerS: number): TailQueue => ({
     ...shape,
     capacityPerS,
-    // So many at least, whichever instances make up the capacity.
+    // A lower bound on the number of workers, whichever instances make up the capacity.
     workers: Math.max(1, Math.ceil((capacityPerS / workerPerS) * (1 - 1e-9))),
   })
   const enough = (capacityPerS: number) => lateShare(queue(capacityPerS), latencyMs) <= maxLate
@@ -179,7 +183,7 @@ function minCapacity(
   return minHolding(low, high, 5e-4, enough)
 }
 
-/** Without those of which another answers as much in each slot. */
+/** Drop ways where another one answers at least as much in each slot. */
 function undominated(ways: readonly Way[]): Way[] {
   const shares = ways.map((way) => new Map(way.map(({ of, share }) => [of.slot, share])))
   const atMost = (a: number, b: number) =>
@@ -187,7 +191,7 @@ function undominated(ways: readonly Way[]): Way[] {
   return ways.filter((_, a) => ways.every((_, b) => a === b || !atMost(a, b) || (atMost(b, a) && a < b)))
 }
 
-/** The points of one instance, which tell of each other's smaller batches. */
+/** The points of one instance as placeables; smaller batches of one point are timed by the others. */
 export function placeablesOf(slot: string, computeSlices: number, points: readonly InstancePoint[]): Placeable[] {
   const rated = withBatchRates(points)
   return rated.map((point) => ({ slot, computeSlices, point, singleMs: batchTimes(rated, point)[1]! }))

@@ -1,7 +1,9 @@
 import type { GpuSpec } from '../gpu-spec.js'
 import { clockLadder, GiB, MiB } from './ladder.js'
 
-/** What a chip gives every board that carries it. Per SM and clock: tensor (half precision, single-precision sums), TF32, FP32. */
+/**
+ * Properties common to all boards with a chip. FLOP per SM and clock: tensor (FP16 with FP32 accumulation), TF32, FP32.
+ */
 interface Chip
   extends Pick<GpuSpec, 'architecture' | 'chip' | 'process' | 'dieMm2' | 'computeCapability' | 'smPerTpc'> {
   readonly flop: readonly [tensor: number, tf32: number | null, fp32: number]
@@ -44,10 +46,13 @@ const ad104 = chip('Ada', 'AD104', 'TSMC 4N', 294, '8.9', [1024, 512, 256], 48, 
 const gh100 = chip('Hopper', 'GH100', 'TSMC 4N', 814, '9.0', [4096, 2048, 256], 50, tables.hopper)
 const gb202 = chip('Blackwell', 'GB202', 'TSMC 4N', 750, '12.0', [1024, 512, 256], 128, tables.blackwell)
 const gb100 = chip('Blackwell', 'GB100', 'TSMC 4NP', 1600, '10.0', [8192, 4096, 256], 126, tables.gb100)
-/** GeForce boards sum half precision, and TF32, at half rate. */
+/** GeForce boards have half the tensor rate with FP32 accumulation, and half the TF32 rate. */
 const geforce = (of: Chip): Chip => ({ ...of, flop: [of.flop[0] / 2, of.flop[1]! / 2, of.flop[2]] })
 
-/** One board in a line: SMs, clocks (lowest, base, boost, highest; MHz), memory, limits (lowest, default, highest; W). */
+/**
+ * Compact constructor: SMs; clocks (lowest, base, boost, highest; MHz); memory; power limits (lowest, default, highest;
+ * W).
+ */
 function board(
   key: string,
   name: string,
@@ -93,7 +98,7 @@ function board(
 
 const aws = 'Boost clock: the highest of the clock table, which these boards keep until the limit binds'
 
-/** Boards of which nothing was fitted, from their data sheets. */
+/** Boards described by their data sheets only, without fitted parameters. */
 export const otherBoards: readonly GpuSpec[] = [
   board(
     'P100',

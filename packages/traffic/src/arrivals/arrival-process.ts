@@ -1,23 +1,26 @@
 import { type Arrivals, InvalidInputError } from '@pctodl/platform'
 
 /**
- * How requests arrive, as a description that does not change: every `start` is a stream of its own, the same for the same
+ * An immutable description of how requests arrive. Every `start` gives an independent stream, repeatable for the same
  * seed.
  */
 export interface ArrivalProcess {
-  /** Requests/s over the long run; of a finite replay, over its length. */
+  /** Long-run mean rate, requests/s; for a finite replay, the mean over its length. */
   readonly meanRatePerS: number
-  /** @param seed any integer; processes without chance ignore it */
+  /** @param seed any integer; deterministic processes ignore it */
   start(seed: number): Arrivals
 }
 
 export interface ArrivalTimesOptions {
   readonly seed?: number
-  /** Arrivals before this time, ms. Default Infinity: until the process ends, if it does. */
+  /** End time, ms; later arrivals are left out. Default Infinity: until the process ends, if it does. */
   readonly untilMs?: number
 }
 
-/** The arrival times of a process one by one, ms since its start: for loops; hot ones use `start(seed).nextMs()`, which allocates nothing. */
+/**
+ * The arrival times of a process one by one, ms since its start, for use in loops. Performance-critical code should use
+ * `start(seed).nextMs()`, which does not allocate.
+ */
 export function* arrivalTimes(
   process: ArrivalProcess,
   { seed = 1, untilMs = Infinity }: ArrivalTimesOptions = {},

@@ -3,8 +3,8 @@ import { type Arrivals, InvalidInputError } from '@pctodl/platform'
 import { type ArrivalProcess, notNegative, positive } from './arrival-process.js'
 
 /**
- * The same arrivals, told `factor` times as fast: what happened in an hour happens in `60 / factor` minutes. Bursts and days
- * become shorter with it; to change the load alone, `thinned` and `superposed` are the means.
+ * The same arrivals, compressed in time by `factor`: an hour of traffic takes `60 / factor` minutes. This also shortens
+ * bursts and daily cycles; to change the load only, use `thinned` and `superposed`.
  */
 export function faster(process: ArrivalProcess, factor: number): ArrivalProcess {
   positive('factor', factor)
@@ -17,7 +17,10 @@ export function faster(process: ArrivalProcess, factor: number): ArrivalProcess 
   }
 }
 
-/** Each arrival with the probability `keep` (above 0, at most 1), independently: less load at the same times of day. */
+/**
+ * Keep each arrival independently with the probability `keep` (above 0, at most 1): less load, with the same pattern
+ * over time.
+ */
 export function thinned(process: ArrivalProcess, keep: number): ArrivalProcess {
   if (!(keep > 0 && keep <= 1)) throw new InvalidInputError('keep', keep, 'a probability above 0 and at most 1')
   return {
@@ -36,7 +39,7 @@ export function thinned(process: ArrivalProcess, keep: number): ArrivalProcess {
   }
 }
 
-/** The arrivals of all of them, each with a seed of its own. */
+/** Merge the arrivals of several processes, each with its own seed. */
 export function superposed(processes: readonly ArrivalProcess[]): ArrivalProcess {
   if (processes.length === 0) throw new InvalidInputError('processes', [], 'at least one process')
   return {
@@ -64,13 +67,15 @@ class Superposed implements Arrivals {
 }
 
 export interface During {
-  /** When the process begins, ms. Default 0. */
+  /** Start of the process, ms. Default 0. */
   readonly fromMs?: number
-  /** When it ends, ms. Default never. */
+  /** End of the process, ms. Default never. */
   readonly toMs?: number
 }
 
-/** A process that begins later or ends sooner: a burst on top of others. `meanRatePerS` is that of the time in which it runs. */
+/**
+ * A process that begins later or ends earlier, such as an added burst. `meanRatePerS` is the rate while it is active.
+ */
 export function during(process: ArrivalProcess, { fromMs = 0, toMs = Infinity }: During): ArrivalProcess {
   notNegative('fromMs', fromMs, 'milliseconds of at least 0')
   if (!(toMs > fromMs)) throw new InvalidInputError('toMs', toMs, `milliseconds above ${fromMs}, where it begins`)

@@ -6,7 +6,7 @@ export interface ConstantArrivalsOptions {
   readonly ratePerS: number
 }
 
-/** One request every so many milliseconds, the first after one gap: what a saturation test or a camera sends. */
+/** Requests at equal gaps, the first after one gap, as from a saturation test or a camera. */
 export function constantArrivals({ ratePerS }: ConstantArrivalsOptions): ArrivalProcess {
   positive('ratePerS', ratePerS, 'requests/s above 0')
   return { meanRatePerS: ratePerS, start: () => new ConstantArrivals(1000 / ratePerS) }

@@ -4,17 +4,17 @@ import { type ArrivalProcess, positive } from './arrival-process.js'
 import { exponential } from './random-gaps.js'
 
 export interface DiurnalArrivalsOptions {
-  /** Requests/s over a whole period. */
+  /** Mean rate over a whole period, requests/s. */
   readonly meanRatePerS: number
-  /** How far the rate swings around its mean, 0..1: at 0.8 the peak has nine times the rate of the trough. */
+  /** Relative amplitude of the rate around its mean, 0..1: at 0.8 the peak rate is nine times that of the trough. */
   readonly swing: number
   /** Length of a day, ms. Default 24 hours; a compressed day is shorter. */
   readonly periodMs?: number
-  /** When the rate is highest, ms after the start. Default half a period: the stream begins at night. */
+  /** Time of the highest rate, ms after the start. Default half a period, so that the stream begins at night. */
   readonly peakMs?: number
 }
 
-/** A Poisson process whose rate goes up and down like a cosine. */
+/** A Poisson process whose rate varies like a cosine. */
 export function diurnalArrivals(options: DiurnalArrivalsOptions): ArrivalProcess {
   const { meanRatePerS, swing, periodMs = 86_400_000, peakMs = periodMs / 2 } = options
   positive('meanRatePerS', meanRatePerS, 'requests/s above 0')
@@ -24,7 +24,10 @@ export function diurnalArrivals(options: DiurnalArrivalsOptions): ArrivalProcess
   return { meanRatePerS, start: (seed) => new DiurnalArrivals(meanRatePerS, swing, periodMs, peakMs, seed) }
 }
 
-/** Drawn at the highest rate and kept with the present rate's share of it (Lewis and Shedler, 1979). */
+/**
+ * Thinning: candidates come at the highest rate and are accepted with the probability present / highest rate (Lewis and
+ * Shedler, 1979).
+ */
 class DiurnalArrivals implements Arrivals {
   readonly #swing: number
   readonly #periodMs: number

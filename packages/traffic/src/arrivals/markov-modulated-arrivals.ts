@@ -6,16 +6,19 @@ import { exponential } from './random-gaps.js'
 export interface TrafficState {
   /** Requests/s while the state lasts; 0 for silence. */
   readonly ratePerS: number
-  /** How long it lasts on average, ms; the length is exponential. */
+  /** Mean duration of the state, ms; durations are exponential. */
   readonly meanDwellMs: number
 }
 
 export interface MarkovModulatedArrivalsOptions {
-  /** At least two, one of them with requests; each is followed by one of the others, with equal chance. */
+  /** At least two states, one of them with requests. Each is followed by one of the others with equal probability. */
   readonly states: readonly TrafficState[]
 }
 
-/** A Poisson process whose rate jumps between states: calm and burst, or on and off. It begins in the long run's mix of states. */
+/**
+ * A Poisson process whose rate switches between states, such as calm and burst, or on and off. The initial state is
+ * drawn from the stationary distribution.
+ */
 export function markovModulatedArrivals({ states }: MarkovModulatedArrivalsOptions): ArrivalProcess {
   if (!Array.isArray(states) || states.length < 2) throw new InvalidInputError('states', states, 'at least two states')
   states.forEach(({ ratePerS, meanDwellMs }, i) => {
@@ -54,7 +57,7 @@ class MarkovModulatedArrivals implements Arrivals {
         this.#timeMs = timeMs
         return timeMs
       }
-      // An exponential gap forgets what has passed of it: what is left of it in the next state is drawn anew.
+      // Exponential gaps are memoryless, so the remainder is drawn anew at the next state's rate.
       this.#timeMs = this.#untilMs
       const others = this.#states.length - 1
       this.#state = (this.#state + 1 + this.#random.integer(others)) % this.#states.length

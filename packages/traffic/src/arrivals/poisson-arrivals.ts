@@ -8,7 +8,7 @@ export interface PoissonArrivalsOptions {
   readonly ratePerS: number
 }
 
-/** Many users who know nothing of each other; what MLPerf's Server scenario sends. */
+/** Independent users; the arrivals of MLPerf's Server scenario. */
 export function poissonArrivals({ ratePerS }: PoissonArrivalsOptions): ArrivalProcess {
   positive('ratePerS', ratePerS, 'requests/s above 0')
   return { meanRatePerS: ratePerS, start: (seed) => new PoissonArrivals(1000 / ratePerS, seed) }

@@ -6,7 +6,7 @@ export function exponential(random: SeededRandom): number {
 }
 
 /**
- * A gamma variate of scale 1, by squeezed rejection from a cubed normal; below shape 1 the variate of one shape higher is
+ * A gamma variate of scale 1, by squeezed rejection from a cubed normal; for a shape below 1, that of shape + 1 is
  * scaled down (Marsaglia and Tsang, ACM Trans. Math. Softw. 26(3), 2000).
  *
  * @param shape above 0

@@ -4,17 +4,19 @@ import { type ArrivalProcess, notNegative, positive } from './arrival-process.js
 import { exponential } from './random-gaps.js'
 
 export interface ReplayedRatesOptions {
-  /** Requests/s, one step after the other. */
+  /** Rates of consecutive steps, requests/s. */
   readonly ratesPerS: ArrayLike<number>
-  /** Length of a step, ms; or when each of them begins and the last one ends, ms, so one more than there are rates. */
+  /**
+   * Length of a step, ms; or the start of each step and the end of the last one, ms (one more than there are rates).
+   */
   readonly stepMs: number | ArrayLike<number>
-  /** Within a step: by chance, or evenly spaced. Default `poisson`. */
+  /** Spacing within a step: random or even. Default `poisson`. */
   readonly spacing?: 'poisson' | 'even'
-  /** Begin again at the end. Default false. */
+  /** Start again at the end. Default false. */
   readonly repeat?: boolean
 }
 
-/** Rates that were recorded, or that somebody drew up: steps, ramps, a day in 1,440 minutes. */
+/** Recorded or designed rates: steps, ramps, a day in 1,440 minutes. */
 export function replayedRates({
   ratesPerS,
   stepMs,
@@ -52,14 +54,14 @@ export function replayedRates({
   }
 }
 
-/** Requests that are due by now, by the integral of the rate: exact however long a step is. */
+/** Finds the times at which the integral of the rate reaches each request; exact for steps of any length. */
 class ReplayedRates implements Arrivals {
   readonly #ratesPerS: ArrayLike<number>
   readonly #edgesMs: Float64Array
   readonly #repeat: boolean
   readonly #random: SeededRandom | null
   #step = 0
-  /** Within the recording. */
+  /** Time within the recording. */
   #timeMs = 0
   #offsetMs = 0
 

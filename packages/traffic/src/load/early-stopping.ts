@@ -1,13 +1,14 @@
 import { incompleteBeta } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Confidence that MLPerf inference asks for. */
+/** Confidence level of MLPerf inference. */
 const CONFIDENCE = 0.99
 
 /**
- * How many queries a run needs at least so that `over` of them may be above a bound and the percentile still is below it with
- * a confidence of 99 %: the smallest count at which so few would be seen in at most 1 % of all runs if the percentile were
- * at the bound (MLPerf inference rules, appendix "Early Stopping Criterion"; the binomial sum as an incomplete beta function).
+ * Minimum number of queries with which `over` of them may exceed a bound while the percentile is below the bound with
+ * 99 % confidence. It is the smallest count at which `over` or fewer would be seen in at most 1 % of all runs if the
+ * percentile were at the bound (MLPerf inference rules, appendix "Early Stopping Criterion"; the binomial sum is
+ * computed as an incomplete beta function).
  *
  * @param percentile above 0 and below 1: 0.99 for p99
  * @param over queries above the bound, a whole number
@@ -15,7 +16,7 @@ const CONFIDENCE = 0.99
 export function queriesNeeded(percentile: number, over: number): number {
   assertPercentile(percentile)
   if (!Number.isInteger(over) || over < 0) throw new InvalidInputError('over', over, 'a whole number of queries')
-  // P[at most `over` of n queries are above] falls with n.
+  // P[at most `over` of n queries exceed the bound] decreases with n.
   const holds = (n: number) => incompleteBeta(percentile, n - over, over + 1) <= 1 - CONFIDENCE
   let high = over + 1
   while (!holds(high)) high *= 2
@@ -29,7 +30,7 @@ export function queriesNeeded(percentile: number, over: number): number {
 }
 
 /**
- * An upper estimate of a percentile, with a confidence of 99 %; null where there are too few queries for one.
+ * An upper estimate of a percentile with 99 % confidence; null where there are too few queries.
  *
  * @param ascendingMs latencies in ascending order, ms
  * @param percentile above 0 and below 1
@@ -37,7 +38,7 @@ export function queriesNeeded(percentile: number, over: number): number {
 export function percentileWithConfidence(ascendingMs: ArrayLike<number>, percentile: number): number | null {
   assertPercentile(percentile)
   const count = ascendingMs.length
-  // The bound lies just below the over-th largest latency: the more may be above it, the lower it is.
+  // The estimate is the over-th largest latency, for the largest permitted `over`.
   let over = 0
   let step = 1
   while (queriesNeeded(percentile, over + step) <= count) {

@@ -2,27 +2,27 @@ import { InvalidInputError } from '@pctodl/platform'
 import { positive } from '../arrivals/arrival-process.js'
 
 export interface HighestRateOptions {
-  /** Where to begin, requests/s. */
+  /** Initial rate, requests/s. */
   readonly fromPerS: number
-  /** How far apart, relatively, the last rate that holds and the first that does not may be. Default 0.01. */
+  /** Maximum relative distance between the last rate that holds and the first that does not. Default 0.01. */
   readonly precision?: number
-  /** Most trials. Default 40. */
+  /** Maximum number of trials. Default 40. */
   readonly maxTrials?: number
 }
 
 export interface HighestRate {
-  /** The highest rate that was seen to hold, requests/s; null where none did. */
+  /** The highest rate found to hold, requests/s; null where none did. */
   readonly ratePerS: number | null
-  /** The lowest rate that was seen not to hold, requests/s; null where all did. */
+  /** The lowest rate found not to hold, requests/s; null where all did. */
   readonly failsAtPerS: number | null
   readonly trials: number
 }
 
 /**
- * The highest rate at which something holds, as LoadGen's FindPeakPerformance looks for it: doubled or halved until it is
- * enclosed, then bisected. A trial may be a run of `serverLoad`, whose result says `valid`.
+ * Search for the highest rate at which a condition holds, like LoadGen's FindPeakPerformance: double or halve the rate
+ * until the limit is bracketed, then bisect. A trial may be a run of `serverLoad`, with `valid` as its result.
  *
- * @param holds whether a rate holds; should not hold above a rate at which it does not
+ * @param holds whether a rate holds; must be false above any rate where it is false
  */
 export async function highestRate(
   holds: (ratePerS: number) => Promise<boolean> | boolean,

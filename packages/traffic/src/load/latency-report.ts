@@ -9,36 +9,36 @@ export interface LatencyQuantiles {
   readonly p999Ms: number | null
 }
 
-/** What a service did between two readings of its counters. */
+/** Performance of a service between two readings of its counters. */
 export interface ServiceReport extends LatencyQuantiles {
   readonly service: string
   readonly durationMs: number
-  /** Requests/s that arrived. */
+  /** Arrival rate, requests/s. */
   readonly arrivalsPerS: number
-  /** Requests/s that were answered within the objective. */
+  /** Rate of requests answered within the objective, requests/s. */
   readonly goodputPerS: number
-  /** Share of what was decided that was answered within the objective, 0..1; null where nothing was decided. */
+  /** Share of the decided requests that were answered within the objective, 0..1; null where none was decided. */
   readonly attainment: number | null
-  /** Whether 99 of 100 requests were answered within the objective. Null where nothing was decided. */
+  /** Whether at least 99 % of requests were answered within the objective; null where none was decided. */
   readonly objectiveMet: boolean | null
   readonly arrived: number
   readonly completed: number
   readonly late: number
   readonly shed: number
   readonly failed: number
-  /** Requests that waited or ran at the end. */
+  /** Requests waiting or running at the end. */
   readonly open: number
 }
 
-/** What an objective of p99 asks for. */
+/** Attainment that a p99 objective requires. */
 const ATTAINMENT = 0.99
 
 /**
- * Latency and attainment of a service over a stretch of time. Latencies are those of answers; what was shed or failed has none
- * and shows in the attainment.
+ * Latency and attainment of a service over a period. Latencies include answered requests only; shed and failed ones
+ * reduce the attainment.
  *
- * @param earlier a reading of the same counters at the begin of the stretch
- * @throws InvalidInputError where the readings are not two of the same service, in order
+ * @param earlier a reading of the same counters at the start of the period
+ * @throws InvalidInputError unless the readings are of the same service and in order
  */
 export function serviceReport(
   service: Pick<Service, 'name'>,

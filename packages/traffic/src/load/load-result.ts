@@ -8,11 +8,14 @@ export type Scenario = 'server' | 'offline' | 'single-stream' | 'multi-stream'
 export interface LoadOptions {
   /** Real or virtual time. */
   readonly clock: Clock
-  /** Ends the run: nothing is sent any more, and the call rejects with the signal's reason. */
+  /** Aborts the run: no more queries are sent, and the call rejects with the signal's reason. */
   readonly signal?: AbortSignal
 }
 
-/** What a run of the load generator saw. Quantiles are exact, and of all queries: one without an answer took forever. */
+/**
+ * Result of a run of the load generator. Quantiles are exact and include all queries; an unanswered one counts as
+ * infinite.
+ */
 export interface LoadResult extends LatencyQuantiles {
   readonly scenario: Scenario
   readonly queries: number
@@ -22,18 +25,18 @@ export interface LoadResult extends LatencyQuantiles {
   readonly failed: number
   /** From the first query to the last answer, ms. */
   readonly durationMs: number
-  /** Samples/s that were answered. */
+  /** Throughput of answered samples, samples/s. */
   readonly samplesPerS: number
-  /** Of the queries that were answered, ms; null where none was. */
+  /** Mean latency of answered queries, ms; null where there is none. */
   readonly meanMs: number | null
-  /** From due to answer, ms, ascending; Infinity for what got none. */
+  /** Latencies from due time to answer, ms, ascending; Infinity for unanswered queries. */
   readonly latenciesMs: Float64Array
-  /** The longest that a query was sent after it was due, ms; latencies count from when it was due. */
+  /** Longest delay of a query's sending after its due time, ms; latencies include this delay. */
   readonly maxBehindMs: number
-  /** Whether the scenario's rules were kept; `problems` says which were not. */
+  /** Whether the scenario's rules were met; `problems` lists violations. */
   readonly valid: boolean
   readonly problems: readonly string[]
-  /** Why queries failed: the first few different messages. */
+  /** Reasons of failed queries: the first few different messages. */
   readonly reasons: readonly string[]
 }
 

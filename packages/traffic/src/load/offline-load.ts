@@ -5,13 +5,13 @@ import { QueryLog } from './query-log.js'
 import type { SystemUnderTest } from './system-under-test.js'
 
 export interface OfflineLoadOptions extends LoadOptions {
-  /** Samples in the one query. Default 24,576, MLPerf's least. */
+  /** Samples in the single query. Default 24,576, MLPerf's minimum. */
   readonly samples?: number
-  /** What the answer has to take at least for the run to be valid, ms. Default 600,000: give more samples where it is faster. */
+  /** Minimum duration of the run for a valid result, ms. Default 600,000. Use more samples if the system is faster. */
   readonly minDurationMs?: number
 }
 
-/** The Offline scenario: everything at once, in one query; `samplesPerS` counts. */
+/** The Offline scenario: all samples at once, in one query. The result is `samplesPerS`. */
 export async function offlineLoad(
   system: SystemUnderTest,
   { clock, signal, samples = 24_576, minDurationMs = 600_000 }: OfflineLoadOptions,

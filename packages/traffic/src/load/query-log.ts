@@ -1,10 +1,10 @@
 import type { Clock, RequestOutcome } from '@pctodl/platform'
 import type { Query, SystemUnderTest } from './system-under-test.js'
 
-/** Different reasons of failure that are kept. */
+/** Maximum number of different failure reasons recorded. */
 const REASONS_KEPT = 5
 
-/** Sends queries and writes down what becomes of each. */
+/** Sends queries and records their outcomes. */
 export class QueryLog {
   readonly #system: SystemUnderTest
   readonly #clock: Clock
@@ -15,9 +15,9 @@ export class QueryLog {
   completed = 0
   shed = 0
   failed = 0
-  /** The longest that a query was sent after it was due, ms: what the generator itself was late. */
+  /** Longest delay of a query's sending after its due time, ms: the delay of the generator itself. */
   maxBehindMs = 0
-  /** When the last answer came, ms of the clock. */
+  /** Time of the last answer, ms of the clock. */
   lastAnswerMs = 0
 
   constructor(system: SystemUnderTest, clock: Clock) {
@@ -33,7 +33,7 @@ export class QueryLog {
     return this.#open.size
   }
 
-  /** Resolves when the query is decided, however; whoever does not wait for it is an open loop. */
+  /** Resolves when the query is decided. An open-loop caller does not wait for it. */
   send(query: Query): Promise<void> {
     this.maxBehindMs = Math.max(this.maxBehindMs, this.#clock.now() - query.dueMs)
     const decided = this.#decide(query).finally(() => this.#open.delete(decided))
@@ -41,12 +41,12 @@ export class QueryLog {
     return decided
   }
 
-  /** Resolves when nothing is open any more. */
+  /** Resolves when no query is open. */
   async settle(): Promise<void> {
     while (this.#open.size > 0) await Promise.all(this.#open)
   }
 
-  /** From due to answer, ms, ascending; Infinity for what got none. */
+  /** Latencies from due time to answer, ms, ascending; Infinity for unanswered queries. */
   latenciesMs(): Float64Array {
     return this.#latenciesMs.slice(0, this.#count).sort()
   }

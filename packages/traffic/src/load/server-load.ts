@@ -6,26 +6,29 @@ import { QueryLog } from './query-log.js'
 import type { SystemUnderTest } from './system-under-test.js'
 
 export interface ServerLoadOptions extends LoadOptions {
-  /** When queries are due, one sample each. MLPerf's rule is `poissonArrivals`. */
+  /** Due times of queries with one sample each. MLPerf's rule is `poissonArrivals`. */
   readonly arrivals: ArrivalProcess
   /** Default 1. */
   readonly seed?: number
-  /** What `percentile` of all queries must not exceed, ms. */
+  /** Limit for the latency at `percentile`, over all queries, ms. */
   readonly latencyBoundMs: number
   /** Default 0.99. */
   readonly percentile?: number
-  /** Send for at least so long, ms. Default 600,000. */
+  /** Minimum time of sending, ms. Default 600,000. */
   readonly minDurationMs?: number
-  /** And at least so many queries. Default: as many as the percentile needs for a confidence of 99 %. */
+  /** Minimum number of queries. Default: as many as the percentile needs for 99 % confidence. */
   readonly minQueries?: number
-  /** Queries that may be open; what is due beyond is shed by the generator, so that a dead system cannot fill the memory. Default 100,000. */
+  /**
+   * Maximum number of open queries. The generator sheds queries beyond it, so that an unresponsive system cannot
+   * exhaust memory. Default 100,000.
+   */
   readonly maxOpen?: number
 }
 
 /**
- * The Server scenario: an open loop. Queries are sent when they are due, whether or not earlier ones have been answered, and
- * latency counts from when a query was due: a system that stalls is charged for every request that users would have made
- * meanwhile (no coordinated omission). The run is valid where the percentile is below the bound with a confidence of 99 %.
+ * The Server scenario: an open loop. Queries are sent when due, whether or not earlier ones were answered, and latency
+ * counts from the due time. A stall is therefore charged for every request that users would have made meanwhile (no
+ * coordinated omission). The run is valid where the percentile is below the bound with 99 % confidence.
  */
 export async function serverLoad(system: SystemUnderTest, options: ServerLoadOptions): Promise<LoadResult> {
   const { clock, signal, arrivals, seed = 1, latencyBoundMs, percentile = 0.99 } = options
@@ -60,7 +63,7 @@ export async function serverLoad(system: SystemUnderTest, options: ServerLoadOpt
   })
 }
 
-/** How many of ascending values are at most `bound`. */
+/** Number of ascending values that are at most `bound`. */
 function countWithin(ascending: Float64Array, bound: number): number {
   let low = 0
   let high = ascending.length

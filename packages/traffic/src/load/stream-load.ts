@@ -6,23 +6,28 @@ import { QueryLog } from './query-log.js'
 import type { SystemUnderTest } from './system-under-test.js'
 
 export interface StreamLoadOptions extends LoadOptions {
-  /** Send for at least so long, ms. Default 600,000. */
+  /** Minimum time of sending, ms. Default 600,000. */
   readonly minDurationMs?: number
-  /** And at least so many queries. Default: as many as the percentile needs for a confidence of 99 %. */
+  /** Minimum number of queries. Default: as many as the percentile needs for 99 % confidence. */
   readonly minQueries?: number
 }
 
 export interface StreamResult extends LoadResult {
-  /** The scenario's metric: its percentile with a confidence of 99 %, ms; null after too few queries. */
+  /** The scenario's metric: its percentile with 99 % confidence, ms; null with too few queries. */
   readonly percentileMs: number | null
 }
 
-/** The SingleStream scenario: one sample after the other, each when the one before is answered; the 90th percentile counts. */
+/**
+ * The SingleStream scenario: one sample at a time, each after the previous answer. The metric is the 90th percentile.
+ */
 export function singleStreamLoad(system: SystemUnderTest, options: StreamLoadOptions): Promise<StreamResult> {
   return streamLoad('single-stream', system, 1, 0.9, options)
 }
 
-/** The MultiStream scenario: eight samples at a time, each eight when those before are answered; the 99th percentile counts. */
+/**
+ * The MultiStream scenario: eight samples at a time, each batch after the previous answer. The metric is the 99th
+ * percentile.
+ */
 export function multiStreamLoad(system: SystemUnderTest, options: StreamLoadOptions): Promise<StreamResult> {
   return streamLoad('multi-stream', system, 8, 0.99, options)
 }
@@ -44,7 +49,7 @@ async function streamLoad(
     signal?.throwIfAborted()
     const before = clock.now()
     await log.send({ id, samples, dueMs: before })
-    // A system that answers without taking time would be asked for ever: time has to pass somewhere.
+    // For a system that answers in zero virtual time, advance the clock here, or the loop would never end.
     if (clock.now() === before && id + 1 >= minQueries) await clock.sleep(1, signal)
   }
   const result = loadResult(scenario, log, startMs, samples, () => [])

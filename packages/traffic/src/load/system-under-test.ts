@@ -1,20 +1,20 @@
 import type { RequestOutcome } from '@pctodl/platform'
 
-/** What is asked of a system at once: one request, or several that belong together. */
+/** One query to a system: one request, or several that belong together. */
 export interface Query {
-  /** 0, 1, 2 and so on. */
+  /** Consecutive number from 0. */
   readonly id: number
   /** Samples to answer. */
   readonly samples: number
-  /** When the query was due, ms of the clock: its latency counts from then, whenever it was really sent. */
+  /** Due time of the query, ms of the clock; its latency counts from here, even if it was sent later. */
   readonly dueMs: number
 }
 
-/** Whatever answers requests: a server behind a socket, a queue with workers, a simulation. */
+/** The system to be measured: a server behind a socket, a queue with workers, a simulation. */
 export interface SystemUnderTest {
   /**
-   * Resolves when all samples are answered; with `shed` where they were turned away. A rejection counts as failed, and its
-   * reason is told. Many queries are open at the same time.
+   * Resolves when all samples are answered, or with `shed` where they were rejected. A rejected promise counts as
+   * failed, and its reason is reported. Many queries are open at the same time.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: what an asynchronous function that says nothing resolves to
   answer(query: Query): Promise<RequestOutcome | void>

@@ -7,13 +7,17 @@ export interface FunctionInvocations {
   readonly app: string
   readonly function: string
   readonly trigger: string
-  /** Invocations in each minute of the day: over 60 the `ratesPerS` of `replayedRates`, at a `stepMs` of 60,000. */
+  /**
+   * Invocations in each minute of the day. Divided by 60, they are `ratesPerS` of `replayedRates` with a `stepMs` of
+   * 60,000.
+   */
   readonly perMinute: Float64Array
 }
 
 /**
- * Azure Functions 2019 (github.com/Azure/AzurePublicDataset, CC-BY-4.0), files `invocations_per_function_md.anon.d*.csv`:
- * `HashOwner`, `HashApp`, `HashFunction`, `Trigger`, and a column for each minute of the day, 1 to 1440.
+ * Azure Functions 2019 (github.com/Azure/AzurePublicDataset, CC-BY-4.0), files
+ * `invocations_per_function_md.anon.d*.csv`: `HashOwner`, `HashApp`, `HashFunction`, `Trigger`, and a column for each
+ * minute of the day, 1 to 1440.
  *
  * @throws RequestTraceError naming row and column
  */
@@ -38,10 +42,10 @@ export interface AzureFunctionsOptions {
 }
 
 /**
- * Azure Functions invocation trace 2021: `app`, `func`, `end_timestamp` and `duration` in seconds. An invocation arrived when
- * it began.
+ * Azure Functions invocation trace 2021: `app`, `func`, `end_timestamp` and `duration` in seconds. The arrival time of
+ * an invocation is its start.
  *
- * @throws RequestTraceError naming row and column, or where no invocation is left
+ * @throws RequestTraceError naming row and column, or where no invocation remains
  */
 export function parseAzureFunctionsTrace(text: string, { app }: AzureFunctionsOptions = {}): RequestTrace {
   const table = new TraceTable(text)

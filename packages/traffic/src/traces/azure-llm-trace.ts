@@ -2,8 +2,8 @@ import { type RequestTrace, traceOf } from './request-trace.js'
 import { TraceTable } from './trace-table.js'
 
 /**
- * Azure's LLM inference traces (github.com/Azure/AzurePublicDataset, CC-BY-4.0), of 2023 and 2024: `TIMESTAMP`,
- * `ContextTokens`, `GeneratedTokens`; or a slice of them with seconds since the first request: `t_s`, `prompt_tokens`,
+ * Azure's LLM inference traces of 2023 and 2024 (github.com/Azure/AzurePublicDataset, CC-BY-4.0): `TIMESTAMP`,
+ * `ContextTokens`, `GeneratedTokens`. Also reads extracts with seconds since the first request: `t_s`, `prompt_tokens`,
  * `output_tokens`.
  *
  * @param text of the CSV file
@@ -28,7 +28,7 @@ export function parseAzureLlmTrace(text: string): RequestTrace {
 
 const timestamp = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(\.\d+)?(?:Z|([+-])(\d\d):?(\d\d))?$/
 
-/** Milliseconds since 1970, with all digits of the fraction; without a zone the time is UTC. NaN for anything else. */
+/** Milliseconds since 1970 with the full fraction; UTC without a time zone. NaN for other formats. */
 function readTimestamp(text: string): number {
   const match = timestamp.exec(text)
   if (!match) return Number.NaN

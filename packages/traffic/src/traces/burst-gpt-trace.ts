@@ -4,14 +4,15 @@ import { RequestTraceError, TraceTable } from './trace-table.js'
 export interface BurstGptOptions {
   /** Only requests to this model, e.g. `GPT-4`. Default: all. */
   readonly model?: string
-  /** Keep requests that got no answer, of 0 response tokens. Default true: they arrived all the same. */
+  /** Keep unanswered requests (0 response tokens). Default true, since they did arrive. */
   readonly failures?: boolean
 }
 
 /**
- * BurstGPT (github.com/HPMLL/BurstGPT, CC-BY-4.0): `Timestamp` in seconds, `Model`, `Request tokens`, `Response tokens`.
+ * BurstGPT (github.com/HPMLL/BurstGPT, CC-BY-4.0): `Timestamp` in seconds, `Model`, `Request tokens`, `Response
+ * tokens`.
  *
- * @throws RequestTraceError naming row and column, or where no request is left
+ * @throws RequestTraceError naming row and column, or where no request remains
  */
 export function parseBurstGptTrace(text: string, { model, failures = true }: BurstGptOptions = {}): RequestTrace {
   const table = new TraceTable(text)

@@ -6,14 +6,14 @@ import { RequestTraceError, readNumber, TraceTable } from './trace-table.js'
 const units = { s: 1000, ms: 1, us: 1e-3, ns: 1e-6 } as const
 
 export interface TimestampsOptions {
-  /** Of the numbers. Default `s`. */
+  /** Unit of the numbers. Default `s`. */
   readonly unit?: keyof typeof units
 }
 
 /**
- * Plain time stamps, one a line, in any order; empty lines and what follows a `#` are ignored.
+ * Plain time stamps, one per line, in any order. Empty lines and text after `#` are ignored.
  *
- * @throws RequestTraceError naming the line, InvalidInputError for another unit
+ * @throws RequestTraceError naming the line, InvalidInputError for an unknown unit
  */
 export function parseTimestamps(text: string, { unit = 's' }: TimestampsOptions = {}): RequestTrace {
   if (!Object.hasOwn(units, unit)) throw new InvalidInputError('unit', unit, Object.keys(units).join(', '))
@@ -29,17 +29,17 @@ export function parseTimestamps(text: string, { unit = 's' }: TimestampsOptions 
   return traceOf(Float64Array.from(timesMs), null, null)
 }
 
-/** Rates by time, as `replayedRates` takes them. */
+/** Rates over time, as input of `replayedRates`. */
 export interface RateTrace {
-  /** When each step begins and the last one ends, ms since the first. */
+  /** Start of each step and end of the last one, ms since the first. */
   readonly stepMs: Float64Array
   /** Requests/s in each step. */
   readonly ratesPerS: Float64Array
 }
 
 /**
- * Rates in a CSV file with the columns `time_s` and `rate_per_s`: each rate holds until the next row. The last row ends the
- * recording, and its rate is not used.
+ * Rates in a CSV file with the columns `time_s` and `rate_per_s`. Each rate applies until the next row; the last row
+ * only marks the end.
  *
  * @throws RequestTraceError naming row and column
  */

@@ -1,14 +1,14 @@
-/** Requests as a public trace recorded them. */
+/** Requests of a public trace. */
 export interface RequestTrace {
-  /** When each arrived, ms since the first, in order: what `replayedTimes` takes. */
+  /** Arrival times, ms since the first, in order; input of `replayedTimes`. */
   readonly timesMs: Float64Array
-  /** Tokens of the prompt, by request; absent where the trace has none. */
+  /** Prompt tokens by request; absent where the trace has none. */
   readonly promptTokens?: Float64Array
-  /** Tokens of the answer, by request; absent where the trace has none. */
+  /** Answer tokens by request; absent where the trace has none. */
   readonly outputTokens?: Float64Array
 }
 
-/** By time; requests of one instant stay in the order of the file. */
+/** Sort requests by time; simultaneous ones stay in file order. */
 export function traceOf(
   timesMs: Float64Array,
   promptTokens: Float64Array | null,

@@ -1,7 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import { parse } from 'csv-parse/sync'
 
-/** A trace file does not hold what its format has. `row` counts rows of requests from 1; 0 is the header. */
+/** Invalid content of a trace file. `row` counts rows of requests from 1; 0 is the header. */
 export class RequestTraceError extends PctodlError {
   readonly row: number
   readonly column: string
@@ -19,7 +19,7 @@ export class TraceTable {
   readonly #header: readonly string[]
   readonly #records: readonly (readonly string[])[]
 
-  /** @throws RequestTraceError where the text is no CSV, or has no rows */
+  /** @throws RequestTraceError for invalid CSV, or a file without rows */
   constructor(text: string) {
     let records: string[][]
     try {
@@ -45,7 +45,7 @@ export class TraceTable {
     return this.#header.includes(column)
   }
 
-  /** @throws RequestTraceError where there is no such column */
+  /** @throws RequestTraceError for a missing column */
   text(column: string): (row: number) => string {
     const index = this.#header.indexOf(column)
     if (index < 0) throw new RequestTraceError(0, column, this.#header.slice(0, 8).join(','), 'this column')
@@ -55,7 +55,7 @@ export class TraceTable {
   /**
    * A whole column as numbers.
    *
-   * @param read NaN for what is not one
+   * @param read returns NaN for an invalid text
    * @throws RequestTraceError naming the row
    */
   numbers(column: string, expected: string, read: (text: string) => number = readNumber): Float64Array {
