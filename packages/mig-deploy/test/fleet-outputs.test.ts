@@ -84,6 +84,9 @@ describe('a deployment of a fleet', () => {
     const other = target.map((segment) => (segment.batchSize === 4 ? { ...segment, model: 'net_c' } : segment))
     expect(act(other)).toEqual(['stop-workers net_b 4', 'start-workers net_c 4'])
     expect(act(target.map((segment) => ({ ...segment, smClockMhz: 1400 })))).toEqual(['lock-clock'])
+    // A reboot takes instances and clock lock away, and may leave the state file.
+    const rebooted = deployActions(target, deployed, { gpus, instances: [] }, true, well).map(({ kind }) => kind)
+    expect(rebooted).toContain('lock-clock')
     expect(act([])).toEqual([
       ...['stop-workers net_a 8', 'stop-workers net_b 4', 'stop-workers net_a 16', 'reset-clock'],
       ...['stop-mps net_a 8', 'stop-mps net_a 16', 'destroy-instance', 'destroy-instance'],

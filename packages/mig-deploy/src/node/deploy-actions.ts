@@ -82,7 +82,7 @@ export function deployActions(
   const actions: DeployAction[] = []
   const leaving = deployed.filter((segment) => !kept.has(segment))
   for (const segment of leaving) if (segment.workers.length > 0) actions.push({ kind: 'stop-workers', segment })
-  actions.push(...clockActions(target, deployed))
+  actions.push(...clockActions(target, deployed, present))
   for (const segment of firstAtPlace(leaving)) {
     if (!target.some((other) => sameInstance(segment, other)) || !present.includes(segment)) {
       actions.push({ kind: 'stop-mps', segment })
@@ -109,16 +109,22 @@ export function deployActions(
   return actions
 }
 
-/** Lock or reset clocks of boards whose clock in the map differs from the deployed one. */
-function clockActions(target: readonly TargetSegment[], deployed: readonly DeployedSegment[]): DeployAction[] {
+/**
+ * Lock clocks that the map wants and the boards do not have, and reset those that it wants no more. A board without any
+ * deployed instance may have been rebooted, which ends its lock.
+ */
+function clockActions(
+  target: readonly TargetSegment[],
+  deployed: readonly DeployedSegment[],
+  present: readonly DeployedSegment[],
+): DeployAction[] {
   const clocksOf = (segments: readonly (TargetSegment | DeployedSegment)[]) =>
     new Map(segments.map(({ gpu, smClockMhz }) => [gpu, smClockMhz]))
-  const wanted = clocksOf(target)
-  const locked = clocksOf(deployed)
-  return [...new Set([...wanted.keys(), ...locked.keys()])].flatMap((gpu): DeployAction[] => {
+  const [wanted, before, locked] = [clocksOf(target), clocksOf(deployed), clocksOf(present)]
+  return [...new Set([...wanted.keys(), ...before.keys()])].flatMap((gpu): DeployAction[] => {
     const smClockMhz = wanted.get(gpu)
-    if (smClockMhz === locked.get(gpu)) return []
-    return [smClockMhz === undefined ? { kind: 'reset-clock', gpu } : { kind: 'lock-clock', gpu, smClockMhz }]
+    if (smClockMhz === undefined) return before.get(gpu) === undefined ? [] : [{ kind: 'reset-clock', gpu }]
+    return smClockMhz === locked.get(gpu) ? [] : [{ kind: 'lock-clock', gpu, smClockMhz }]
   })
 }
 
