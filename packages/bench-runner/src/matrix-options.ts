@@ -69,11 +69,7 @@ export interface BenchOptions extends Omit<RawBenchOptions, 'seeds'>, CellReques
   readonly slurm?: SlurmOptions
 }
 
-/**
- * @throws UsageError for anything that a user could have mistyped
- *
- * @throws UsageError for anything that a user could have typed wrong
- */
+/** @throws UsageError for anything that a user could have mistyped */
 export async function parseRawOptions(argv: readonly string[], terminal: Terminal): Promise<RawBenchOptions> {
   const command = newCommand(
     {

@@ -1,43 +1,43 @@
-/** `part`: some tenants load, wait or stand still. */
+/** `part`: some tenants are loading, waiting or stalled. */
 export type LoadHypothesis = 'full' | 'part' | 'idle'
-/** `throttled`: the firmware holds the clock down; `lost`: the board runs another clock and gives no reason. */
+/** `throttled`: the firmware holds the clock down; `lost`: the board runs another clock without giving a reason. */
 export type ClockHypothesis = 'asked' | 'throttled' | 'lost'
-/** `doubted`: another meter has more than the readings. */
+/** `doubted`: another meter reads more power. */
 export type SensorHypothesis = 'good' | 'late' | 'frozen' | 'missing' | 'doubted'
 
 /**
- * - `tracking`: moving, or not yet sure;
- * - `settled`: the highest clock that keeps the cap, unchanged for three seconds, and no reading above the cap;
- * - `infeasible`: at the lowest clock and still above the cap;
- * - `blind`: no usable reading.
+ * - `tracking`: moving, or not yet sure
+ * - `settled`: the highest clock that holds the cap, unchanged for three seconds, with no reading above the cap
+ * - `infeasible`: above the cap at the lowest clock
+ * - `blind`: no usable reading
  */
 export type ClockStatus = 'tracking' | 'settled' | 'infeasible' | 'blind'
 
 export interface ClockAction {
-  /** The clock to lock, MHz: always a supported one. */
+  /** The clock to lock, MHz; always a supported one. */
   readonly smClockMhz: number
   readonly status: ClockStatus
-  /** Estimated minus modelled power at that clock, W. */
+  /** Estimated minus modelled power at this clock, W. */
   readonly biasW: number
-  /** Estimated power at that clock once the tenants run, W. */
+  /** Estimated power at this clock with all tenants running, W. */
   readonly estimatedPowerW: number
-  /** Power that a clock may be raised to, W. */
+  /** Power up to which a clock may be chosen, W. */
   readonly targetPowerW: number
-  /** The board has not been running the requested clock: throttled by its firmware, or the request was lost. */
+  /** The board does not run the requested clock: its firmware throttles it, or the request was lost. */
   readonly clockMismatch: boolean
-  /** What the board is most probably doing. */
+  /** Most probable state of the board. */
   readonly seen: BoardSeen
 }
 
-/** The most probable hypothesis of each kind, and the share of the cap by which a disagreeing witness lowered the target. */
+/** The most probable hypothesis of each kind, and the correction by which a disagreeing meter lowered the target. */
 export interface BoardSeen {
   readonly load: LoadHypothesis
   readonly clock: ClockHypothesis
   readonly sensor: SensorHypothesis
-  /** How late what is read may be, beyond its averaging, ms. */
+  /** Estimated delay of the readings beyond their averaging, ms. */
   readonly delayMs: number
-  /** The power reading is too low by this factor, as another witness of it has it; 1 where none disagrees. */
+  /** Factor by which the power reading is too low according to another meter; 1 where none disagrees. */
   readonly correction: number
-  /** The board runs its lowest clock, and readings of it are above the cap. */
+  /** The board runs its lowest clock, and its readings are above the cap. */
   readonly excess: boolean
 }

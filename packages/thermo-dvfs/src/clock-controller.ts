@@ -12,19 +12,19 @@ import { SensorWatch, type SensorWatchState } from './sensor-watch.js'
 
 const LONG_AGO_MS = -1e9
 
-/** What the law itself remembers. */
+/** State of the law itself. */
 export interface ClockMemory {
   started: boolean
   timeMs: number
   capW: number
   plannedCapW: number
-  /** The clock by estimate and dwell, before the energy window lowers it. */
+  /** Clock by estimate and dwell, before the energy window lowers it. */
   base: number
-  /** The clock asked for. */
+  /** The requested clock. */
   index: number
   changedMs: number
   raisedMs: number
-  /** A clock that proved too high, and until when it is not tried again. */
+  /** A clock that proved too high, and the time until which it is held off. */
   failed: number | null
   failedUntilMs: number
   holdOffMs: number
@@ -33,31 +33,31 @@ export interface ClockMemory {
   fullSinceMs: number | null
   offSinceMs: number | null
   lowestSinceMs: number | null
-  /** When firmware last held the clock below the one asked for. */
+  /** Time at which firmware last held the clock below the requested one. */
   trimmedMs: number
   trimmedIndex: number
-  /** The board's limit let too much pass: it is not relied on until then. */
+  /** The board's limit let too much power pass and is not relied on until this time. */
   leaksUntilMs: number
   excess: boolean
-  /** The offset when a reading last varied: what frozen ones taught is forgotten, W. */
+  /** The offset when a reading last varied, W: what frozen readings taught is discarded. */
   trustedOffsetW: number
 }
 
-/** What a step has made of its reading. */
+/** What a step concludes from its reading. */
 interface Outlook {
   readonly capW: number
-  /** Power that a clock may be chosen for, W. */
+  /** Power up to which a clock may be chosen, W. */
   readonly targetW: number
-  /** Mean of the last second, W. */
+  /** Mean power of the last second, W. */
   readonly meanW: number | null
-  /** The board's own limit holds the cap. */
+  /** Whether the board's own limit holds the cap. */
   readonly held: boolean
-  /** The state that ran. */
+  /** Index of the clock that ran. */
   readonly ran: number
   readonly first: boolean
 }
 
-/** Everything that a controller remembers, safe for JSON. */
+/** The controller's whole state, safe for JSON. */
 export interface ClockControllerState {
   readonly version: 9
   readonly modelW: readonly number[]
@@ -69,9 +69,9 @@ export interface ClockControllerState {
 }
 
 /**
- * Holds a board under a hard power cap by its SM clock: the highest clock whose power, as modelled and corrected by what the
- * sensors read, stays under the cap. A state machine without clocks or I/O: the caller reports what was read, about ten times a
- * second, and locks the clock it returns.
+ * Holds a board under a hard power cap with its SM clock: it chooses the highest clock whose power, as modelled and
+ * corrected by the readings, is within the cap. A state machine without timers or I/O: the caller reports readings
+ * about ten times a second and locks the clock that it returns.
  */
 export class ClockController {
   readonly #clocksMhz: readonly number[]
@@ -107,7 +107,7 @@ export class ClockController {
     this.#m = copy?.memory ?? newMemory(this.#clocksMhz.length - 1)
   }
 
-  /** Everything it remembers. `new ClockController(options, state)` continues identically. */
+  /** The whole state. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
       version: 9,
@@ -121,8 +121,8 @@ export class ClockController {
   }
 
   /**
-   * Set the model's power at every clock, for the present tenants and memory clock. Call it again after a repartition; what was
-   * learnt about the board carries over as a ratio.
+   * Set the model's power at every clock for the present tenants and memory clock. Call it again after a repartition;
+   * what was learnt about the board carries over as a ratio.
    *
    * @param predictedPowerW W, one per clock; where it falls along the clock, its highest value up to there counts
    * @throws InvalidInputError
@@ -146,8 +146,8 @@ export class ClockController {
   }
 
   /**
-   * The clock that the present plant may run at, MHz: to ask for in one request with new tenants, before they draw anything.
-   * Never above the present one.
+   * The clock that is safe with the present plant, MHz: to be requested together with new tenants, before they draw
+   * power. Never above the present clock.
    */
   clockBefore(powerCapW: number): number {
     const capW = powerCapW * this.#capFactor
@@ -155,7 +155,7 @@ export class ClockController {
     return this.#clocksMhz[this.#m.started ? Math.min(this.#m.index, wanted) : wanted]!
   }
 
-  /** @throws InvalidInputError for a cap or a time that cannot be, or before `setPlant` */
+  /** @throws InvalidInputError for an impossible cap or time, or before `setPlant` */
   step(seen: ClockObservation): ClockAction {
     const m = this.#m
     if (this.#modelW.length === 0) throw new InvalidInputError('plant', undefined, 'a call of setPlant before step')
@@ -173,11 +173,11 @@ export class ClockController {
     const targetW = this.#targetW(capW)
     const planned = this.#decideBase(seen, { capW, targetW, meanW, held, ran, first })
     const limited = Math.min(this.#limited(capW, held, ran, innovationW), m.ceiling)
-    // No reading above the cap is answered by more clock.
+    // A reading above the cap never leads to a higher clock.
     const above = this.#sensor.newestW > seen.powerCapW
-    // Nor does a clock that made up for an excess return before that has shown.
+    // After a lowering, the clock returns only once the effect has shown in the readings.
     const returns = m.timeMs - m.changedMs >= control.dwellMs || limited <= m.index || planned
-    // Each new lock releases the firmware, which takes a while to come back to the limit: one a second.
+    // Each new lock releases the firmware's trimming for a while, so at most one a second is set.
     const trims = held && ran < m.index && m.timeMs - m.changedMs < SECOND_MS && !planned
     const free = first || (!above && returns)
     const index = trims ? Math.min(m.index, m.ceiling) : free ? limited : Math.min(limited, m.index)
@@ -199,7 +199,7 @@ export class ClockController {
     this.#sensor.begin(timeMs, this.#modelW[m.index]!)
   }
 
-  /** The state that ran until now: the one asked for, unless the board reports another with a reason. */
+  /** Index of the clock that ran until now: the requested one, unless the board reports another with a reason. */
   #ranIndex({ smClockMhz, throttled = false, refused = false, timeMs }: ClockObservation): number {
     const m = this.#m
     if (smClockMhz === null || !(smClockMhz > 0) || this.#sensor.state.frozen) {
@@ -234,9 +234,9 @@ export class ClockController {
     const lookBackMs = this.#lookBackMs
     const fullMs = m.fullSinceMs === null ? -1 : timeMs - m.fullSinceMs
     const full = fullMs >= lookBackMs
-    // Readings may be of the time before, for as long as nobody knows how late they come.
+    // While the delay is unknown, readings may describe an earlier load.
     const lowCounts = this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs
-    // For as long as nobody knows how late readings come, they may be of another clock than the other meter's.
+    // While the delay is unknown, readings may describe another clock than the other meter's.
     const lateMs = this.#delay.known ? delayMs : control.maxDelayMs
     const restedMs = Math.min(fullMs, timeMs - m.changedMs)
     const steady = full && (lateMs === 0 || restedMs >= lookBackMs - delayMs + lateMs)
@@ -249,7 +249,7 @@ export class ClockController {
     const endMs = timeMs - control.sensingMs - delayMs
     const windowModelW = this.#history.modelMeanW(endMs - windowMs, endMs)
     const shift = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
-    // Firmware that trims alternates between clocks, of which a sample sees one.
+    // Firmware that trims alternates between clocks, and a sample sees only one of them.
     this.#ditherW = ran < m.index ? this.#history.modelSdW(timeMs - SECOND_MS) : 0
     const timingSdW = Math.hypot(Math.abs(shift(70) - shift(-70)) / 2, this.#ditherW)
     const noticeMs = this.#without.has('low-belief')
@@ -270,15 +270,15 @@ export class ClockController {
     })
   }
 
-  /** Mean power of the last second as read, W; null where too few readings came. */
+  /** Mean power reading of the last second, W; null where too few readings came. */
   #meanOfSecondW({ timeMs }: ClockObservation): number | null {
-    // Readings that are means of a second themselves are noisy, too.
+    // Readings that are one-second means are noisy, too, so several are averaged.
     const spanMs = this.#sensor.windowMs === SECOND_MS ? 300 : SECOND_MS
     const { meanW, count } = this.#history.readings(timeMs - spanMs)
     return count >= spanMs / 200 ? meanW : null
   }
 
-  /** The board's own limit holds the cap. */
+  /** Whether the board's own limit holds the cap. */
   #held({ powerLimitW, timeMs }: ClockObservation, capW: number, meanW: number | null): boolean {
     const m = this.#m
     if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.heldShare * capW) return false
@@ -301,7 +301,7 @@ export class ClockController {
     return Math.min(control.targetShare * capW, 1.01 * capW - 2.5 * noiseOfMean)
   }
 
-  /** The clock by estimate: down at once, up after a dwell. */
+  /** The clock by estimate: lowered at once, raised after a dwell. */
   #decideBase(seen: ClockObservation, { capW, targetW, meanW, held, ran, first }: Outlook): boolean {
     const m = this.#m
     const ceiling = this.#ceilingIndex(seen.ceilingMhz)
@@ -324,7 +324,7 @@ export class ClockController {
       return true
     }
     const readTooHigh = this.#restedMs >= SECOND_MS && meanW !== null && meanW > control.leakShare * capW
-    // The firmware takes back a state or two too many.
+    // The firmware trims one or two states too far.
     const tooHigh = held
       ? this.#power(m.base - 2) > control.heldTargetShare * capW
       : readTooHigh || this.#power(m.base) > control.windowShare * capW
@@ -339,12 +339,12 @@ export class ClockController {
       return false
     }
     if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return false
-    // Firmware that trims has shown that the clock is high enough.
+    // Firmware that trims shows that the clock is high enough.
     if (held && this.#power(m.base) > control.heldTargetShare * capW) return false
     const trimmed = held && m.timeMs - m.trimmedMs < 4 * SECOND_MS ? m.trimmedIndex + 1 : Number.POSITIVE_INFINITY
     const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= this.#lookBackMs
     if (!full || m.timeMs - m.changedMs < this.#lookBackMs - control.marginMs + control.dwellMs) return false
-    // A clock that proved too high waits, unless it is estimated well below the cap by now.
+    // A clock that proved too high is held off, unless it is now estimated well below the cap.
     const waits =
       m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > control.surelyFreeShare * capW
     const backedOff = waits ? m.failed! - 1 : Number.POSITIVE_INFINITY
@@ -370,7 +370,7 @@ export class ClockController {
     this.#setBase(index)
   }
 
-  /** The base clock, or the highest that leaves each of the next one-second windows within the cap's energy. */
+  /** The base clock, or the highest clock that keeps each of the coming one-second windows within the cap's energy. */
   #limited(capW: number, held: boolean, ran: number, innovationW: number | null): number {
     const m = this.#m
     if (this.#without.has('energy-window')) return m.base
@@ -395,9 +395,9 @@ export class ClockController {
     return Math.min(m.base, this.#highest(budgetW), held ? this.#runningIndex(ran) : m.base)
   }
 
-  /** The highest state within a power by estimate; the lowest where none is. */
+  /** The highest clock whose estimated power is within a limit; the lowest clock if none is. */
   #highest(limitW: number, sureW = Number.POSITIVE_INFINITY, sdAt: (modelW: number) => number = () => 0): number {
-    // A clock that is wrong stays so for as long as the sensor is late.
+    // A wrong clock stays for as long as the sensor is late, so a late sensor needs more confidence.
     const confidence = control.confidence * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
     for (let i = this.#modelW.length - 1; i > 0; i--) {
       const powerW = this.#power(i)
@@ -410,13 +410,13 @@ export class ClockController {
     return this.#highest(targetW, control.sureShare * capW, (modelW) => this.#observer.sd(modelW))
   }
 
-  /** One state above what the limit allows: the firmware takes back the rest. */
+  /** One state above the highest that the limit allows; the firmware trims the rest. */
   #heldFit(capW: number): number {
     const below = this.#highest(control.heldTargetShare * capW)
     return Math.min(this.#modelW.length - 1, below + 1)
   }
 
-  /** The state that has run in the mean of the last half second since the last change, where firmware alternates. */
+  /** The mean clock index of the last half second since the last change, where firmware alternates. */
   #runningIndex(ran: number): number {
     const { index: asked, timeMs, changedMs } = this.#m
     const fromMs = Math.max(timeMs - SECOND_MS / 2, changedMs + 100)
@@ -427,13 +427,13 @@ export class ClockController {
     return index
   }
 
-  /** For how long readings have been of the present clock at full load, ms. */
+  /** Time for which readings have been of the present clock at full load, ms. */
   get #restedMs(): number {
     const { timeMs, changedMs, fullSinceMs } = this.#m
     return timeMs - Math.max(changedMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - 300
   }
 
-  /** How far back readings look, ms: what happened before does not show in them any more. */
+  /** How far back readings look, ms. Earlier events no longer show in them. */
   get #lookBackMs(): number {
     return this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs + control.marginMs
   }
@@ -446,13 +446,13 @@ export class ClockController {
     return refused || this.#offForMs(timeMs) >= SECOND_MS / 2 + this.#delay.delayMs
   }
 
-  /** For how long another clock has been measured than the one asked for, ms. */
+  /** Time for which another clock than the requested one has been measured, ms. */
   #offForMs(timeMs: number): number {
     const { offSinceMs, changedMs } = this.#m
     return offSinceMs === null ? -1 : timeMs - Math.max(offSinceMs, changedMs)
   }
 
-  /** Readings of the minimum clock above the cap: only they make a cap infeasible. */
+  /** Watch readings at the lowest clock; only they can make a cap infeasible. */
   #watchMinimum(ran: number, capW: number): void {
     const m = this.#m
     if (ran > 0) m.lowestSinceMs = null

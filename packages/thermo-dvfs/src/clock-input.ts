@@ -1,7 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { ClockObservation } from './clock-observation.js'
 
-/** @throws InvalidInputError for powers that no model of so many clocks has */
+/** @throws InvalidInputError for powers that are not a model's, or not one for each clock */
 export function assertPlant(predictedPowerW: ArrayLike<number>, clocks: number): void {
   if (predictedPowerW.length !== clocks) {
     throw new InvalidInputError('predictedPowerW.length', predictedPowerW.length, `${clocks}, one power for each clock`)
@@ -16,7 +16,7 @@ export function assertPlant(predictedPowerW: ArrayLike<number>, clocks: number):
 
 /**
  * @param lastMs time of the step before; null in the first one
- * @throws InvalidInputError for a cap or a time that cannot be
+ * @throws InvalidInputError for an impossible cap or time
  */
 export function assertObservation({ timeMs, powerCapW }: ClockObservation, lastMs: number | null): void {
   if (!(powerCapW > 0 && Number.isFinite(powerCapW))) {

@@ -1,6 +1,6 @@
 import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
 
-/** Parts of the control that can be left out, to measure what each is worth. */
+/** Parts of the control that can be switched off, to measure what each is worth. */
 export const clockMechanisms = [
   'offset',
   'delay',
@@ -16,14 +16,14 @@ export type ClockMechanism = (typeof clockMechanisms)[number]
 export interface ClockControllerOptions {
   /** Supported SM clocks at the memory clock in use, MHz, ascending. */
   readonly smClocksMhz: readonly number[]
-  /** How the board forms its plain power reading; `GpuSpec.powerReading`. */
+  /** How the board computes its plain power reading; `GpuSpec.powerReading`. */
   readonly reading: GpuSpec['powerReading']
   /**
-   * Gain error of the power sensor to allow for, percent. No controller can see it; the cap is lowered by as much.
-   * Default 0: the cap is meant in the sensor's watts.
+   * Gain error of the power sensor to allow for, percent. No controller can see it; the cap is lowered by this much.
+   * Default 0: the cap is in the sensor's watts.
    */
   readonly sensorTolerancePercent?: number
-  /** Mechanisms to leave out, for an ablation. Default none. */
+  /** Mechanisms to switch off, for an ablation. Default none. */
   readonly without?: readonly ClockMechanism[]
 }
 

@@ -1,92 +1,104 @@
 export const SECOND_MS = 1000
 
-/** Every figure that shapes the control, in one table. Shares are of the cap unless the line says otherwise. */
+/** All constants of the control, in one table. Shares are of the cap unless stated otherwise. */
 export const control = {
-  /** Power that a clock may be chosen for. */
+  /** Power up to which a clock may be chosen. */
   targetShare: 0.997,
-  /** Bound of estimate plus `confidence` standard deviations, and of the estimate at the present clock. */
+  /** Bound on the estimate plus `confidence` standard deviations, and on the estimate at the present clock. */
   sureShare: 1.001,
-  /** Energy of a one-second window, over the cap's. */
+  /** Energy allowed in a one-second window, relative to the cap's. */
   windowShare: 1.004,
-  /** A measured one-second mean above this: a board limit leaks, the lowest clock is too much. */
+  /** A one-second mean above this shows that a board limit leaks, or that the lowest clock is too high. */
   leakShare: 1.007,
-  /** A clock that proved too high is tried again at once where it is estimated below this. */
+  /** A clock that proved too high may be tried again at once where its estimate is below this. */
   surelyFreeShare: 0.985,
-  /** A board limit up to this holds the cap itself. */
+  /** A board limit up to this holds the cap by itself. */
   heldShare: 1.0075,
-  /** Beside it, the clock after the highest within this is locked: the firmware takes back the rest. */
+  /** Under such a limit, the clock above the highest one within this is locked; the firmware trims the rest. */
   heldTargetShare: 0.999,
-  /** A cap that differs by more is a new one. */
+  /** A cap that differs by more than this is a new cap. */
   newCapShare: 0.005,
-  /** Share of the tenants that counts as all of them. */
+  /** Share of active tenants that counts as all. */
   allTenants: 0.999,
-  /** A measured clock further off than so many states is not the one asked for; for so long, the request was lost, ms. */
+  /**
+   * A measured clock that is off by more than this many states is not the requested one; after this time, ms, the
+   * request counts as lost.
+   */
   statesOff: 2,
   lostMs: 2500,
-  /** Standard deviations that a chosen clock leaves free. */
+  /** Margin of a chosen clock, in standard deviations. */
   confidence: 1.5,
-  /** Standard deviations beyond which an innovation is no noise. */
+  /** Innovations beyond this many standard deviations are not noise. */
   outlier: 3,
-  /** Less than this is no other load, share of the model. */
+  /** A smaller change than this is not another load, share of the model. */
   outlierShare: 0.015,
-  /** Standard deviation of the slope between model and board, share of the way. */
+  /** Standard deviation of the slope between model and board, share of the difference. */
   slopeSd: 0.3,
   /** Share of the offset that scales with the model's power. */
   scaledShare: 0.5,
-  /** Standard deviation of the offset before anything was read, share of the model. */
+  /** Standard deviation of the offset before the first reading, share of the model. */
   offsetSd: 0.15,
-  /** What a change of tenants adds to it. */
+  /** Standard deviation that a change of tenants adds to it. */
   plantSd: 0.04,
-  /** Random walk of the offset, share per root second. */
+  /** Random walk of the offset, share per square root of a second. */
   driftSd: 0.003,
-  /** Noise of readings before it was measured, and at least a quarter of it afterwards. */
+  /** Noise of readings before it has been measured, and four times its lower bound afterwards. */
   noiseSd: 0.01,
-  /** From a request to its effect, and to the middle of what a prompt sensor reads of it, ms. */
+  /** Time from a request to its effect, plus half the window of a prompt sensor, ms. */
   sensingMs: 80,
-  /** Readings look back on that much more than sensing, delay and window, ms. */
+  /** Margin added to sensing time, delay and window when readings look back, ms. */
   marginMs: 100,
   /** Time from a change to a raise, beyond the sensor's delay and window, ms. */
   dwellMs: 500,
-  /** A lowering so soon after a raise means that the raise failed; the first hold-off of its clock, and the longest, also that of a board limit that leaks, ms. */
+  /**
+   * A lowering within this time after a raise means that the raise failed, ms; also the first hold-off of its clock.
+   * Next, the longest hold-off, also of a board limit that leaks, ms.
+   */
   holdOffMs: 10_000,
   maxHoldOffMs: 512_000,
-  /** Time without a reading that counts as blind, ms; the clock goes down from twice that on. */
+  /** Time without a reading that counts as blind, ms; the clock is lowered from twice that on. */
   blindMs: 1500,
-  /** What the blind descent takes off each second, and where it ends. */
+  /** Rate of the blind descent per second, and where it ends. */
   blindShare: 0.03,
   blindLowestShare: 0.8,
   /** Time after which low power counts as a lighter load where nobody counts batches, ms. */
   underloadMs: 10_000,
-  /** No change and no reading above the cap for so long: settled, ms. */
+  /** Time without a change or a reading above the cap after which the clock is settled, ms. */
   settledMs: 3000,
-  /** Largest delay of a sensor, ms. */
+  /** Largest sensor delay considered, ms. */
   maxDelayMs: 2000,
-  /** Steps of the candidate delays, ms. */
+  /** Step between candidate delays, ms. */
   delayStepMs: 200,
-  /** Weight of a new residual in a candidate's mean, and what is kept of its loss with each. */
+  /** Weight of a new residual in a candidate's mean, and the share of its loss that is kept each time. */
   delayMeanWeight: 0.05,
   delayLossKept: 0.97,
-  /** Spread of the candidates' squared residuals that tells them apart, and the largest that counts, in noise variances. */
+  /**
+   * Spread of the candidates' squared residuals that can tell them apart, and the largest residual that counts, in
+   * noise variances.
+   */
   delaySpread: 16,
-  /** Loss by which another delay must beat the present one, in noise variances. */
+  /** Margin of loss by which another delay must beat the present one, in noise variances. */
   delayEvidence: 25,
-  /** One-second windows that end so much ahead are kept within the cap's energy, ms. */
+  /** One-second windows that end this far ahead, from first to last, are kept within the cap's energy, ms. */
   windowFirstMs: 300,
   windowLastMs: 1100,
-  /** The past that is remembered, ms. */
+  /** Length of the remembered history, ms. */
   historyMs: 3600,
-  /** Readings this many times above the model's highest power are faults of the sensor. */
+  /** Readings above this multiple of the model's highest power are sensor faults. */
   implausibleFactor: 4,
-  /** Readings that stand still for so long while they should not are frozen, ms. */
+  /** Readings that stay constant this long while they should vary are frozen, ms. */
   frozenMs: 400,
-  /** One meter that stands still or is missing for so long beside another does not count, ms. */
+  /** A meter that stays constant or is missing this long while another varies does not count, ms. */
   stillMs: 3000,
   /** Window of instant readings, ms. */
   instantMs: 100,
-  /** Two meters are compared over so much time; what is usual between them is learnt over so much, ms. */
+  /** Time over which two meters are compared, and over which their usual ratio is learnt, ms. */
   compareMs: 2000,
   baselineMs: 30_000,
-  /** Meters that agreed for `baselineWindows` disagree from the first on, others from the second on: sensors of one board differ. */
+  /**
+   * Change of ratio that counts as a disagreement: from the first window on for meters that agreed for
+   * `baselineWindows`, else from the second on, since sensors of one board differ.
+   */
   changedShare: 0.03,
   apartShare: 0.06,
   baselineWindows: 3,

@@ -2,21 +2,20 @@ import { control } from './constants.js'
 
 export interface CrossCheckState {
   sinceMs: number
-  /** Time integrals of both powers since then, W ms. */
+  /** Time integrals of both powers since the start of the window, W ms. */
   first: number
   second: number
-  /** Second over first, as far as known. */
+  /** Usual ratio of second to first, as far as known. */
   baseline: number
   windows: number
-  /** Second over first in the last window, over the baseline. */
+  /** Ratio of second to first in the last window, relative to the baseline. */
   ratio: number
   disagrees: boolean
 }
 
 /**
- * Holds two powers of one board against each other: the reading and another witness of it (the energy counter, an external
- * meter). A constant ratio between them is each one's own error, and becomes the baseline; one that changes is a fault of one
- * of them.
+ * Compares two measures of one board's power: the reading, and an energy counter or external meter. A constant ratio is
+ * their calibration error and becomes the baseline; a ratio that changes shows that one of them is faulty.
  */
 export class CrossCheck {
   readonly state: CrossCheckState
@@ -25,7 +24,7 @@ export class CrossCheck {
     this.state = state ?? { sinceMs: 0, first: 0, second: 0, baseline: 1, windows: 0, ratio: 1, disagrees: false }
   }
 
-  /** What the reading must be multiplied by, as the other witness has it: above 1 where the reading is too low. */
+  /** Factor by which to multiply the reading according to the other meter: above 1 where the reading is too low. */
   get correction(): number {
     return this.state.disagrees ? this.state.ratio : 1
   }
@@ -34,7 +33,7 @@ export class CrossCheck {
     return this.state.disagrees
   }
 
-  /** Mean powers over the same stretch of time, W, the first above 0. */
+  /** Add mean powers over the same interval, W; the first is above 0. */
   compare(timeMs: number, durationMs: number, firstW: number, secondW: number): void {
     const s = this.state
     if (s.first === 0) s.sinceMs = timeMs - durationMs
@@ -45,13 +44,13 @@ export class CrossCheck {
     this.interrupt()
   }
 
-  /** The two were not of the same time. */
+  /** Discard an interval in which the two did not measure the same time. */
   interrupt(): void {
     this.state.first = 0
     this.state.second = 0
   }
 
-  /** The other witness has fallen silent: it no longer disagrees. */
+  /** The other meter fell silent, so it no longer disagrees. */
   dismiss(): void {
     this.interrupt()
     this.state.disagrees = false

@@ -6,19 +6,19 @@ export interface WindowOutlook {
   readonly capW: number
   /** Power of the present clock, W: what the board draws until a new request takes effect. */
   readonly presentW: number
-  /** What power came to in a slot, W. */
+  /** Power of each slot of the history, W. */
   readonly slotW: (index: number) => number
 }
 
 /**
- * The power that the board may draw from now on so that no one-second window that ends 0.3 to 1.1 s ahead holds more than the
- * cap's energy. What was drawn counts against the cap of its time.
+ * The power that the board may draw from now on so that no one-second window that ends 0.3 to 1.1 s ahead exceeds the
+ * cap's energy. Past energy counts against the cap of its time.
  */
 export function windowBudgetW(history: PowerHistory, { nowMs, capW, presentW, slotW }: WindowOutlook): number {
   const { samples } = history
   const spareWMs = (control.windowShare - 1) * capW * SECOND_MS
   let budgetW = Number.POSITIVE_INFINITY
-  // Windows that begin later hold less of the past: the sum grows from the newest slot back.
+  // Windows that begin later contain less of the past, so the sum grows from the newest slot backwards.
   let excessWMs = (presentW - capW) * control.sensingMs
   let aheadMs: number = control.windowLastMs
   const limit = () => {

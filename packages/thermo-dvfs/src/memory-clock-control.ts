@@ -1,13 +1,15 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 export interface MemoryClockOptions {
-  /** Memory clocks to work at, MHz. */
+  /** Memory clocks for work, MHz. */
   readonly memClocksMhz: readonly number[]
-  /** Time at the lowest SM clock and above the cap before the memory clock goes down, ms. Default 1500. */
+  /** Time at the lowest SM clock above the cap after which the memory clock is lowered, ms. Default 1500. */
   readonly lowerAfterMs?: number
-  /** Time for which a higher memory clock must fit below the cap before it is tried, ms. Default 20 000. */
+  /** Time for which a higher memory clock must fit the cap before it is tried, ms. Default 20 000. */
   readonly raiseAfterMs?: number
-  /** Share of the cap that the lowest SM clock may draw at a higher memory clock, percent. Default 95. */
+  /**
+   * Power at a higher memory clock and the lowest SM clock that still allows a raise, percent of the cap. Default 95.
+   */
   readonly raiseBelowPercent?: number
 }
 
@@ -15,38 +17,38 @@ export interface MemoryClockObservation {
   /** Monotonic, ms. */
   readonly timeMs: number
   readonly powerCapW: number
-  /** At the lowest SM clock and still above the cap: `ClockAction.status` is `infeasible`. */
+  /** Above the cap at the lowest SM clock: `ClockAction.status` is `infeasible`. */
   readonly infeasible: boolean
-  /** Readings of that very clock say so, and not just an estimate: `ClockAction.seen.excess`. Default false. */
+  /** Readings of that clock show it, not only an estimate: `ClockAction.seen.excess`. Default false. */
   readonly sure?: boolean
-  /** Estimated power of a memory clock at the lowest SM clock, W. */
+  /** Estimated power at a memory clock and the lowest SM clock, W. */
   readonly lowestPowerW: (memClockMhz: number) => number
 }
 
-/** Everything that it remembers, safe for JSON. */
+/** The whole state, safe for JSON. */
 export interface MemoryClockState {
   readonly memClockMhz: number
   readonly homeMhz: number
   readonly infeasibleSinceMs: number | null
   readonly roomSinceMs: number | null
-  /** Raises that had to be taken back, since the last plan: each doubles the time that room must last. */
+  /** Failed raises since the last plan; each doubles the time for which a raise must fit. */
   readonly failedRaises: number
-  /** The last change was a raise. */
+  /** Whether the last change was a raise. */
   readonly raised: boolean
 }
 
-/** Patience where the readings themselves are above the cap, ms. */
+/** Time before lowering where readings themselves are above the cap, ms. */
 const SURE_MS = 200
-/** Longest patience, in first ones. */
+/** Longest time before a raise, as a multiple of the first. */
 const MAX_DOUBLINGS = 6
 
 /**
- * The second, slow actuator: where the lowest SM clock does not keep the cap, the memory clock goes down a state, and comes back
- * up to where the plan wants it once there is room again for long enough. On a board with one memory clock it does
- * nothing. A state machine without clocks or I/O.
+ * The second, slow actuator. It lowers the memory clock by one state where the lowest SM clock does not hold the cap,
+ * and raises it again towards the plan's clock once there has been room for long enough. Does nothing on a board with
+ * one memory clock. A state machine without timers or I/O.
  */
 export class MemoryClockControl {
-  /** Ascending. */
+  /** Ascending, MHz. */
   readonly #statesMhz: readonly number[]
   readonly #lowerAfterMs: number
   readonly #raiseAfterMs: number
@@ -76,7 +78,7 @@ export class MemoryClockControl {
     return this.#state.memClockMhz
   }
 
-  /** A new plan wants this memory clock, and has put it in force. */
+  /** Set the memory clock of a new plan, which is in force. */
   setHome(memClockMhz: number): void {
     this.#requireState(memClockMhz)
     this.#state = planned(memClockMhz)

@@ -1,6 +1,6 @@
 import { control } from './constants.js'
 
-/** What is known of one step: the slot of time that ends with it. */
+/** One step of the history: the time slot that ends with it. */
 export interface HistorySample {
   readonly timeMs: number
   readonly capW: number
@@ -8,11 +8,11 @@ export interface HistorySample {
   readonly modelW: number
   /** Time integral of the model's power up to the end of the slot, W ms. */
   readonly modelWMs: number
-  /** Reading that arrived at the end of the slot, W; null where none did. */
+  /** Reading that arrived at the end of the slot, W; null if none did. */
   readonly readW: number | null
 }
 
-/** The last seconds of caps, model power and readings. */
+/** Caps, model power and readings of the last seconds. */
 export class PowerHistory {
   readonly #samples: HistorySample[]
 
@@ -36,19 +36,19 @@ export class PowerHistory {
     while (this.#samples[0]!.timeMs < timeMs - control.historyMs) this.#samples.shift()
   }
 
-  /** Other tenants, or another memory clock: the past is told in the new model's watts. */
+  /** Convert the history to the watts of a new model, after a change of tenants or memory clock. */
   scale(factor: number): void {
     for (const [i, sample] of this.#samples.entries()) {
       this.#samples[i] = { ...sample, modelW: factor * sample.modelW, modelWMs: factor * sample.modelWMs }
     }
   }
 
-  /** Mean model power of a window, W. Before the oldest slot that slot goes on. */
+  /** Mean model power of a window, W. The oldest slot extends into the past. */
   modelMeanW(fromMs: number, toMs: number): number {
     return (this.#integral(toMs) - this.#integral(fromMs)) / (toMs - fromMs)
   }
 
-  /** Mean of the readings after a time, W, and how many they are. */
+  /** Mean and number of the readings after a time, W. */
   readings(afterMs: number): { readonly meanW: number; readonly count: number } {
     let sumW = 0
     let count = 0

@@ -1,13 +1,13 @@
 import { control } from './constants.js'
 
 export interface PowerObserverState {
-  /** Board minus model at `referenceW`, W, and its variance. */
+  /** Board power minus model power at `referenceW`, W, and its variance. */
   offsetW: number
   offsetVarW2: number
-  /** Model power that the offset was learnt at, W. */
+  /** Model power at which the offset was learnt, W. */
   referenceW: number
   noiseVarW2: number
-  /** Readings in a row that were too high. */
+  /** Number of consecutive readings that were too high. */
   high: number
   lowSinceMs: number | null
   lastReadW: number | null
@@ -18,24 +18,24 @@ export interface Innovation {
   readonly timeMs: number
   readonly durationMs: number
   readonly readW: number
-  /** Model power over the window of the reading, W. */
+  /** Model power over the reading's window, W. */
   readonly modelW: number
-  /** Standard deviation that uncertain timing gives it, W. */
+  /** Standard deviation caused by uncertain timing, W. */
   readonly timingSdW: number
-  /** The window of the reading, ms. */
+  /** Length of the reading's window, ms. */
   readonly windowMs: number
-  /** All tenants worked throughout that window. */
+  /** Whether all tenants worked throughout that window. */
   readonly full: boolean
-  /** A reading below what was expected counts, too. */
+  /** Whether a reading below the expectation counts, too. */
   readonly lowCounts: boolean
-  /** Power must have been low for so long to count as a lighter load, ms. */
+  /** Time for which power must be low to count as a lighter load, ms. */
   readonly noticeMs: number
 }
 
 /**
- * What the board draws beside the model: an offset, its variance and the noise of the readings, by a Kalman filter of one state.
- * A reading that is too high twice is believed at once; one that is too low only at full load, once a stalled tenant would have
- * been noticed. Part load gives lower bounds.
+ * Estimates the offset between board and model, its variance, and the noise of the readings with a one-state Kalman
+ * filter. Two high readings in a row are believed at once; low ones only at full load, after a stalled tenant would
+ * have been noticed. Part load gives lower bounds only.
  */
 export class PowerObserver {
   readonly state: PowerObserverState
@@ -60,7 +60,7 @@ export class PowerObserver {
     s.noiseVarW2 = (control.noiseSd * modelW) ** 2
   }
 
-  /** Other tenants or another memory clock: what was learnt carries over as a ratio. */
+  /** Carry what was learnt over as a ratio after a change of tenants or memory clock. */
   rebase(factor: number): void {
     const s = this.state
     s.offsetW *= factor
@@ -69,21 +69,21 @@ export class PowerObserver {
     s.offsetVarW2 = s.offsetVarW2 * factor ** 2 + (control.plantSd * s.referenceW) ** 2
   }
 
-  /** Forget what was learnt from a sensor that proves wrong. */
+  /** Discard what was learnt from a sensor that proves wrong. */
   doubt(): void {
     this.state.offsetVarW2 = Math.max(this.state.offsetVarW2, (control.plantSd * this.state.referenceW) ** 2)
   }
 
-  /** Power at a model power, W. Errors of dynamic power grow with it; those of static power do not. */
+  /** Estimated power at a model power, W. Errors of dynamic power scale with it; those of static power do not. */
   power(modelW: number): number {
     const { offsetW, referenceW } = this.state
     if (offsetW === 0) return modelW
     const powerW = modelW + offsetW * (1 + control.scaledShare * (modelW / referenceW - 1))
-    // A large offset from a high clock would leave less than nothing at a low one.
+    // Applied unscaled, a large offset learnt at a high clock would leave negative power at a low one.
     return Math.max(powerW, control.scaledShare * modelW * (1 + offsetW / referenceW))
   }
 
-  /** Standard deviation of that, W. */
+  /** Standard deviation of the estimate, W. */
   sd(modelW: number): number {
     return Math.hypot(Math.sqrt(this.state.offsetVarW2), this.slopeSd(modelW))
   }
@@ -96,7 +96,7 @@ export class PowerObserver {
     return Math.sqrt(this.state.noiseVarW2)
   }
 
-  /** @returns reading minus what was expected, W */
+  /** @returns reading minus expectation, W */
   observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs }: Innovation): number {
     const s = this.state
     s.offsetVarW2 += (control.driftSd * modelW) ** 2 * (durationMs / 1000)
@@ -104,7 +104,7 @@ export class PowerObserver {
     const expectedW = this.power(modelW)
     const innovationW = readW - expectedW
     const priorVarW2 = s.offsetVarW2 + this.slopeSd(modelW) ** 2
-    // Readings whose windows overlap tell the same more than once.
+    // Readings with overlapping windows carry less information than independent ones.
     const readVarW2 = s.noiseVarW2 * Math.max(1, windowMs / Math.max(1, durationMs) / 2) + timingSdW ** 2
     const boundW = Math.max(control.outlierShare * modelW, control.outlier * Math.sqrt(priorVarW2 + readVarW2))
     s.high = innovationW > boundW ? s.high + 1 : 0

@@ -10,8 +10,8 @@ export interface SensorDelayState {
 }
 
 /**
- * How late power readings come. Each candidate delay has its own mean of reading minus delayed model power; the delay whose
- * residuals are least is taken, once the model's power has moved enough to tell.
+ * Estimates the delay of power readings. Each candidate delay tracks the mean of reading minus delayed model power.
+ * Once the model's power has moved enough to distinguish them, the delay with the smallest residuals is chosen.
  */
 export class SensorDelay {
   readonly state: SensorDelayState
@@ -28,12 +28,12 @@ export class SensorDelay {
     return this.state.chosen * control.delayStepMs
   }
 
-  /** Power has moved enough to tell. */
+  /** Whether power has moved enough to tell the delay. */
   get known(): boolean {
     return Math.max(...this.state.losses) - this.state.losses[this.state.chosen]! > control.delayEvidence
   }
 
-  /** What the readings were held against has changed. */
+  /** Forget the residuals after a change of the model. */
   forget(): void {
     this.state.meansW.fill(null)
   }
@@ -47,7 +47,7 @@ export class SensorDelay {
     )
     const spreadW = Math.max(...residuals) - Math.min(...residuals)
     const informative = spreadW ** 2 > control.delaySpread * noiseW2
-    // The slope of the board is not quite the model's.
+    // The board's slope differs a little from the model's.
     const varianceW2 = noiseW2 + (control.slopeSd * spreadW) ** 2
     for (let i = 0; i < CANDIDATES; i++) {
       const mean = meansW[i] ?? null

@@ -4,7 +4,7 @@ import { CrossCheck, type CrossCheckState } from './cross-check.js'
 
 export interface SensorWatchState {
   readW: number | null
-  /** The newest instant and plain readings, W, and when the plain one last varied. */
+  /** The newest instant and plain readings, W, and when the plain one last varied, ms. */
   instantW: number
   averageW: number
   averageVariedMs: number
@@ -21,20 +21,20 @@ export interface SensorWatchState {
   readonly plain: CrossCheckState
 }
 
-/** Which readings can be used, over which window they average, and what other meters say of them. */
+/** Decides which readings are usable and over which window they average, and compares them with other meters. */
 export class SensorWatch {
   readonly state: SensorWatchState
   readonly #averages: boolean
   readonly #counter: CrossCheck
   readonly #meter: CrossCheck
-  /** The plain reading against instant ones, which are what is used. */
+  /** Compares the plain reading with the instant ones in use. */
   readonly #plain: CrossCheck
-  /** The reading of this step, W; null where none can be used. */
+  /** The usable reading of this step, W; null where there is none. */
   readW: number | null = null
-  /** The plain reading of this step where it can be one, W. */
+  /** The plain reading of this step, if plausible, W. */
   averageW: number | null = null
   windowMs: number = control.instantMs
-  /** The reading of this step is an instant one. */
+  /** Whether the reading of this step is an instant one. */
   #instants = false
 
   constructor(averages: boolean, state?: SensorWatchState) {
@@ -67,7 +67,7 @@ export class SensorWatch {
     s.variedModelW = modelW
   }
 
-  /** Factor by which the other meters have more than the readings, at least 1. */
+  /** Factor by which other meters read more, at least 1. */
   get correction(): number {
     return Math.max(1, this.#counter.correction, this.#meter.correction, this.#plain.correction)
   }
@@ -76,7 +76,7 @@ export class SensorWatch {
     return this.#counter.disagrees || this.#meter.disagrees || this.#plain.disagrees
   }
 
-  /** The higher of the newest readings, W. */
+  /** The higher one of the newest readings, W. */
   get newestW(): number {
     const { instantW, averageW, averageVariedMs, instantMs } = this.state
     if (instantMs - averageVariedMs > control.stillMs) return instantW
@@ -92,7 +92,7 @@ export class SensorWatch {
     s.averageW = this.averageW ?? s.averageW
     s.instantW = instantW ?? s.instantW
     if (instantW !== null) s.instantMs = timeMs
-    // A plain reading that stands still beside instant ones that come is frozen.
+    // A plain reading that stays constant while instant ones arrive is frozen.
     if (timeMs - s.averageVariedMs > control.stillMs && s.instantMs > s.averageVariedMs) {
       this.averageW = null
       this.#plain.dismiss()
@@ -120,7 +120,7 @@ export class SensorWatch {
 
   /**
    * @param meanW mean of the last second's readings
-   * @param steady neither clock nor load has changed for as long as readings look back on
+   * @param steady neither clock nor load has changed within the time that readings look back on
    */
   compare(
     { timeMs, energyJ = null, meterPowerW }: ClockObservation,
@@ -142,7 +142,7 @@ export class SensorWatch {
       }
       if ((meterPowerW ?? 0) > 0) this.#meter.compare(timeMs, durationMs, this.readW, meterPowerW!)
     }
-    // Also a counter that begins anew counts from there on.
+    // A counter that restarts is used from then on.
     if (energyJ !== null && energyJ !== s.energyJ) {
       s.energyJ = energyJ
       s.energyMs = timeMs

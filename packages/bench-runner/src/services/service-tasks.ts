@@ -19,7 +19,7 @@ export interface TaskService {
   readonly meanPerS: number
   /** Rate that policies are told at the start, as a factor on `meanPerS`. Default 1. */
   readonly toldFactor?: number
-  /** @param ratePerS mean rate of the arrivals @param ratePerS the mean rate to come */
+  /** @param ratePerS mean rate of the arrivals */
   readonly traffic: (ratePerS: number) => ArrivalProcess
   /** When the service comes and goes, s. Default: there from start to end. */
   readonly fromS?: number
