@@ -5,15 +5,15 @@ import { highestMemClock, indexAtMost, workingSmClocks } from './clock-table.js'
 export interface BatchDvfsOriginalOptions {
   readonly spec: GpuSpec
   readonly model: string
-  /** Batch sizes, ascending, at least one. Default: 1 to 255, as its authors' program has them. */
+  /** Batch sizes, ascending, at least one. Default: 1 to 255, as in the authors' program. */
   readonly batchLadder?: readonly number[]
 }
 
-/** Least time between two decisions, ms. */
+/** Minimum time between two decisions, ms. */
 const DECISION_MS = 3000
-/** Power between this share of the cap and the cap is left as it is. */
+/** Power between this share of the cap and the cap is left alone. */
 const BAND = 0.8
-/** The ten clocks of its program on a Tesla P40, as shares of the highest, and the one that it starts at. */
+/** The ten clocks of the authors' program on a Tesla P40, relative to the highest; next, the one that it starts at. */
 const LEVELS = [544, 632, 734, 835, 949, 1063, 1189, 1303, 1430, 1531].map((mhz) => mhz / 1531)
 const FIRST_LEVEL = 5
 const MAX_BATCH = 255
@@ -40,7 +40,7 @@ export class BatchDvfsOriginalPolicy implements PowerCapPolicy {
   #lower = 0
   #upper: number
   #nextMs = DECISION_MS
-  /** Since the last decision, W. */
+  /** Largest reading since the last decision, W. */
   #largestW = 0
 
   /** @throws InvalidInputError for an empty ladder */
@@ -100,7 +100,7 @@ export class BatchDvfsOriginalPolicy implements PowerCapPolicy {
     }
   }
 
-  /** A batch did not fit: go to the largest of half its size, and never again to that size or above. */
+  /** A batch did not fit: use the largest of at most half its size, and never that size or more again. */
   #shrink(failedBatch: number): Action | undefined {
     if (failedBatch > this.#ladder[this.#batch]! || failedBatch <= this.#ladder[0]!) return undefined
     this.#ladder = this.#ladder.filter((batch) => batch < failedBatch)

@@ -10,14 +10,14 @@ export interface BatchDvfsOptions {
   readonly model: string
   /** Default `fair`. */
   readonly variant?: BaselineVariant
-  /** Where the tuned form starts and goes with a new cap; needed there, not looked at elsewhere. */
+  /** Planner of the tuned form, for its start and for each new cap; required there, ignored elsewhere. */
   readonly planClocks?: ClockPlanner
-  /** Instead of the figures known for the network. */
+  /** Replaces the known figures of the network. */
   readonly figures?: BatchDvfsFigures
 }
 
 const START_BATCH = 256
-/** Within this distance from the cap the clock moves by one state, beyond by four, W. */
+/** Distance from the cap within which the clock moves by one state instead of four, W. */
 const NEAR_W = 15
 const FAR_STATES = 4
 
@@ -38,11 +38,11 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
   readonly #planClocks: ClockPlanner | undefined
   #clocksMhz: readonly number[]
   readonly #power = new SettledPower()
-  /** Batch sizes that are not known to exceed the memory. */
+  /** Batch sizes not known to exceed the memory. */
   #ladder: readonly number[]
   #clockIndex: number
   #batchIndex: number
-  /** Bounds of the bisection, indices of the ladder. */
+  /** Bounds of the bisection, as indices of the ladder. */
   #low = 0
   #high: number
 
@@ -66,7 +66,7 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
     return { ...this.#action(), memClockMhz: published ? 'unlocked' : highestMemClock(this.#options.spec) }
   }
 
-  /** The next window is judged by the new cap; the tuned form goes to the clocks that keep it at once. */
+  /** The new cap applies from the next window; the tuned form moves to clocks that hold it at once. */
   onCapChange(powerCapW: number): Action | undefined {
     if (this.#options.variant === 'published') return undefined
     this.#low = 0
@@ -126,7 +126,7 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
     }
   }
 
-  /** A batch did not fit: go to half of it, and never again to that size or above. */
+  /** A batch did not fit: use half of it, and never that size or more again. */
   #shrink(failedBatch: number): Action | undefined {
     if (failedBatch > this.#ladder[this.#batchIndex]! || failedBatch <= this.#ladder[0]!) return undefined
     this.#ladder = this.#ladder.filter((batch) => batch < failedBatch)

@@ -1,10 +1,10 @@
 import type { Tenant } from '@pctodl/platform'
 import type { WindowObservation } from '@pctodl/scheduler'
 
-/** A mean above this share of the objective leaves its 99th percentile above it. */
+/** If the mean exceeds this share of the objective, the 99th percentile exceeds the objective. */
 const LATE = 0.95
 
-/** Remembers which batch sizes proved too large for the memory, tenant by tenant, as long as the shares stay the same. */
+/** Remembers, tenant by tenant, which batch sizes exceeded the memory, as long as the shares stay the same. */
 export class BatchLimits {
   #shares = ''
   #limits: number[] = []
@@ -28,8 +28,8 @@ export class BatchLimits {
   }
 
   /**
-   * Halve the batch of every tenant whose batches took longer than promised, whatever memory says: who has promised a latency and
-   * has no model does so.
+   * Halve the batch of every tenant whose batches took longer than its objective. For policies that have a latency
+   * objective and no model.
    *
    * @param latencyMs objective of a network; undefined where it has none
    * @returns whether any limit is new
@@ -54,7 +54,7 @@ export class BatchLimits {
     return learnt
   }
 
-  /** The tenants with batch sizes within what is known to fit. */
+  /** The tenants, with their batch sizes within the known limits. */
   apply(tenants: readonly Tenant[]): readonly Tenant[] {
     this.#select(tenants)
     return tenants.map((tenant, i) => ({ ...tenant, batchSize: Math.min(tenant.batchSize, this.#limits[i]!) }))

@@ -2,9 +2,9 @@ import type { GpuSpec } from '@pctodl/platform'
 import type { Action } from '@pctodl/scheduler'
 
 export interface BoardLimit {
-  /** W, within the board's range. */
+  /** Power limit within the board's range, W. */
   readonly powerLimitW: number
-  /** Said where the board cannot enforce the cap itself. */
+  /** Explains why the board cannot enforce the cap by itself; undefined where it can. */
   readonly note: string | undefined
 }
 
@@ -19,7 +19,7 @@ export function boardLimit(spec: GpuSpec, powerCapW: number): BoardLimit {
   return { powerLimitW, note }
 }
 
-/** The cap as a limit that the board holds behind the clocks, as pctodl sets one; above the cap where the board goes no lower. */
+/** The cap as a power limit behind the clocks, as pctodl sets one; above the cap where the board goes no lower. */
 export function hardwareLimit(spec: GpuSpec, powerCapW: number): Action {
   return { powerLimitW: boardLimit(spec, powerCapW).powerLimitW, powerLimitRole: 'hardware-limit' }
 }

@@ -1,6 +1,6 @@
 import { type GpuSpec, InvalidInputError, smClocksAt } from '@pctodl/platform'
 
-/** The highest memory clock that the board does its work at, MHz. */
+/** The highest memory clock for work, MHz. */
 export function highestMemClock(spec: GpuSpec): number {
   const clock = spec.performanceMemClocksMhz[0]
   if (clock === undefined) {
@@ -9,7 +9,7 @@ export function highestMemClock(spec: GpuSpec): number {
   return clock
 }
 
-/** SM clocks at a memory clock, by default the highest, MHz ascending. */
+/** SM clocks at a memory clock (default: the highest), MHz, ascending. */
 export function workingSmClocks(spec: GpuSpec, memClockMhz: number = highestMemClock(spec)): readonly number[] {
   const clocks = smClocksAt(spec, memClockMhz)
   if (clocks === undefined || clocks.length === 0) {
@@ -18,7 +18,7 @@ export function workingSmClocks(spec: GpuSpec, memClockMhz: number = highestMemC
   return clocks
 }
 
-/** Index of the highest clock that is at most `clockMhz`; 0 where all are above. */
+/** Index of the highest clock that is at most `clockMhz`; 0 where all are higher. */
 export function indexAtMost(clocks: readonly number[], clockMhz: number): number {
   return Math.max(
     0,
@@ -26,14 +26,14 @@ export function indexAtMost(clocks: readonly number[], clockMhz: number): number
   )
 }
 
-/** The start of Morak and BatchDVFS: the middle of the clock table. */
+/** Start of Morak and BatchDVFS: the middle of the clock table. */
 export function middleIndex(clocks: readonly number[]): number {
   return Math.floor(clocks.length / 2)
 }
 
 /**
- * The Python code's end of each decision of both of them: the clock stays within the table, and above the cap a clock that did not move
- * goes one state down.
+ * Last step of each decision of both algorithms in the Python code: clamp the clock to the table and, above the cap,
+ * lower a clock that did not move by one state.
  *
  * @param wantedIndex may be beyond the ends of the table
  * @returns index of the clock to use

@@ -5,7 +5,7 @@ import { boardLimit } from './board-limit.js'
 import { MemoryClockSearch } from './memory-clock-search.js'
 import { PublishedMemorySearch } from './published-memory-search.js'
 
-/** Shares, batch sizes and memory clock that a planner finds for a cap. */
+/** Shares, batch sizes and memory clock that a planner chose for a cap. */
 export interface DirectCapPlan {
   readonly tenants: readonly Tenant[]
   readonly memClockMhz: number
@@ -13,13 +13,13 @@ export interface DirectCapPlan {
 
 export interface DirectCapOptions {
   readonly spec: GpuSpec
-  /** The network served; the plan's tenants carry it too. */
+  /** The network; the plan's tenants name it, too. */
   readonly model: string
-  /** The planner. What it throws, e.g. InfeasibleCapError, passes through `start` and `onCapChange`. */
+  /** The planner. Its errors, e.g. InfeasibleCapError, pass through `start` and `onCapChange`. */
   readonly plan: (powerCapW: number) => DirectCapPlan
   /** Default `fair`. */
   readonly variant?: 'fair' | 'published'
-  /** Whether the caps follow a schedule: the published form then sets its first limit only after the first window. */
+  /** Whether caps follow a schedule; the published form then sets its first limit only after the first window. */
   readonly scheduled?: boolean
 }
 
@@ -37,7 +37,7 @@ export class DirectCapPolicy implements PowerCapPolicy {
   readonly #limits = new BatchLimits()
   #search: MemoryClockSearch | undefined
   #publishedSearch: PublishedMemorySearch | undefined
-  /** Limit that the published form still owes. */
+  /** Limit that the published form has yet to set. */
   #lateLimitW: number | undefined
   #tenants: readonly Tenant[] = []
   #memClockMhz = 0
@@ -50,7 +50,7 @@ export class DirectCapPolicy implements PowerCapPolicy {
     const action = this.#adopt(powerCapW)
     const { spec, variant, scheduled = false } = this.#options
     if (variant !== 'published') return action
-    // It locks the highest memory clock and leaves boards with a single one alone.
+    // It locks the highest memory clock, and leaves boards with a single one alone.
     const several = spec.performanceMemClocksMhz.length > 1
     const highest = Math.max(...spec.performanceMemClocksMhz)
     this.#memClockMhz = highest

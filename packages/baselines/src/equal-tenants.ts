@@ -1,7 +1,7 @@
 import { type GpuSpec, InvalidInputError, type Tenant } from '@pctodl/platform'
 
 /**
- * The set-up that takes no thought: equal shares and one batch size, chosen per board without seeing the cap.
+ * The untuned configuration: equal shares and one batch size, chosen per board without regard to the cap.
  *
  * @param models a network, or several, which get the same number of tenants each
  * @param tenantCount default: 8 on boards of 100 SMs and more, else 4; of several networks the next multiple of their number

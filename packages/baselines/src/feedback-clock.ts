@@ -2,12 +2,12 @@ import type { GpuSpec, Service } from '@pctodl/platform'
 import type { ClockPlan, SampleObservation, WindowObservation } from '@pctodl/scheduler'
 import { indexAtMost, workingSmClocks } from './clock-table.js'
 
-/** Time between two steps, ms: a reading that averages over one second holds only the newest clock by then. */
+/** Time between two steps, ms: by then a one-second average contains only the newest clock. */
 const STEP_MS = 2000
 
 /**
- * One step of feedback. Above the cap the clock falls in proportion to the excess, by one state at least; below it the clock
- * rises by one state where the square of the clock ratio predicts that the cap still holds.
+ * One step of feedback. Above the cap the clock falls in proportion to the excess, by at least one state; below it the
+ * clock rises by one state if the square of the clock ratio predicts that the cap still holds.
  *
  * @param clocksMhz ascending
  * @returns the clock to lock, MHz
@@ -29,13 +29,13 @@ export function feedbackStep(
 export interface FeedbackClockOptions {
   /** Step the clock where the cap lies below the board's lowest limit. Default false: keep the planned clock there. */
   readonly step?: boolean
-  /** The clock once the board's limit holds the cap, MHz, or the planned one. Default `unlocked`. */
+  /** Clock to lock while the board's limit holds the cap, MHz, or the planned one. Default `unlocked`. */
   readonly underLimit?: number | 'planned' | 'unlocked'
 }
 
 /**
- * The SM clock of a policy that sets the board's limit at the cap. A board at full clock needs about a second to come down to its
- * limit, so each cap begins at the planned clock and the limit takes over after the first window.
+ * SM clock of a policy that sets the board's limit at the cap. A board at full clock needs about a second to settle at
+ * its limit, so each cap begins at the planned clock, and the limit takes over after the first window.
  */
 export class FeedbackClock {
   readonly #options: FeedbackClockOptions
@@ -50,7 +50,7 @@ export class FeedbackClock {
     this.#options = options
   }
 
-  /** A cap begins, with the clocks planned for it. @returns the SM clock to lock, MHz */
+  /** Begin a cap with the clocks planned for it. @returns the SM clock to lock, MHz */
   begin(spec: GpuSpec, { memClockMhz, smClockMhz }: ClockPlan, powerCapW: number, _newTenants: boolean): number {
     this.clocksMhz = workingSmClocks(spec, memClockMhz)
     this.#clockMhz = this.#plannedMhz = smClockMhz
@@ -69,7 +69,7 @@ export class FeedbackClock {
     if (timeMs < this.#nextMs || telemetry.powerAverageW === null) return undefined
     this.#nextMs = timeMs + STEP_MS
     const wanted = feedbackStep(this.clocksMhz, this.#clockMhz, telemetry.powerAverageW, powerCapW)
-    // Requests that are few now may be many in a second: only saturated tenants show what a higher clock costs.
+    // A low rate may rise within a second: only saturated tenants show the power of a higher clock.
     const nextMhz = sample.services === undefined ? wanted : Math.min(wanted, this.#plannedMhz)
     if (nextMhz === this.#clockMhz) return undefined
     this.#clockMhz = nextMhz
@@ -83,7 +83,7 @@ export class FeedbackClock {
     return underLimit === 'planned' ? undefined : underLimit
   }
 
-  /** The highest clock that the cap allows where the board's limit cannot hold it, MHz; else the top of the table. */
+  /** Highest clock that the cap allows where the board's limit cannot hold it, MHz; else the highest of the table. */
   protected get ceilingMhz(): number {
     return this.#limitHolds ? this.clocksMhz.at(-1)! : this.#clockMhz
   }

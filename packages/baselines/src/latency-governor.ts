@@ -3,17 +3,20 @@ import type { ClockPlan, SampleObservation, WindowObservation } from '@pctodl/sc
 import { indexAtMost } from './clock-table.js'
 import { FeedbackClock } from './feedback-clock.js'
 
-/** Above this part of its objective a p99 asks for a higher clock, and below the other all services allow a lower one. */
+/**
+ * A p99 above the first share of its objective asks for a higher clock; the clock falls while all are below the second.
+ */
 const TOO_NEAR = 0.9
 const ROOM = 0.7
 const UP = 1.25
 const DOWN = 0.95
-/** A queue of so many of its service's largest batches asks for the highest clock at once. */
+/** A queue of this many largest batches of its service asks for the highest clock at once. */
 const LONG_QUEUE = 2
 
 /**
- * The simplest way to save energy with a latency objective, as Rubik and Gemini have it for processors: each window lowers the clock
- * a little while the p99 of every service is well within its objective, and raises it more where one is not. It predicts nothing.
+ * The simplest way to save energy under a latency objective, as in Rubik and Gemini for processors: each window lowers
+ * the clock a little while every p99 is well within its objective, and raises it more where one is not. It predicts
+ * nothing.
  */
 export class LatencyGovernor extends FeedbackClock {
   #mhz = 0
@@ -49,7 +52,7 @@ export class LatencyGovernor extends FeedbackClock {
     return this.#goTo(nearest > TOO_NEAR ? UP * this.#mhz : nearest < ROOM ? DOWN * this.#mhz : this.#mhz)
   }
 
-  /** @returns the highest clock that is at most `mhz` and the ceiling; undefined where it is in force already */
+  /** @returns the highest clock that is at most `mhz` and the ceiling; undefined if it is in force already */
   #goTo(mhz: number): number | undefined {
     const next = this.clocksMhz[indexAtMost(this.clocksMhz, Math.min(mhz, this.ceilingMhz))]!
     if (next === this.#mhz) return undefined

@@ -6,27 +6,27 @@ import { FeedbackClock } from './feedback-clock.js'
 import type { ClockPlanner } from './tuned-form.js'
 
 export interface LimitPolicyOptions {
-  /** In logs and tables. */
+  /** Name in logs and tables. */
   readonly name: string
   readonly spec: GpuSpec
-  /** Tenants, and clocks at which they keep a cap when all are busy. What it throws passes through `start`. */
+  /** Tenants, and clocks at which they hold a cap when all are busy. Its errors pass through `start`. */
   readonly plan: (powerCapW: number, services: readonly Service[]) => Configuration
-  /** Clocks at which the present tenants keep another cap. */
+  /** Clocks at which the present tenants hold another cap. */
   readonly planClocks: ClockPlanner
   /** Default: the planned clock until the board's limit holds the cap, without feedback. */
   readonly clock?: FeedbackClock
-  /** Those that are there at the start. Default: none, tenants run batch after batch. */
+  /** Services at the start. Default: none; tenants run batch after batch. */
   readonly services?: readonly Service[]
   /** Latency objective of a network, ms: tenants that miss it get half their batch. Default: none. */
   readonly latencyMs?: (model: string) => number | undefined
 }
 
-/** A cap that has held for so long gets tenants of its own, ms: a restart costs seconds. */
+/** Tenants are planned anew once a cap has held for this time, ms, because a restart costs seconds. */
 const REPLAN_AFTER_MS = 35_000
 
 /**
- * Planned tenants under the board's own power limit at the cap. A new cap changes the limit and the clocks at once, and the tenants
- * once it has held for a while; tenants that serve requests stay.
+ * Planned tenants under the board's own power limit at the cap. A new cap changes the limit and the clocks at once, and
+ * the tenants once it has held for a while. Tenants that serve requests stay.
  */
 export class LimitPolicy implements PowerCapPolicy {
   readonly name: string
@@ -82,7 +82,7 @@ export class LimitPolicy implements PowerCapPolicy {
     return smClockMhz === undefined ? undefined : { smClockMhz }
   }
 
-  /** A cap that no tenants keep leaves those that run, with a note. */
+  /** If no tenants can hold a cap, the present ones stay, with a note. */
   #replan(): Action | undefined {
     this.#plannedCapW = this.#powerCapW
     try {

@@ -4,19 +4,20 @@ import { FeedbackClock } from './feedback-clock.js'
 import { LimitPolicy, type LimitPolicyOptions } from './limit-policy.js'
 
 export interface MeasuredPolicyOptions extends Omit<LimitPolicyOptions, 'plan' | 'clock' | 'services'> {
-  /** Tenants to measure, in this order, as long as there is time. At least one. */
+  /** Tenants to measure, in this order, while there is time. At least one. */
   readonly candidates: readonly (readonly Tenant[])[]
-  /** What a window was worth. Default: its throughput. */
+  /** Score of a window. Default: its throughput. */
   readonly score?: (window: WindowObservation) => number
 }
 
 const SEARCH_MS = 60_000
-/** As the verdict allows a 1 s average. */
+/** Tolerance of a one-second average, as in the verdict. */
 const ABOVE_CAP = 1.01
 
 /**
- * No model of throughput: candidates run in turn on the board for a minute, each until one window passed without a restart, and the
- * best that kept cap and latency stays. All of them run under the board's limit with feedback, from clocks that keep the cap.
+ * Search without a throughput model: candidates run on the board in turn for a minute, each for one window without a
+ * restart, and the best one that met cap and latency stays. All run under the board's limit with feedback, from clocks
+ * that hold the cap.
  */
 export class MeasuredPolicy extends LimitPolicy {
   readonly #options: MeasuredPolicyOptions

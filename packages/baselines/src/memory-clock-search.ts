@@ -1,6 +1,6 @@
 import type { WindowObservation } from '@pctodl/scheduler'
 
-/** Mean power above the cap times this counts as exceeded. */
+/** A mean power above this multiple of the cap counts as exceeding it. */
 const EXCEEDED = 1.02
 const WINDOWS_TO_STEP_DOWN = 5
 const WINDOWS_PER_CANDIDATE = 5
@@ -13,9 +13,9 @@ interface Trial {
 }
 
 /**
- * Looks for a memory clock under which a board that caps itself does better. Five windows above the cap in a row: one state
- * down. Fewer, then back within: try every performance state up to the present one for five windows each, and keep the
- * one with the most throughput among those that kept the cap.
+ * Searches a better memory clock for a board that caps itself. After five windows in a row above the cap it goes down
+ * one state. After fewer, it tries every performance state up to the present one for five windows each, and keeps the
+ * one with the most throughput among those within the cap.
  */
 export class MemoryClockSearch {
   readonly #statesMhz: readonly number[]
@@ -30,7 +30,7 @@ export class MemoryClockSearch {
     this.#memClockMhz = memClockMhz
   }
 
-  /** A new cap or a new plan: forget, and start from its memory clock. */
+  /** A new cap or plan: start again from its memory clock. */
   restart(memClockMhz: number): void {
     this.#memClockMhz = memClockMhz
     this.#exceeded = 0
@@ -69,7 +69,7 @@ export class MemoryClockSearch {
   }
 }
 
-/** Most throughput within the cap; where none kept it, least power. */
+/** The trial with the most throughput within the cap; if none is, the one with the least power. */
 function best(trials: readonly Trial[], powerBoundW: number): Trial {
   const within = trials.filter((trial) => trial.powerSumW <= powerBoundW)
   if (within.length === 0) return trials.reduce((least, trial) => (trial.powerSumW < least.powerSumW ? trial : least))

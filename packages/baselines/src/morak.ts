@@ -11,16 +11,16 @@ export interface MorakOptions {
   readonly model: string
   /** Default `fair`. */
   readonly variant?: BaselineVariant
-  /** Where the tuned form starts and goes with a new cap; needed there, not looked at elsewhere. */
+  /** Planner of the tuned form, for its start and for each new cap; required there, ignored elsewhere. */
   readonly planClocks?: ClockPlanner
-  /** Instead of the figures known for the network. */
+  /** Replaces the known figures of the network. */
   readonly figures?: MorakFigures
-  /** Batch to start with, or the next below it on the ladder. Default 96. */
+  /** Initial batch size, or the next lower one on the ladder. Default 96. */
   readonly startBatch?: number
 }
 
 const START_BATCH = 96
-/** Upper end of the band in which it holds, relative to the cap. */
+/** Upper end of the hold band, relative to the cap. */
 const TOLERANCE = 1.02
 
 /**
@@ -61,7 +61,7 @@ export class MorakPolicy implements PowerCapPolicy {
     return { ...this.#action(), memClockMhz: published ? 'unlocked' : highestMemClock(this.#options.spec) }
   }
 
-  /** The next window is judged by the new cap; the tuned form goes to the clocks that keep it at once. */
+  /** The new cap applies from the next window; the tuned form moves to clocks that hold it at once. */
   onCapChange(powerCapW: number): Action | undefined {
     return this.#planClocks && this.#adopt(powerCapW, this.#planClocks)
   }
@@ -116,7 +116,7 @@ export class MorakPolicy implements PowerCapPolicy {
   }
 }
 
-/** States to move by, for a relative distance from the cap. */
+/** Number of states to move for a relative distance from the cap. */
 function stepSize(distance: number): number {
   if (distance > 0.2) return 10
   if (distance > 0.1) return 5

@@ -1,12 +1,12 @@
 import { type NetworkName, networkName } from '@pctodl/platform'
 
-/** What Morak is configured with for one network. */
+/** Configuration of Morak for one network. */
 export interface MorakFigures {
   /** Latency objective of a batch, ms. */
   readonly sloMs: number
-  /** Hold between `alpha` times the cap and the cap. */
+  /** Morak holds between `alpha` times the cap and the cap. */
   readonly alpha: number
-  /** Latencies above `belta` times the objective are too long. (The configuration files spell it so.) */
+  /** Latencies above `belta` times the objective are too long. (Spelt as in the configuration files.) */
   readonly belta: number
   /** MPS shares of its two tenants, percent. */
   readonly sharesPercent: readonly number[]
@@ -14,7 +14,7 @@ export interface MorakFigures {
   readonly batchLadder: readonly number[]
 }
 
-/** What BatchDVFS is configured with for one network. */
+/** Configuration of BatchDVFS for one network. */
 export interface BatchDvfsFigures {
   readonly alpha: number
   readonly batchLadder: readonly number[]
@@ -39,7 +39,7 @@ export const publishedMorakFigures: Readonly<Record<NetworkName, MorakFigures>> 
   vgg19: morak(180, 0.95, 0.9, [40, 40]),
 }
 
-/** Source: `batchdvfs` files of PctoDL's Python code's model configurations (commit f7f9d87); 892 is what they say. */
+/** Source: `batchdvfs` files of PctoDL's Python code's model configurations (commit f7f9d87), including their 892. */
 export const publishedBatchDvfsFigures: Readonly<Record<NetworkName, BatchDvfsFigures>> = {
   mnasnet1_0: { alpha: 0.98, batchLadder: [...standardBatchLadder, 512] },
   densenet201: { alpha: 0.98, batchLadder: standardBatchLadder },
@@ -51,9 +51,9 @@ export const publishedBatchDvfsFigures: Readonly<Record<NetworkName, BatchDvfsFi
 }
 
 /**
- * `published` keeps what the Python code's configuration files and code do. `fair` mends its slips and gives every algorithm the whole
- * GPU, at the highest memory clock. `tuned` is `fair` with every knob that pctodl has (the memory clock, the board's limit, a
- * plan to start from): the form to compare with.
+ * `published` keeps the configuration and behaviour of the Python code. `fair` corrects its mistakes and gives every
+ * algorithm the whole GPU at the highest memory clock. `tuned` is `fair` with every knob that pctodl has (memory clock,
+ * board limit, a planned start): the form to compare with.
  */
 export type BaselineVariant = 'fair' | 'published' | 'tuned'
 
@@ -61,7 +61,7 @@ export type BaselineVariant = 'fair' | 'published' | 'tuned'
 export function morakFigures(model: string, variant: BaselineVariant): MorakFigures {
   const published = publishedMorakFigures[networkName(model)]
   if (variant === 'published') return published
-  // With alpha = 1 there is no power at which Morak holds, and it cycles.
+  // With alpha = 1 there is no hold band, and Morak oscillates.
   return { ...published, alpha: Math.min(published.alpha, 0.98), sharesPercent: [50, 50] }
 }
 

@@ -6,15 +6,15 @@ import { highestMemClock } from './clock-table.js'
 
 export interface PowerCapOnlyOptions {
   readonly spec: GpuSpec
-  /** A network, or several, which get a tenant with an equal share each. */
+  /** A network, or several, each of which gets one tenant with an equal share. */
   readonly model: string | readonly string[]
-  /** Default 64: large enough to fill the boards that we know with the networks that we know, and it fits their memory. */
+  /** Default 64: it fills the known boards with the known networks, and fits their memory. */
   readonly batchSize?: number
   /** Latency objective of a network, ms: tenants that miss it get half their batch. Default: none. */
   readonly latencyMs?: (model: string) => number | undefined
 }
 
-/** What one gets without any of this: one tenant with the whole GPU, and the board's own power limit at the cap. */
+/** The setting without any algorithm: one tenant with the whole GPU, and the board's power limit at the cap. */
 export class PowerCapOnlyPolicy implements PowerCapPolicy {
   readonly name = 'powercap'
   /** What the board could not do, for reports. */

@@ -2,16 +2,16 @@ import type { WindowObservation } from '@pctodl/scheduler'
 
 const EXCEEDED = 1.02
 const WINDOWS_TO_STEP_DOWN = 5
-/** One more than its documentation says. */
+/** One more than the published documentation says. */
 const WINDOWS_PER_CANDIDATE = 6
-/** Exploration begins at this memory clock and above, with the states from the lower bound on, MHz. */
+/** Exploration starts at memory clocks of at least this, MHz, and covers the states from the lower bound up. */
 const EXPLORE_FROM_MHZ = 6000
 const LOWEST_CANDIDATE_MHZ = 5001
 
 /**
- * Directcap's memory clock exactly as published: counts excesses that need not be consecutive windows in exploration's eyes,
- * holds each state for six windows, scores it by the last of them, does not switch to the first state before scoring it, and
- * keeps the one with the most throughput whatever it draws.
+ * directcap's memory clock exactly as published: it counts windows above the cap that need not be consecutive, holds
+ * each state for six windows, scores it by the last of them, does not switch to the first state before scoring it, and
+ * keeps the state with the most throughput whatever its power.
  */
 export class PublishedMemorySearch {
   readonly #statesMhz: readonly number[]

@@ -16,9 +16,9 @@ export interface PublishedPolicyOptions {
 }
 
 /**
- * PctoDL as published, for comparison: the three-stage law once a window on the window's highest power, its guard, nearest
- * clocks, no hardware limit, and a fresh plan after every cap change, adopted a window later whatever the restarts cost. The
- * partitioner and the predictor are the same as `PctodlPolicy`'s, so that what differs is control.
+ * PctoDL as published, for comparison: the three-stage law once per window on the window's highest power, its guard,
+ * the nearest clocks, no hardware limit, and after every cap change a fresh plan, adopted one window later whatever the
+ * restarts cost. Partitioner and predictor are those of `PctodlPolicy`, so only control differs.
  */
 export class PublishedPolicy implements PowerCapPolicy {
   readonly name = 'reference'
@@ -39,7 +39,7 @@ export class PublishedPolicy implements PowerCapPolicy {
     return { ...this.#adopt(this.#plan(powerCapW)), reason: 'plan for the first cap' }
   }
 
-  /** The new cap counts from the next decision, which is at the end of a window. */
+  /** The new cap applies from the next decision, at the end of a window. */
   onCapChange(powerCapW: number): undefined {
     this.#powerCapW = powerCapW
     this.#controller!.setPowerCap(powerCapW)
@@ -62,7 +62,7 @@ export class PublishedPolicy implements PowerCapPolicy {
       this.#pending = undefined
       return { ...this.#adopt(plan), reason: 'plan for the new cap' }
     }
-    // The published code reads an empty window as 0 W, which is full headroom.
+    // The published code reads an empty window as 0 W, that is, as full headroom.
     const next = this.#controller!.step(this.#usedClockMhz, powerW !== null && powerW > 0 ? powerW : Number.MIN_VALUE)
     const guarded = publishedGuard(this.#clocksMhz, this.#usedClockMhz, next, powerW ?? 0, this.#powerCapW)
     this.#usedClockMhz = snapNearest(this.#clocksMhz, guarded)!

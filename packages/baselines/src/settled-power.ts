@@ -1,12 +1,13 @@
 import type { SampleObservation, WindowObservation } from '@pctodl/scheduler'
 
 /**
- * The Python code's sampler leaves out this much of every window. It must: a reading that averages over a second still holds the
- * clock of the window before, and a maximum over the whole window would answer every step down with another one.
+ * Time at the start of each window that the Python code's sampler ignores. A one-second average still contains the
+ * clock of the window before; without this, a maximum over the whole window would answer every step down with another
+ * one.
  */
 const SETTLING_MS = 2000
 
-/** The highest power of a window without its first two seconds. */
+/** The highest power of a window after its first two seconds. */
 export class SettledPower {
   #windowStartMs = 0
   #sampled = false
@@ -19,7 +20,7 @@ export class SettledPower {
   }
 
   /**
-   * End a window.
+   * End a window. If `observe` was never called, the window's own maximum counts.
    *
    * @returns W; null where no reading arrived. The window's own maximum where no sample was shown to `observe` at all.
    */
@@ -28,7 +29,7 @@ export class SettledPower {
     this.#windowStartMs = window.endMs
     this.#sampled = false
     this.#maxW = null
-    // 0 W is what a failed reading looks like on some drivers.
+    // Some drivers report 0 W when a reading fails.
     return powerW !== null && powerW > 0 ? powerW : null
   }
 }

@@ -4,11 +4,13 @@ import { hardwareLimit } from './board-limit.js'
 import { indexAtMost, workingSmClocks } from './clock-table.js'
 import type { BaselineVariant } from './network-figures.js'
 
-/** Clocks at which tenants keep a cap, known before they run; `planClocks` of `@pctodl/scheduler` with a predictor. */
+/**
+ * Clocks at which tenants will hold a cap, known before they run; `planClocks` of `@pctodl/scheduler` with a predictor.
+ */
 export type ClockPlanner = (
   tenants: readonly Tenant[],
   powerCapW: number,
-  /** To choose from. Default: all of the board. */
+  /** Memory clocks to choose from. Default: all of the board. */
   memClocksMhz?: readonly number[],
 ) => ClockPlan
 
@@ -32,12 +34,12 @@ export function plannerOf(
   return planner
 }
 
-/** What a policy is called in logs and tables. */
+/** Name of a policy in logs and tables. */
 export function nameOf(name: string, variant: BaselineVariant | undefined): string {
   return variant === 'tuned' ? `${name}-tuned` : name
 }
 
-/** Where a tuned form that moves its clock starts under a cap: the clocks it moves along, and the planned one of them. */
+/** Start of a tuned form under a cap: the clocks that it moves along, and the planned one of them. */
 export function plannedStart(
   spec: GpuSpec,
   { memClockMhz, smClockMhz }: ClockPlan,

@@ -1,9 +1,9 @@
 import type { SampleObservation, WindowObservation } from '@pctodl/scheduler'
 
-/** The Python code's sampler leaves out this much of every window. */
+/** Time at the start of each window that the Python code's sampler ignores. */
 const IGNORED_MS = 2000
 
-/** The highest power of a window without its first two seconds, as PctoDL's Python code measures it. */
+/** The highest power of a window after its first two seconds, as in PctoDL's Python code. */
 export class WindowPower {
   #windowStartMs = 0
   #maxW: number | null = null

@@ -6,7 +6,7 @@ import type { LatencyKind, MetricNames } from './metrics/histograms.js'
 
 export interface LatencyObjective {
   readonly ms: number
-  /** Share of the requests within it. */
+  /** Share of the requests that must be answered within it. */
   readonly attainment: number
 }
 
@@ -44,7 +44,7 @@ export interface GovernConfig {
 }
 
 const url = z.url({ protocol: /^https?$/, error: 'an http(s) URL, such as http://127.0.0.1:8000' })
-/** Of a server; what its clients append is not wanted. */
+/** URL of a server, without the path that clients append. */
 const server = url.transform((address) => address.replace(/(\/v[12])?\/*$/, ''))
 const common = {
   name: z.string().regex(/^[\w.:/+-]{1,64}$/, 'at most 64 letters, digits and ._:/+-'),
@@ -102,7 +102,7 @@ export function parseConfig(text: string, file: string): GovernConfig {
   throw new PctodlError('CONFIG', `${file}: ${path.join('.') || 'the whole'}: got ${shown}, expected ${message}`)
 }
 
-/** Of the kinds of service, the one that is meant: it has the key that names its server. */
+/** Of the kinds of service, the one that the user means: the one whose server key is present. */
 function deepest(issue: z.core.$ZodIssue, value: unknown): { readonly path: PropertyKey[]; readonly message: string } {
   if (issue.code !== 'invalid_union') return issue
   const service = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], value)

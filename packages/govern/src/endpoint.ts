@@ -5,18 +5,18 @@ import { type HistogramSample, readMapped, readVllm } from './metrics/histograms
 import type { BatchLimits, ServiceSample } from './metrics/service-sample.js'
 import { readTriton, readTritonLimits } from './metrics/triton.js'
 
-/** A server that has not answered within this time, ms, or answers with more, bytes, has not answered. */
+/** Limits of an answer: time, ms, and size, bytes. Beyond them the server counts as not answering. */
 const TIMEOUT_MS = 1000
-/** The first answer may take longer: without it there is nothing to govern. */
+/** Time limit of the first answer, ms; without it there is nothing to govern. */
 const FIRST_TIMEOUT_MS = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
-/** Readiness is asked for this often, ms. */
+/** Interval between readiness probes, ms. */
 const PROBE_MS = 1000
 
 export interface Scrape {
-  /** Null where the server did not answer, or not of this model. */
+  /** Null where the server did not answer, or has no such model. */
   readonly sample: ServiceSample | null
-  /** What its readiness probe says. */
+  /** Result of the readiness probe. */
   readonly ready: boolean
   /** Why there is no sample. */
   readonly failure: string | null
@@ -25,10 +25,10 @@ export interface Scrape {
 /** Reads the counters of one service from its server. */
 export class Endpoint {
   readonly config: ServiceConfig
-  /** What the objective became: a bucket bound of the server, ms. */
+  /** The objective in force, ms: a bucket bound of the server. */
   objectiveMs: number
   #ready = true
-  /** When its readiness is asked for again. */
+  /** Time of the next readiness probe. */
   #probeMs = 0
 
   constructor(config: ServiceConfig) {
@@ -36,14 +36,14 @@ export class Endpoint {
     this.objectiveMs = config.objective.ms
   }
 
-  /** What is not as the configuration might suggest. */
+  /** A difference from what the configuration suggests, in words. */
   get notice(): string | null {
     const { config, objectiveMs } = this
     if (objectiveMs === config.objective.ms) return null
     return `${config.name}: the objective of ${config.objective.ms} ms is no bucket of the server's; ${objectiveMs} ms is judged`
   }
 
-  /** How the server batches; null where it does not tell. @throws PctodlError `ENDPOINT` */
+  /** Batching limits of the server; null where it does not report them. @throws PctodlError `ENDPOINT` */
   async limits(): Promise<BatchLimits | null> {
     const { config } = this
     try {
@@ -85,7 +85,7 @@ export class Endpoint {
     return readVllm(config.model, await this.#get(`${config.vllm}/metrics`, timeoutMs), ms, config.objective.of)
   }
 
-  /** Triton answers metrics while it drains, and is not ready then. */
+  /** Triton answers metrics while it drains, but is not ready then. */
   async #isReady(): Promise<boolean> {
     if (!('triton' in this.config)) return true
     if (performance.now() < this.#probeMs) return this.#ready
@@ -101,7 +101,7 @@ export class Endpoint {
   async #get(address: string, timeoutMs = TIMEOUT_MS): Promise<string> {
     const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) })
     if (!response.ok) {
-      // What is not read would hold its connection.
+      // An unread body would hold its connection.
       await response.body?.cancel()
       throw new Error(`${address} answers ${response.status}`)
     }

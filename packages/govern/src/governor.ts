@@ -8,23 +8,23 @@ import { type EndpointState, endpointState, type ServiceSample } from './metrics
 export interface GovernorOptions {
   readonly config: GovernConfig
   readonly gpu: NvmlGpu
-  /** Look and predict only: no lease, no changes. */
+  /** Only observe and predict: no lease, no changes. */
   readonly dryRun?: boolean
-  /** Default: `$PCTODL_SERVICE_SOCKET`, or its usual place. */
+  /** Default: `$PCTODL_SERVICE_SOCKET`, or the usual path. */
   readonly serviceSocket?: string
   readonly clock?: Clock
   readonly onStep: (step: GovernStep) => void
   readonly onMessage: (message: string) => void
 }
 
-/** What one interval showed and decided. */
+/** Observations and decision of one interval. */
 export interface GovernStep {
   readonly at: string
-  /** That is locked; null: the operator's clocks. In a dry run, what would be. */
+  /** The locked clock; null: the operator's clocks. In a dry run, the clock that would be locked. */
   readonly smClockMhz: number | null
   readonly reason: string
   readonly powerW: number | null
-  /** Of the present load at that clock, by the fit, W. */
+  /** Predicted power at the present load and this clock, W. */
   readonly predictedW: number | null
   readonly busyShare: number
   readonly services: readonly ServiceStep[]
@@ -34,23 +34,23 @@ export interface ServiceStep {
   readonly name: string
   readonly state: EndpointState
   readonly ratePerS: number
-  /** Of the interval: counted by the server, or estimated from its sums. */
+  /** Share of late requests in the interval: counted by the server, or estimated from its sums. */
   readonly lateShare: number
   readonly queued: number
   readonly requests: number
-  /** Since the start, settled once a minute, J. */
+  /** Energy since the start, attributed once a minute, J. */
   readonly joules: number
 }
 
-/** A lease whose holder says nothing ends after this time, ms: clocks are back within 5 s. */
+/** A lease ends after its holder has been silent for this time, ms, so clocks are back within 5 s. */
 const SILENCE_MS = 4000
-/** It says something this often, ms. */
+/** Interval between heartbeats of the lease, ms. */
 const HEARTBEAT_MS = 1000
-/** Without a fresh sample of every service for so long, ms, the operator's clocks return. */
+/** Time without a fresh sample of every service after which the operator's clocks return, ms. */
 const STALE_MS = 2500
-/** After a server came back, so many samples are waited for. */
+/** Samples to wait for after a server came back. */
 const RECOVERY_SAMPLES = 2
-/** A lease that was lost is asked for again this often, ms. */
+/** Interval between attempts to get a lost lease back, ms. */
 const RETRY_MS = 5000
 const BUSY_MS = 100
 
@@ -59,12 +59,12 @@ interface Watched {
   sample: ServiceSample | null
   sampleMs: number
   state: EndpointState
-  /** Samples since it was last gone or reset. */
+  /** Samples since the server was last gone or reset. */
   good: number
   requests: number
 }
 
-/** Governs until the signal aborts; the board is back as it was when this returns. */
+/** Govern until the signal aborts. When this returns, the board is as it was before. */
 export async function runGovernor(options: GovernorOptions, signal: AbortSignal): Promise<void> {
   const { config, gpu, clock = systemClock, onMessage } = options
   const endpoints = config.services.map((service) => new Endpoint(service))
@@ -82,7 +82,7 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
     (endpoint): Watched => ({ endpoint, sample: null, sampleMs: clock.now(), state: 'gone', good: 0, requests: 0 }),
   )
   const busy = new BusyShare(gpu)
-  // Where all servers count their batches, nothing depends on it.
+  // Where all servers count their batches, the busy share is not needed often.
   const lookMs = limits.includes(null) ? BUSY_MS : config.intervalMs
   try {
     while (!signal.aborted) {
@@ -133,7 +133,7 @@ function isAway({ state, good, sampleMs }: Watched, timeMs: number): boolean {
   return state === 'draining' || good < RECOVERY_SAMPLES || timeMs - sampleMs > STALE_MS
 }
 
-/** What a server answered, into what is known of it. */
+/** Feed a server's answer into its forecast. */
 function take(
   watched: Watched,
   { sample, ready, failure }: Scrape,
@@ -156,9 +156,9 @@ function take(
   watched.sampleMs = timeMs
 }
 
-/** The clock that is held through the node service. */
+/** The clock held through the node service. */
 class HeldClock {
-  /** In a dry run, what would be held. */
+  /** In a dry run, the clock that would be held. */
   smClockMhz: number | null = null
   readonly #options: GovernorOptions
   #lease: ServiceLease | null = null
@@ -169,7 +169,7 @@ class HeldClock {
     this.#options = options
   }
 
-  /** @param smClockMhz null: the operator's */
+  /** @param smClockMhz null: the operator's clocks */
   async set(smClockMhz: number | null, timeMs: number): Promise<void> {
     if (this.#options.dryRun) {
       this.smClockMhz = smClockMhz
@@ -213,7 +213,7 @@ class HeldClock {
     const lease = this.#lease
     this.#lease = null
     this.smClockMhz = null
-    // What the service cannot put back now it goes on trying.
+    // If the service cannot restore the board now, it keeps trying.
     await lease?.release().catch(() => {})
   }
 }

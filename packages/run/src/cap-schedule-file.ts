@@ -4,7 +4,8 @@ import { type CapSchedule, capSchedule, InvalidInputError } from '@pctodl/platfo
 const HEADER = 'time_s,power_cap_w'
 
 /**
- * A cap schedule from CSV: the columns `time_s` (seconds since the start, ascending, the first 0) and `power_cap_w`.
+ * Read a cap schedule from CSV with the columns `time_s` (seconds since the start, ascending, the first 0) and
+ * `power_cap_w`.
  *
  * @throws InvalidInputError naming file and row
  */

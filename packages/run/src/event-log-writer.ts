@@ -4,15 +4,15 @@ import { openToWrite } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import type { RunEvent } from '@pctodl/scheduler'
 
-/** Where the events of a run go that logs to a file. */
+/** Path of the event log beside a log file. */
 export function eventLogOf(logFile: string): string {
   return `${logFile.replace(/\.csv$/, '')}.events.jsonl`
 }
 
-/** Samples are written in lots of this many characters, everything else at once. */
+/** Samples are written in chunks of this many characters, all other events at once. */
 const LOT = 1 << 16
 
-/** The record of a run, a line for each event, on disk as it happens: what a run that is killed leaves behind is whole lines. */
+/** Writes the record of a run, one line per event, as it happens. A killed run leaves whole lines. */
 export class EventLogWriter {
   readonly #descriptor: number
   readonly #pending: string[] = []

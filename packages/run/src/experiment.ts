@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The algorithms that are compared, in the order of tables, and two lines to compare them with. */
+/** The algorithms that are compared, in the order of tables, and two reference lines. */
 export const experimentAlgorithms = [
   'pctodl',
   'morak',
@@ -16,15 +16,17 @@ export type ExperimentAlgorithm = (typeof experimentAlgorithms)[number]
 
 const positive = z.number().positive()
 
-/** What decides the policy of a run: kept with its record, so that a replay can make the same one. */
+/**
+ * Settings that decide the policy of a run. They are kept with its record, so that a replay can create the same one.
+ */
 export interface Experiment {
   algorithm: ExperimentAlgorithm
-  /** Of a baseline. */
+  /** Variant of a baseline. */
   variant: 'fair' | 'published' | 'tuned'
   model: string
   /** The board's key. */
   board: string
-  /** The cap follows a schedule. */
+  /** Whether the cap follows a schedule. */
   scheduled: boolean
   powerMarginW: number
   sharePercentStep: number

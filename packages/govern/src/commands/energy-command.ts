@@ -34,7 +34,7 @@ export function energyOf(log: string, file: string): ServiceEnergy[] {
     for (const { name, requests, joules } of services) {
       const before = last.get(name) ?? { requests: 0, joules: 0 }
       const sum = sums.get(name) ?? { requests: 0, joules: 0 }
-      // Counters that fell are those of another run.
+      // Counters that fell belong to another run.
       sum.requests += requests >= before.requests ? requests - before.requests : requests
       sum.joules += joules >= before.joules ? joules - before.joules : joules
       sums.set(name, sum)

@@ -39,7 +39,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
     throw new UsageError(`--http: '${options.http}' is no address (127.0.0.1:9403)`)
   const gpu = await openGpu(config.gpu, {
     ...(options.library === undefined ? {} : { libraryPath: options.library }),
-    // Without one, only looking is possible: no root is needed, and none wanted.
+    // Without a lease the board can only be read, which needs no root.
     access: options.dryRun ? 'direct' : 'service',
   })
   const server = address === null ? null : await startMetricsServer(address[1]!, Number(address[2]))
@@ -66,7 +66,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
   }
 }
 
-/** One line: drawn over itself on a terminal; elsewhere printed when the clock or its reason changes. */
+/** One status line: redrawn on a terminal, otherwise printed when the clock or its reason changes. */
 class View {
   readonly #stdout: TextOutput
   readonly #isDryRun: boolean

@@ -1,7 +1,7 @@
-/** Before anything was measured: the share of a time that the clock bounds, and how a batch of twice the size compares. */
+/** Priors: the share of a batch's time that follows the clock, and the relative time of a batch of twice the size. */
 const PRIOR_CLOCK_SHARE = 0.85
 const PRIOR_DOUBLE = 1.7
-/** The most that one size at one clock weighs, in batches. */
+/** Maximum weight of one size at one clock, in batches. */
 const MAX_WEIGHT = 300
 const TERMS = 4
 const SWEEPS = 200
@@ -14,8 +14,8 @@ interface Cell {
 }
 
 /**
- * Time of a batch by its size n and the clock f: (a + b n) + (c + d n) top / f, none of them below 0. What does not follow the clock
- * is memory and host. Learnt from the times of alike batches at different clocks.
+ * Time of a batch by its size n and the clock f: (a + b n) + (c + d n) top / f, with no coefficient below 0. The part
+ * that does not follow the clock is memory and host. Learnt from the times of equal batches at different clocks.
  */
 export class BatchTimes {
   readonly #topMhz: number
@@ -24,7 +24,10 @@ export class BatchTimes {
   readonly #cells = new Map<string, Cell>()
   #terms: readonly number[] = [0, 0, 0, 0]
 
-  /** @param prior batches that the belief before any weighs. @param kept of old batches with each fit */
+  /**
+   * @param prior weight of the prior, in batches
+   * @param kept share of old batches that remains after each fit
+   */
   constructor(topMhz: number, prior = 0.5, kept = 0.99) {
     this.#topMhz = topMhz
     this.#prior = prior
@@ -40,7 +43,7 @@ export class BatchTimes {
     return a + b * size + (c + d * size) * (this.#topMhz / smClockMhz)
   }
 
-  /** Time of the batches that were seen at one clock over that at the top. */
+  /** Measured slowdown: the time of the batches at a clock over the time at the highest clock. */
   slowdown(smClockMhz: number): number {
     let [there, top] = [0, 0]
     for (const { size, count } of this.#cells.values()) {
@@ -50,7 +53,7 @@ export class BatchTimes {
     return top > 0 ? there / top : 1 - PRIOR_CLOCK_SHARE + (PRIOR_CLOCK_SHARE * this.#topMhz) / smClockMhz
   }
 
-  /** @param ms of so many batches together */
+  /** @param ms total time of these batches */
   observe(smClockMhz: number, size: number, count: number, ms: number): void {
     if (!(count > 0 && ms > 0)) return
     const key = `${smClockMhz} ${size}`
@@ -61,7 +64,11 @@ export class BatchTimes {
     } else this.#cells.set(key, { smClockMhz, size, count, ms })
   }
 
-  /** Least squares of relative errors. @param double before it was measured, how much longer a batch of twice the size takes */
+  /**
+   * Fit by least squares of relative errors. @param double prior for the relative time of a batch of twice the size
+   *
+   * @param double before it was measured, how much longer a batch of twice the size takes
+   */
   fit(double: number = PRIOR_DOUBLE): void {
     const cells = [...this.#cells.values()]
     if (cells.length === 0) return
@@ -96,7 +103,7 @@ export class BatchTimes {
   }
 }
 
-/** x >= 0 that minimises x'Ax / 2 - b'x: coordinate by coordinate, from the last solution on. */
+/** x >= 0 that minimises x'Ax / 2 - b'x, by coordinate descent from the last solution. */
 function nonNegative(normal: Float64Array, target: Float64Array, start: readonly number[]): number[] {
   const x = [...start]
   for (let sweep = 0; sweep < SWEEPS; sweep++) {

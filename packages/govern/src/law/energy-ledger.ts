@@ -2,7 +2,7 @@ import type { PowerFit } from './power-fit.js'
 import type { Work } from './service-forecast.js'
 
 interface Spent {
-  /** By the board's counter. */
+  /** Energy by the board's counter, J. */
   readonly joules: number
   readonly seconds: number
   readonly smClockMhz: number
@@ -27,7 +27,7 @@ export class EnergyLedger {
     this.#joules = new Float64Array(services)
   }
 
-  /** Of each service, J; what is not settled yet is left out. */
+  /** Energy of each service so far, J, without the current minute. */
   get joules(): readonly number[] {
     return [...this.#joules]
   }

@@ -8,14 +8,14 @@ import { type GovernedService, ServiceForecast, type Work } from './service-fore
 export interface GovernLawOptions {
   readonly spec: GpuSpec
   readonly services: readonly GovernedService[]
-  /** Default: what the board's own limit allows. */
+  /** Default: the power that the board's own limit allows. */
   readonly powerCapW?: number | undefined
 }
 
-/** What was seen since the last step. */
+/** Observations since the last step. */
 export interface GovernInput {
   readonly timeMs: number
-  /** In the order of the services; null where its server is gone. */
+  /** One per service; null where its server is gone. */
   readonly samples: readonly (ServiceSample | null)[]
   /** Mean share of the time in which the board was busy, 0..1. */
   readonly busyShare: number
@@ -28,27 +28,31 @@ export interface GovernDecision {
   readonly reason: string
 }
 
-/** Objectives are aimed at with so much of the late requests that they allow. */
+/** Share of the allowed late requests that the law aims at. */
 const AIM = 0.7
-/** Attainment that a lower clock may cost where no clock keeps the objective. */
+/** Attainment that a lower clock may cost where no clock meets the objective. */
 const GIVEN_UP = 0.003
-/** The clock falls to the most that was needed for so long, ms. */
+/** The clock falls to the highest clock needed within this time, ms. */
 const HOLD_MS = 2000
-/** It falls only by more states than this, and by no more than this share at once: what lies below is not known yet. */
+/**
+ * The clock falls only by more than this many states, and by at most this share at a time, because lower clocks are not
+ * measured yet.
+ */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
-/** The same where only whole requests show what it costs. */
+/** The same share where only whole requests show the effect of a clock. */
 const UNSEEN_FALL = 0.06
-/** Power is fitted to means of so many seconds. */
+/** Time over which power readings are averaged for the fit, s. */
 const GATHERED_S = 0.99
-/** What is late after so long at the top clock is not for want of clock, ms. */
+/** Late requests this long after a raise to the highest clock are not due to the clock, ms. */
 const EXCUSED_MS = 2000
-/** After a change, intervals at the new clock are measured before the next fall, ms. */
+/** After a change, intervals are measured at the new clock for this time before the next fall, ms. */
 const SETTLE_MS = 1000
 
 /**
- * The lowest clock at which every service keeps its objective and drains its queue, by its server's own counters; raised at once,
- * lowered in stages. Where no clock suffices: the lowest at which next to nothing more is lost than at the top.
+ * Chooses the lowest clock at which every service meets its objective and drains its queue, from the counters of its
+ * server. The clock rises at once and falls in stages. Where no clock suffices, it is the lowest at which hardly more
+ * is lost than at the highest.
  */
 export class GovernLaw {
   readonly services: readonly ServiceForecast[]
@@ -70,7 +74,7 @@ export class GovernLaw {
     joules: number
     readonly work: number[][]
   } | null = null
-  /** The clock that ran over the whole of the last interval. */
+  /** The clock that ran during the whole last interval. */
   #ranMhz: number | null = null
   #smClockMhz: number | null = null
 
@@ -112,12 +116,12 @@ export class GovernLaw {
     return Math.max(...this.services.map(({ shownAfterMs }) => shownAfterMs))
   }
 
-  /** Up to the boost clock: no firmware goes further by itself. */
+  /** Clocks up to the boost clock; the firmware does not go higher by itself. */
   #clocksAt(memClockMhz: number): readonly number[] | undefined {
     return smClocksAt(this.#spec, memClockMhz)?.filter((clock) => clock <= this.#spec.boostClockMhz)
   }
 
-  /** The operator's clocks are in force: what is chosen next begins from the top. */
+  /** The operator's clocks are in force; the next choice starts from the highest clock. */
   release(): void {
     this.#smClockMhz = null
     this.#needs.length = 0
@@ -140,7 +144,7 @@ export class GovernLaw {
     this.#cap.read(timeMs, telemetry, clockMhz === null ? null : this.power.predict(clockMhz, work))
   }
 
-  /** Readings of a second each: batches that straddle two of them count less. */
+  /** Average power readings over a second; batches that span two averages then matter less. */
   #gather(clockMhz: number, seconds: number, powerW: number, work: readonly Work[]): void {
     const before = this.#gathered
     const sums =
@@ -186,7 +190,7 @@ export class GovernLaw {
     return { smClockMhz: chosenMhz, reason }
   }
 
-  /** Predicted power at a clock for the present rates, W. */
+  /** Predicted power at a clock and the present rates, W. */
   #powerAt(smClockMhz: number): number {
     return this.power.predict(
       smClockMhz,
@@ -194,7 +198,7 @@ export class GovernLaw {
     )
   }
 
-  /** Caution asks for no clock above the efficiency knee: only what is predicted for the present load does. */
+  /** Caution never asks for a clock above the efficiency knee; only the predicted need of the present load does. */
   #need(): Need {
     const cautious = this.#lowest(true)
     if (cautious.smClockMhz <= this.power.kneeMhz) return cautious
@@ -203,7 +207,7 @@ export class GovernLaw {
     return now.smClockMhz > kneeMhz ? now : { smClockMhz: kneeMhz, reason: 'knee' }
   }
 
-  /** The lowest clock that suffices, and what the next lower one would not keep. */
+  /** The lowest clock that suffices, and the constraint that the next lower one would violate. */
   #lowest(ready: boolean): Need {
     const clocks = this.#clocks
     let reason = 'lowest clock'
@@ -221,7 +225,12 @@ export class GovernLaw {
     return { smClockMhz: clocks[high]!, reason }
   }
 
-  /** What a clock does not keep that the top would; null where it suffices. @param ready for what caution expects, too */
+  /**
+   * The constraint that a clock violates and the highest clock would not; null where it suffices. @param ready also for
+   * the load that caution expects
+   *
+   * @param ready for what caution expects, too
+   */
   #lacking(smClockMhz: number, ready: boolean): string | null {
     for (const [i, service] of this.services.entries()) {
       const { name } = service.service
@@ -232,7 +241,10 @@ export class GovernLaw {
     return null
   }
 
-  /** What to keep at which rate: for what caution expects, as far as the top clock could, and for now. */
+  /**
+   * Attainment to reach, and at which rate: for the load that caution expects, as far as the highest clock could, and
+   * for the present load.
+   */
   #goalsOf(service: ServiceForecast): readonly [Goal, Goal] {
     const topMhz = this.#clocks.at(-1)!
     const [readyPerS, nowPerS] = service.rates
@@ -253,7 +265,7 @@ export class GovernLaw {
 
 interface Goal {
   readonly ratePerS: number
-  /** Attainment. */
+  /** Attainment to reach. */
   readonly wanted: number
 }
 

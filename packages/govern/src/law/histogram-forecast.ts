@@ -7,59 +7,60 @@ const REMEMBERED = 600
 const ENOUGH = 30
 /** Requests over which the mean latency that corrects the fit is averaged. */
 const FEW = 60
-/** Share of the capacity from which on a server counts as overloaded. */
+/** Load above which a server counts as overloaded, share of its capacity. */
 const MAX_LOAD = 0.98
-/** Latencies are relative to those at the mean rate of so long. */
+/** Time constant of the mean rate to which latencies are related, s. */
 const RATE_S = 100
-/** Concurrency and clock ratio are told apart by these factors. */
+/** Resolution in which concurrency and clock ratio are distinguished, steps per octave. */
 const SIZES_PER_OCTAVE = 4
 const CLOCK_STEP_MHZ = 15
-/** Before anything was measured, the busy share tells how much of a latency is waiting for others: at most so much of it. */
+/**
+ * Before the first measurement, NVML's busy share indicates how much of a latency is contention; at most this share.
+ */
 const MAX_SHARED = 0.5
 
-/** Requests differ more than batches do: the belief before any weighs so many, and they are kept for longer. */
+/** Requests vary more than batches: weight of the prior, in requests, and the share of old ones that is kept. */
 const PRIOR_REQUESTS = 20
 const KEPT = 0.998
 
-/** What was counted between two samples. */
+/** Counts between two samples. */
 export interface LatencyInterval {
   readonly seconds: number
   readonly smClockMhz: number
-  /** NVML's, 0..1. */
+  /** NVML's busy share, 0..1. */
   readonly busyShare: number
   readonly ratePerS: number
-  /** Requests in the server now; null where it does not tell. */
+  /** Requests in the server now; null where it does not report them. */
   readonly inServer: number | null
   readonly completed: number
-  /** Their latencies together, ms. */
+  /** Sum of their latencies, ms. */
   readonly wholeMs: number
-  /** Of the kind that the objective judges. */
+  /** Latencies of the kind that the objective judges. */
   readonly judged: Latencies
 }
 
 /**
- * Latencies of a server of which nothing but histograms is known. The mean is linear in the requests that share the server and in
- * top / f, as times of batches are, and by Little's law as many share it as its rate times its latency: this is the mean at any clock
- * and rate. How many take so much longer is
- * read from the buckets.
+ * Latencies of a server that reports histograms only. The mean latency is linear in the number of requests in the
+ * server and in top / f, like batch times; by Little's law that number is the rate times the latency. This gives the
+ * mean at any clock and rate. The tail is read from the buckets.
  */
 export class HistogramForecast {
   readonly #topMhz: number
-  /** By requests in the server, in place of the size of a batch. */
+  /** Times by the number of requests in the server, which takes the place of the batch size. */
   readonly #whole: BatchTimes
   readonly #judged: BatchTimes
-  /** Requests that are remembered. */
+  /** Number of remembered requests. */
   #requests = 0
-  /** Latencies in each bucket, several of a request where tokens are judged; they fade with the requests. And their mean. */
+  /** Latencies by bucket (several per request where tokens are judged), with exponential decay; next, their mean. */
   #boundsMs: readonly number[] = []
   #counts: number[] = []
   #counted = 0
   #judgedMs = 0
-  /** Of the last few, as measured and as predicted. */
+  /** Recent means, measured and predicted. */
   #measuredNowMs = 0
   #predictedNowMs = 0
   #meanMs = 0
-  /** Means over about the time that a request takes. */
+  /** Means over about the duration of a request. */
   #inServer = 0
   #ratio = 1
   #intervals = 0
@@ -75,7 +76,7 @@ export class HistogramForecast {
     return this.#requests >= ENOUGH && this.#judged.known && this.#whole.known
   }
 
-  /** Mean time in the server, ms: changes show no earlier. */
+  /** Mean time in the server, ms: a change of the clock does not show earlier. */
   get meanMs(): number {
     return this.#meanMs
   }
@@ -102,13 +103,16 @@ export class HistogramForecast {
       this.#whole.fit(double)
       this.#judged.fit(double)
     }
-    // Not at the rate of now: by chance it is high or low, and latencies are not.
+    // Uses a slow mean of the rate, because the present rate fluctuates by chance and latencies do not.
     this.#ratePerS += Math.min(1, this.#ratePerS === 0 ? 1 : seconds / RATE_S) * (ratePerS - this.#ratePerS)
     const meanMs = count > 0 ? this.#meanAt(this.#topMhz / this.#ratio, this.#ratePerS) : 0
     if (meanMs > 0 && Number.isFinite(meanMs)) this.#count(judged, meanMs, completed)
   }
 
-  /** Share of the requests within a latency, 0..1; below 0 where the server could not keep up, by so much of the rate. */
+  /**
+   * Share of the requests within a latency, 0..1; negative where the server could not keep up, by the excess share of
+   * the rate.
+   */
   attainmentAt(smClockMhz: number, ratePerS: number, objectiveMs: number): number {
     const load = this.#loadAt(smClockMhz, ratePerS)
     if (load >= MAX_LOAD) return MAX_LOAD / load - 1.001
@@ -117,13 +121,13 @@ export class HistogramForecast {
     return 1 - this.#beyond((objectiveMs * this.#judgedMs) / (meanMs * off))
   }
 
-  /** Whether those who are in the server now would be answered early enough, where they are more than usual. */
+  /** Whether an unusual number of requests in the server would still be answered in time. */
   drainsAt(smClockMhz: number, ratePerS: number, inServer: number, objectiveMs: number): boolean {
     if (inServer <= 2 + 2 * this.#inServerAt(smClockMhz, ratePerS)) return true
     return this.#judged.timeMs(inServer, smClockMhz) <= objectiveMs
   }
 
-  /** The busy share there, from what it is now. */
+  /** Busy share at another clock, from the present one. */
   busyAt(smClockMhz: number, busyShare: number): number {
     return Math.min(
       1,
@@ -131,7 +135,7 @@ export class HistogramForecast {
     )
   }
 
-  /** How much of the server's capacity is asked for. */
+  /** Load as a share of the server's capacity. */
   #loadAt(smClockMhz: number, ratePerS: number): number {
     return (ratePerS / 1000) * (this.#whole.timeMs(1, smClockMhz) - this.#whole.timeMs(0, smClockMhz))
   }
@@ -158,7 +162,10 @@ export class HistogramForecast {
     this.#predictedNowMs += weight * (meanMs - this.#predictedNowMs)
   }
 
-  /** Share of the requests that take longer. Between two bounds it falls exponentially; above all that was seen, by the mean latency. */
+  /**
+   * Share of requests above a latency. Exponential between two bounds; beyond the highest bucket seen it decays with
+   * the mean latency.
+   */
   #beyond(ms: number): number {
     const highest = this.#counts.findIndex((count) => count >= this.#counted * (1 - 1e-9))
     const highestMs = this.#boundsMs[highest]!

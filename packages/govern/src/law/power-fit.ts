@@ -2,22 +2,25 @@ import { factorise, solveFactorised } from '@pctodl/numerics'
 import type { GpuSpec } from '@pctodl/platform'
 import type { Work } from './service-forecast.js'
 
-/** Shares of the boost clock below which the core voltage may no longer fall, and what it is there relative to the boost clock's. */
+/**
+ * Candidate knees: shares of the boost clock below which the core voltage stays constant; next, that voltage relative
+ * to the boost clock's.
+ */
 const KNEES = [0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85]
 const FIRST_KNEE = 0.7
 const VOLTAGE_FLOOR = 0.72
-/** What is kept of old readings with each new one. */
+/** Share of old readings that is kept with each new one. */
 const KEPT = 0.9995
-/** What the belief before any reading weighs: of the board, and of a service. */
+/** Weight of the prior: for the board, and for a service. */
 const PRIOR = 0.5
 const SERVICE_PRIOR = 0.02
-/** By so many standard deviations of a reading must another knee be better. */
+/** Margin by which another knee must predict better, in standard deviations of a reading. */
 const EVIDENCE = 9
 
 /**
- * Board power as idle power, a part that follows the clock, and a part for each service's work:
- * P = a + b x v^2 + sum of (c full + d busy x) v^2, x being the clock over its boost, v the voltage over its. Ridge regression for each
- * of several curves of the voltage; the one that predicts best counts.
+ * Board power as idle power, a part that follows the clock, and a part for each service's work: P = a + b x v^2 + sum
+ * of (c full + d busy x) v^2, where x is the clock and v the voltage, both relative to boost. Ridge regression for
+ * several voltage curves; the one that predicts best is used.
  */
 export class PowerFit {
   readonly #boostMhz: number
@@ -30,7 +33,7 @@ export class PowerFit {
     this.#best = this.#curves[KNEES.indexOf(FIRST_KNEE)]!
   }
 
-  /** Above this clock a unit of work takes more energy, MHz. */
+  /** Clock above which a unit of work takes more energy, MHz. */
   get kneeMhz(): number {
     return this.#best.knee * this.#boostMhz
   }
@@ -46,17 +49,17 @@ export class PowerFit {
     return this.#best.parts(smClockMhz / this.#boostMhz, work).reduce((sum, part) => sum + part, 0)
   }
 
-  /** Watts of each service's work. */
+  /** Power of each service's work, W. */
   split(smClockMhz: number, work: readonly Work[]): number[] {
     const parts = this.#best.parts(smClockMhz / this.#boostMhz, work)
     return work.map((_, i) => parts[2 + 2 * i]! + parts[3 + 2 * i]!)
   }
 }
 
-/** The regression under one curve of the voltage. */
+/** Regression for one voltage curve. */
 class Curve {
   readonly knee: number
-  /** Sum of squared errors of predictions, and how many count. */
+  /** Sum of squared prediction errors, and their number. */
   loss = 0
   weight = 1
   readonly #size: number
@@ -75,7 +78,7 @@ class Curve {
     for (let i = 0; i < size; i++) this.#normal[i * size + i] = prior(i)
   }
 
-  /** Watts: idle, the clock's, each service's. */
+  /** Power terms: idle, clock, and each service's, W. */
   parts(clock: number, work: readonly Work[]): number[] {
     return this.#row(clock, work).map((value, i) => value * this.#weights[i]!)
   }

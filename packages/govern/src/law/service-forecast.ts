@@ -8,29 +8,29 @@ import { HistogramForecast } from './histogram-forecast.js'
 export interface GovernedService {
   readonly name: string
   readonly objectiveMs: number
-  /** Share of the requests that shall be answered within it. */
+  /** Share of the requests to be answered within it. */
   readonly attainment: number
-  /** Null where the server does not tell how it batches. */
+  /** Null where the server does not report its batching limits. */
   readonly limits: BatchLimits | null
 }
 
-/** What lies between two samples. */
+/** Observations between two samples. */
 export interface Interval {
   readonly timeMs: number
   readonly seconds: number
-  /** That ran all the time; null where it changed. */
+  /** The clock, if it was constant over the interval; else null. */
   readonly smClockMhz: number | null
-  /** At its end. */
+  /** The clock at the end of the interval. */
   readonly clockMhz: number | null
-  /** Mean share of the time in which the board was busy, by NVML, 0..1. */
+  /** Mean share of time in which the board was busy according to NVML, 0..1. */
   readonly busyShare: number
-  /** A higher clock would not have helped. */
+  /** Whether a higher clock would not have helped. */
   readonly excused: boolean
 }
 
 /**
- * What a service does each second: its requests, as seconds of full batches at the top clock, which take energy for themselves, and
- * the seconds in which its batches run, which take energy with the clock.
+ * Work of a service per second: requests as seconds of full batches at the highest clock, whose energy does not depend
+ * on the clock, and the seconds in which batches run, whose energy does.
  */
 export interface Work {
   readonly full: number
@@ -38,47 +38,53 @@ export interface Work {
 }
 
 const NO_WORK: Work = { full: 0, busy: 0 }
-/** Latencies are compared where so many requests were answered, by the mean of these quantiles. */
+/** Latencies are compared with the prediction once this many requests were answered, by the mean of these quantiles. */
 const MIN_COMPARED = 5
 const MEAN_POINTS = [0.1, 0.3, 0.5, 0.7, 0.9]
-/** Intervals whose dispersion is remembered; the median of a squared normal deviate. */
+/** Number of intervals whose dispersion is kept; next, the median of a squared normal deviate. */
 const DISPERSIONS = 120
 const CHI_SQUARED_MEDIAN = 0.455
-/** Of the dispersion over an interval, what shows within the time of a batch. */
+/** Share of an interval's dispersion that occurs within the time of a batch. */
 const AT_ONCE = 0.5
 const EXTRA_WEIGHT = 0.03
-/** Of the objective. */
+/** Maximum extra latency, as a share of the objective. */
 const MAX_EXTRA = 0.5
-/** A wait within one interval spreads evenly up to so many times its mean. */
+/** A wait within one interval is spread evenly up to this multiple of its mean. */
 const WAIT_SPREAD = 2.2
-/** Attainment is that of so many seconds, which fade; before, of so many good ones. */
+/** Time constant of the attainment, s; it starts from this many seconds without late requests. */
 const WINDOW_S = 300
 const PRIOR_S = 60
-/** Parts of the late requests that the objective allows: below the one there is no caution, above the other all of it. */
+/**
+ * Caution rises from 0 to 1 while the late requests grow from the first to the second of these shares of the allowed
+ * ones.
+ */
 const CALM = 0.1
 const FULL = 0.3
-/** Where few requests are counted, a lull is one from so many tens of samples on. */
+/** At low rates, a lull must last this many times ten samples. */
 const LULL_S = 12
-/** A peak fades over so many seconds. */
+/** Time constant with which a peak fades, s. */
 const PEAK_S = 600
-/** Full caution is ready for so much of the highest rate of the last minutes. */
+/** Factor on the highest rate of the last minutes for which full caution is ready. */
 const PEAK_FACTOR = 1.1
 
-/** One service as its server's counters show it, and what of its objective it would keep at another clock. */
+/** Forecast for one service from its server's counters: the attainment that it would reach at another clock. */
 export class ServiceForecast {
   readonly service: GovernedService
   readonly times: BatchTimes
   readonly #rate = new ArrivalRate(1)
   readonly #queue: BatchQueue | null
-  /** In place of the queue, where batches are not counted. */
+  /** Replaces the queue model where batches are not counted. */
   readonly #histogram: HistogramForecast
   #busyShare = 0
   readonly #batchMs: Float64Array
   #before: ServiceSample | null = null
   #queued = 0
-  /** The highest rate of the last minutes, requests/s; it fades. */
+  /** Highest rate of the last minutes, requests/s, with exponential decay. */
   #peakPerS = 0
-  /** Requests of the attainment's window, and those of them that a higher clock would have answered in time; they fade. */
+  /**
+   * Requests in the attainment window, and those that a higher clock would have answered in time; both with exponential
+   * decay.
+   */
   #decided = 0
   #late = 0
   #caution = 0
@@ -88,10 +94,10 @@ export class ServiceForecast {
   /** Work of the last interval. */
   work: Work = NO_WORK
   #burstiness = 1
-  /** Of the last intervals. */
+  /** Arrivals of the last intervals. */
   readonly #arrived: number[] = []
   readonly #dispersions: number[] = []
-  /** Measured mean latency beyond the predicted, ms. */
+  /** Measured minus predicted mean latency, ms. */
   #extraMs = 0
   /** Requests that were answered in the last interval. */
   answered = 0
@@ -107,26 +113,26 @@ export class ServiceForecast {
     this.#batchMs = new Float64Array(this.#queue?.sizes.length ?? 0)
   }
 
-  /** Requests/s to be ready for, and now. */
+  /** Rates in requests/s: the one to be ready for, and the present one. */
   get rates(): readonly [number, number] {
     const { perS } = this.#rate
-    // Few requests tell of a lull by chance.
+    // At low rates a lull may be chance.
     if (this.#queue === null)
       return [Math.max(perS, this.#rate.meanPerS(LULL_S)), Math.max(perS, this.#rate.meanPerS(LULL_S))]
     return [perS + this.#caution * Math.max(0, PEAK_FACTOR * this.#peakPerS - perS), perS]
   }
 
-  /** Whether times of batches are known. */
+  /** Whether batch times are known. */
   get known(): boolean {
     return this.#queue !== null ? this.times.known : this.#histogram.known
   }
 
-  /** Before this has passed, a change of the clock does not show, ms. */
+  /** Time until a change of the clock shows, ms. */
   get shownAfterMs(): number {
     return this.#queue !== null ? 0 : this.#histogram.meanMs
   }
 
-  /** The server has started again: its counters begin at 0, what was learnt stays. */
+  /** The server restarted: its counters begin at 0, and what was learnt stays. */
   rebase(sample: ServiceSample | null): void {
     this.#before = sample
     this.answered = 0
@@ -160,12 +166,12 @@ export class ServiceForecast {
       inServer: sample.running === null ? null : this.#queued,
       wholeMs: sample.latencyMs - before.latencyMs,
     })
-    // What NVML calls busy is this server's, for want of better.
+    // Attribute NVML's busy share to this server, in the absence of better data.
     this.#busyShare = busyShare
     this.work = { full: 0, busy: busyShare }
   }
 
-  /** Requests that were late between two samples; an estimate where the server does not count them. */
+  /** Late requests between two samples; estimated where the server does not count them. */
   #lateOf(before: ServiceSample, after: ServiceSample, answered: number): number {
     if (answered <= 0) return 0
     if (after.late !== null && before.late !== null) return after.late - before.late
@@ -197,7 +203,7 @@ export class ServiceForecast {
     if (this.#intervals++ % 4 === 3 || !this.known) this.times.fit()
   }
 
-  /** Caution follows from the attainment over the window: none while few were late, all of it before too many are. */
+  /** Caution follows the attainment over the window: none while few requests were late, full before too many are. */
   #remember(seconds: number, late: number): void {
     const { perS } = this.#rate
     const kept = Math.exp(-seconds / WINDOW_S)
@@ -209,7 +215,10 @@ export class ServiceForecast {
     this.#caution = Math.min(1, Math.max(0, (spent - CALM) / (FULL - CALM)))
   }
 
-  /** Variance over mean of the arrivals in an interval, by the median: a change of the rate is no burst. */
+  /**
+   * Variance over mean of the arrivals in an interval. The median is used, so that a change of the rate does not count
+   * as a burst.
+   */
   #disperse(arrived: number): void {
     this.#arrived.push(arrived)
     if (this.#arrived.length > 3) this.#arrived.shift()
@@ -220,7 +229,7 @@ export class ServiceForecast {
     this.#burstiness = Math.max(1, quantile(this.#dispersions, 0.5) / CHI_SQUARED_MEDIAN)
   }
 
-  /** Is the server slower or faster than the queue that it is taken for? */
+  /** Compare the measured latency with that of the queue model. */
   #compare(before: ServiceSample, after: ServiceSample, seconds: number, smClockMhz: number): void {
     const queue = this.#queue!
     const { answered } = this
@@ -236,12 +245,15 @@ export class ServiceForecast {
   #workOf(requestsPerS: number, busy: number): Work {
     if (!this.times.known) return NO_WORK
     const largest = this.service.limits?.maxBatchSize ?? 1
-    // A unit that stays as it is, whatever is learnt of times later.
+    // The unit stays constant, whatever is learnt of batch times later.
     this.#unitS ??= this.times.timeMs(largest, this.#topMhz) / largest / 1000
     return { full: requestsPerS * this.#unitS, busy }
   }
 
-  /** Share of the requests that would be within the objective, 0..1; below 0 where the server could not keep up, by so much of the rate. */
+  /**
+   * Predicted share of requests within the objective, 0..1; negative where the server could not keep up, by the excess
+   * share of the rate.
+   */
   attainmentAt(smClockMhz: number, ratePerS: number): number {
     const { objectiveMs } = this.service
     const queue = this.#queue
@@ -252,7 +264,7 @@ export class ServiceForecast {
   }
 
   /**
-   * Whether what waits is answered early enough at a clock; a batch for each instance is no backlog.
+   * Whether waiting requests are answered early enough at a clock; one batch per instance is no backlog.
    *
    * @param share of the objective that it may take
    */

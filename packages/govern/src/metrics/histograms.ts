@@ -1,21 +1,21 @@
 import { bucketWithin, histogramNames, latenciesOf, parsePrometheus, sumOf } from './prometheus-text.js'
 import type { Latencies, ServiceSample } from './service-sample.js'
 
-/** What an objective of a language model is about: the whole answer, its first token, or each further one. */
+/** Latency that an objective judges: of the whole answer, its first token, or each further token. */
 export type LatencyKind = 'e2e' | 'ttft' | 'tpot'
 
-/** Names of the series of a server that is neither Triton nor vLLM. */
+/** Series names of a server that is neither Triton nor vLLM. */
 export interface MetricNames {
-  /** Histogram of the latencies of requests, in seconds. */
+  /** Histogram of request latencies, in seconds. */
   readonly histogram: string
   /** Gauge of the requests in the server. */
   readonly inFlight?: string | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
-/** A sample with the bound that the objective was snapped to. */
+/** A sample, with the bucket bound to which the objective was snapped. */
 export interface HistogramSample extends ServiceSample {
-  /** The largest bucket bound within the objective, ms: attainment is exact there. */
+  /** Largest bucket bound within the objective, ms; attainment is exact there. */
   readonly objectiveMs: number
 }
 
@@ -28,7 +28,11 @@ const vllmHistograms: Readonly<Record<LatencyKind, readonly string[]>> = {
 const [running, waiting] = ['vllm:num_requests_running', 'vllm:num_requests_waiting']
 const vllmNames = new Set([...Object.values(vllmHistograms).flat().flatMap(histogramNames), running, waiting])
 
-/** One model of a vLLM server; null where it has no such series. @throws Error where no bucket lies within the objective */
+/**
+ * Read one model of a vLLM server; null where it has no such series.
+ *
+ * @throws Error where no bucket lies within the objective
+ */
 export function readVllm(
   model: string,
   metrics: string,
@@ -43,7 +47,11 @@ export function readVllm(
   return sampleOf(first('e2e'), first(kind), objectiveMs, gauge(waiting), gauge(running))
 }
 
-/** Any server with a histogram; null where it has no such series. @throws Error where no bucket lies within the objective */
+/**
+ * Read any server with a histogram; null where it has no such series.
+ *
+ * @throws Error where no bucket lies within the objective
+ */
 export function readMapped(
   metrics: string,
   { histogram, inFlight, labels = {} }: MetricNames,

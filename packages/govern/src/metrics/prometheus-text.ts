@@ -9,8 +9,8 @@ const LINE = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})?\s+(\S+)/
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
 
 /**
- * Series of the given names in the Prometheus text format. Values that no counter or gauge of requests has are left out, as are
- * lines that are none.
+ * Parse series of the given names from the Prometheus text format. Values that cannot be a counter or gauge of
+ * requests, and malformed lines, are skipped.
  *
  * @param names of series as written, e.g. `x_bucket`
  */
@@ -33,14 +33,14 @@ export function parsePrometheus(text: string, names: ReadonlySet<string>): Map<s
   return found
 }
 
-/** Sum of the series that carry these labels; null where there are none. */
+/** Sum of the series with these labels; null where there are none. */
 export function sumOf(series: readonly Series[] | undefined, labels: Readonly<Record<string, string>>): number | null {
   const wanted = Object.entries(labels)
   const matching = series?.filter((each) => wanted.every(([key, value]) => each.labels[key] === value)) ?? []
   return matching.length === 0 ? null : matching.reduce((sum, { value }) => sum + value, 0)
 }
 
-/** A histogram of seconds. @returns null where its series are missing or are none */
+/** Read a histogram in seconds. @returns null where its series are missing or are none */
 export function latenciesOf(
   series: ReadonlyMap<string, readonly Series[]>,
   name: string,
@@ -60,12 +60,12 @@ export function latenciesOf(
   return sum === null || !isOne ? null : { boundsMs, counts, sumMs: 1000 * sum }
 }
 
-/** The largest bucket within an objective; -1 where there is none. */
+/** Index of the largest bucket within an objective; -1 if there is none. */
 export function bucketWithin({ boundsMs }: Latencies, objectiveMs: number): number {
   return boundsMs.findLastIndex((bound) => bound <= objectiveMs * (1 + 1e-9))
 }
 
-/** Names of the series of a histogram. */
+/** Series names of a histogram. */
 export function histogramNames(name: string): string[] {
   return [`${name}_bucket`, `${name}_sum`]
 }

@@ -1,33 +1,33 @@
-/** Batches of one size: how many ran, and for how long together, ms. */
+/** Batches of one size: their number and total time, ms. */
 export interface BatchTime {
   readonly size: number
   readonly count: number
   readonly ms: number
 }
 
-/** A histogram of latencies: how many lie within each bound; bounds ascend, the last is Infinity. */
+/** Histogram of latencies: cumulative counts by bound. Bounds ascend; the last is Infinity. */
 export interface Latencies {
   readonly boundsMs: readonly number[]
   readonly counts: readonly number[]
   readonly sumMs: number
 }
 
-/** What a server has counted for one service since it started. */
+/** Counters of one service since its server started. */
 export interface ServiceSample {
   readonly completed: number
   readonly failed: number
-  /** Requests that wait now, and those that run; null where the server does not tell. */
+  /** Waiting and running requests; null where the server does not report them. */
   readonly queued: number
   readonly running: number | null
   /** Sum over completed requests, ms. */
   readonly latencyMs: number
-  /** The part of it that they waited, ms; null where the server does not tell. */
+  /** The part of it spent waiting, ms; null where the server does not report it. */
   readonly waitMs: number | null
-  /** Completed later than the objective; null where the server does not count it. */
+  /** Requests completed later than the objective; null where the server does not count them. */
   readonly late: number | null
-  /** 99th percentile of a recent time, ms; null where it is unknown. */
+  /** Recent 99th percentile, ms; null where unknown. */
   readonly p99Ms: number | null
-  /** Times of batches by size; empty where the server does not tell. */
+  /** Batch times by size; empty where the server does not report them. */
   readonly batches: readonly BatchTime[]
   /** Latencies of the kind that the objective judges; null where the server has no histogram. */
   readonly judged: Latencies | null
@@ -40,7 +40,7 @@ export interface BatchLimits {
   readonly instances: number
 }
 
-/** What came between two samples of one server; null where their buckets differ, or a count fell. */
+/** Counts between two samples of one server; null where their buckets differ or a count fell. */
 export function since(before: Latencies, after: Latencies): Latencies | null {
   const alike = before.boundsMs.length === after.boundsMs.length
   if (!alike || before.boundsMs.some((bound, i) => bound !== after.boundsMs[i])) return null
@@ -49,15 +49,18 @@ export function since(before: Latencies, after: Latencies): Latencies | null {
   return sumMs < 0 || counts.some((count) => count < 0) ? null : { boundsMs: after.boundsMs, counts, sumMs }
 }
 
-/** How a server is found, as far as metrics tell. */
+/** State of a server, as far as its metrics tell. */
 export type EndpointState = 'serving' | 'idle' | 'draining' | 'gone' | 'reset'
 
-/** Counters that fell: the server has started again. */
+/** Whether counters fell, that is, the server restarted. */
 export function wasReset(before: ServiceSample, after: ServiceSample): boolean {
   return after.completed < before.completed || after.failed < before.failed || after.latencyMs < before.latencyMs - 1e-6
 }
 
-/** @param after null where the server did not answer. @param ready what its readiness probe says; true where it has none */
+/**
+ * @param after null where the server did not answer
+ * @param ready result of the readiness probe; true where there is none
+ */
 export function endpointState(
   before: ServiceSample | null,
   after: ServiceSample | null,

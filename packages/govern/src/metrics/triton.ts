@@ -8,7 +8,7 @@ const names = new Set(
     .map((name) => `nv_inference_${name}`),
 )
 
-/** Beyond it, a number is not the size of a batch. */
+/** A larger number is not a batch size. */
 const LARGEST_BATCH = 65_536
 const counter = z.number().min(0).max(Number.MAX_SAFE_INTEGER).default(0)
 const duration = z.object({ count: counter, ns: counter })
@@ -28,8 +28,8 @@ const configuration = z.object({
 })
 
 /**
- * One model of a Triton server. Sums of `/metrics` weight by request, so times of batches come from the statistics. `pending` leaves
- * out what runs.
+ * Read one model of a Triton server. Sums in `/metrics` are weighted by request, so batch times come from the
+ * statistics. `pending` excludes running requests.
  *
  * @param metrics body of `/metrics`
  * @param stats body of `/v2/models/<model>/stats`, parsed
@@ -62,7 +62,7 @@ export function readTriton(model: string, metrics: string, stats: unknown): Serv
   }
 }
 
-/** Of the model's versions; null where summaries are off. */
+/** The worst of the model's versions; null where summaries are off. */
 function worstP99Ms(series: readonly Series[] | undefined, model: string): number | null {
   const values = series?.filter(({ labels }) => labels['model'] === model && labels['quantile'] === '0.99') ?? []
   return values.length === 0 ? null : Math.max(...values.map(({ value }) => value)) / 1000
