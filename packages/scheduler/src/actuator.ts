@@ -9,12 +9,12 @@ import {
 import type { Action, AppliedState } from './policy.js'
 import type { RunEventBody, Setter } from './run-event.js'
 
-/** A limit first, then the memory, whose clock decides which SM clocks there are. */
+/** The limit comes first, then the memory clock, which decides the available SM clocks. */
 const setters: readonly Setter[] = ['powerLimitW', 'memClockMhz', 'smClockMhz']
 
-/** A board that refuses for longer than this cannot be controlled, and the run ends with its error. */
+/** A board that refuses for longer than this cannot be controlled; the run ends with its error. */
 const REFUSAL_LIMIT_MS = 30_000
-/** Errors that trying again does not mend. */
+/** Errors that a retry cannot solve. */
 const FATAL_CODES: ReadonlySet<string> = new Set(['GPU_LOST', 'LEASE_LOST', 'LEASE_RELEASED'])
 
 interface Refusal {
@@ -23,9 +23,9 @@ interface Refusal {
 }
 
 /**
- * Carries out what a policy asks for and knows what is in force. Clocks and limits change at once; tenants load in the
- * background, so that the loop never stops watching the power while processes restart. What the board refuses is asked for
- * again in each step until it is granted or no longer wanted.
+ * Carries out a policy's actions and knows the settings in force. Clocks and limits change at once; tenants load in the
+ * background, so the loop keeps watching power while processes restart. A refused setting is requested again in each
+ * step until it is granted or no longer wanted.
  */
 export class Actuator {
   readonly #lease: GpuLease
@@ -33,7 +33,7 @@ export class Actuator {
   readonly #signal: AbortSignal
   readonly #emit: (event: RunEventBody) => void
   #applied: AppliedState
-  /** What was asked for and is not in force. */
+  /** Requested settings that are not in force yet. */
   readonly #wantedSettings: {
     powerLimitW?: number
     memClockMhz?: number | 'unlocked'
@@ -42,7 +42,7 @@ export class Actuator {
   readonly #refusals = new Map<Setter, Refusal>()
   #limitIsSafeguard = false
   #loading: Promise<void> | undefined
-  /** Ends the loading that is under way. */
+  /** Aborts the loading in progress. */
   #interrupt = new AbortController()
   #loadError: unknown
   #wantedTenants: readonly Tenant[] | undefined
@@ -69,14 +69,14 @@ export class Actuator {
     return this.#loading !== undefined
   }
 
-  /** How long the board has been refusing the SM clock, ms. */
+  /** Time for which the board has been refusing the SM clock, ms. */
   smClockRefusedMs(nowMs: number): number {
     const refusal = this.#refusals.get('smClockMhz')
     return refusal === undefined ? 0 : nowMs - refusal.sinceMs
   }
 
   /**
-   * Carry out an action, and what is still owed of earlier ones.
+   * Carry out an action, and the pending parts of earlier ones.
    *
    * @throws what the pool threw, the board's refusal once it has lasted too long, and what is not a refusal
    */
@@ -155,7 +155,8 @@ export class Actuator {
   #load(tenants: readonly Tenant[]): void {
     this.#applied = { ...this.#applied, tenants }
     if (this.#loading) {
-      // One change at a time: the newest wish is carried out when the running one is done; that nobody shall run does not wait for it.
+      // One change at a time: the newest request is carried out once the running one is done. An empty list does not
+      // wait.
       this.#wantedTenants = tenants
       if (tenants.length === 0) this.#interrupt.abort(new PctodlError('STOPPED', 'no tenants are wanted any more'))
       return

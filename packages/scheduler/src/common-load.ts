@@ -1,12 +1,12 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { InvalidInputError, type Tenant } from '@pctodl/platform'
 
-/** Of every hundred samples that are asked for together, how many are of each network: any positive numbers, by network. */
+/** Proportions of the networks in a mix: a positive number for each network. */
 export type LoadMix = Readonly<Record<string, number>>
 
 /**
- * Samples/s that are served of a mix: as many as the network that lags behind lets through, in the asked proportions. What
- * another network does beyond its part serves nobody.
+ * Samples/s of a mix that are served: limited by the network that lags behind, in the requested proportions. A surplus
+ * of another network does not count.
  *
  * @param throughputOf samples/s of each tenant
  */
@@ -27,9 +27,9 @@ export function commonLoad(
 }
 
 /**
- * A predictor whose throughput is that of a mix: searches and controllers that use it plan for the load that all networks
- * carry together. Tenants' own figures stay what they are. While some networks have no tenant yet, the mix is of the others, so
- * that a search that adds tenants one by one has something to go by.
+ * A predictor whose throughput is that of a mix, so that searches and controllers plan for the load that all networks
+ * serve together. Figures of single tenants are unchanged. While some networks have no tenant yet, the mix consists of
+ * the others, which lets a search add tenants one by one.
  *
  * @throws InvalidInputError for a part that is not a positive number
  */

@@ -10,22 +10,22 @@ import {
 import type { AppliedState, TenantWindow, WindowObservation } from './policy.js'
 
 /**
- * One measuring window, common to all tenants: counters are read at its two edges, telemetry in between. A tenant that was
- * restarted inside the window counts from its own start. What cannot be believed is marked, and its rate a lower bound or null.
+ * One measuring window, common to all tenants: counters are read at its two edges, telemetry in between. A tenant that
+ * restarted inside the window counts from its own start. Doubtful rates are marked, and become a lower bound or null.
  */
 export class MeasuringWindow {
   readonly startMs: number
-  /** Time of the counters' clock at which the run's time is 0, ms. */
+  /** Time on the counters' clock at which the run's time is 0, ms. */
   readonly #originMs: number
   readonly #before: ReadonlyMap<number, TenantCounters>
-  /** The last counters seen of every process of the window, also of those that have ended since. */
+  /** Last counters of every process of the window, including ended ones. */
   readonly #latest = new Map<number, TenantCounters>()
   readonly #power = new RunningMean()
   readonly #smClock = new RunningMean()
   readonly #memClock = new RunningMean()
   readonly #smUtil = new RunningMean()
   readonly #memUtil = new RunningMean()
-  /** What was seen of a process between the edges that its counters at the edges do not show. */
+  /** Doubts about a process that its counters at the edges do not show. */
   readonly #seen = new Map<number, RateValidity>()
   #reconfigured = false
 
@@ -55,7 +55,7 @@ export class MeasuringWindow {
     for (const counter of counters) this.#look(counter, this.#originMs + endMs)
     const tenants = counters.map((counter) => this.#tenantWindow(counter, endMs))
     let samples = 0
-    // Of a counter that fell nothing is known, and nothing is the least that it can have counted.
+    // A counter that fell gives no information; its lower bound is 0.
     for (const [id, latest] of this.#latest) {
       if (this.#seen.get(id) !== 'unknown') samples += latest.samples - (this.#before.get(id)?.samples ?? 0)
     }

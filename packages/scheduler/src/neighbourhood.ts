@@ -1,18 +1,18 @@
 import { MAX_MPS_CLIENTS, sameProcess, type Tenant } from '@pctodl/platform'
 
-/** Tenants and the memory clock that they run at. */
+/** Tenants and their memory clock. */
 export interface Candidate {
   readonly tenants: readonly Tenant[]
   readonly memClockMhz: number
 }
 
-/** Identifies a set of tenants at a memory clock, whatever their order. */
+/** Key of a set of tenants at a memory clock, independent of their order. */
 export function keyOf({ tenants, memClockMhz }: Candidate): string {
   const kinds = tenants.map(({ model, mpsPercent, batchSize }) => `${model} ${mpsPercent} ${batchSize}`)
   return `${memClockMhz}: ${kinds.sort().join(', ')}`
 }
 
-/** How many of `next` need a process that `present` does not have. */
+/** Number of tenants of `next` that need a process that `present` does not have. */
 export function restartedCount(present: readonly Tenant[], next: readonly Tenant[]): number {
   const left = [...present]
   let restarted = 0
@@ -24,7 +24,7 @@ export function restartedCount(present: readonly Tenant[], next: readonly Tenant
   return restarted
 }
 
-/** Samples that a change costs: what its restarted tenants would have completed while they load. */
+/** Cost of a change in samples: what its restarted tenants would have completed while they load. */
 export function restartCostSamples(
   present: readonly Tenant[],
   next: readonly Tenant[],
@@ -35,8 +35,9 @@ export function restartCostSamples(
 }
 
 /**
- * Configurations near the present one: other memory clocks, other batch sizes (of one kind of tenant, or of all alike), a share
- * moved by one step, the two smallest tenants merged, the largest split. Each set of tenants once, never the present one.
+ * Configurations near the present one: another memory clock; other batch sizes (of one kind of tenant, or of all); a
+ * share moved by one step; the two smallest tenants merged; the largest split. Each set of tenants occurs once, the
+ * present one never.
  */
 export function neighboursOf(present: Candidate, memClocksMhz: readonly number[], shareStep: number): Candidate[] {
   const { tenants, memClockMhz } = present
@@ -77,7 +78,7 @@ function otherBatches(tenants: readonly Tenant[]): Tenant[][] {
   )
 }
 
-/** For each share one step up and one down; what is then missing from 100 % (or too much) is the largest share's. */
+/** Each share one step up and one step down; the largest share takes up the difference to 100 %. */
 export function shareMoves(shares: readonly number[], step: number): number[][] {
   const moves: number[][] = []
   for (let i = 0; i < shares.length; i++) {
@@ -94,7 +95,7 @@ export function shareMoves(shares: readonly number[], step: number): number[][] 
   return moves
 }
 
-/** The two smallest tenants as one, at the place of the smallest; undefined for a single tenant. */
+/** Merge the two smallest tenants at the place of the smallest; undefined for a single tenant. */
 export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined {
   if (tenants.length < 2) return undefined
   const [first, second] = tenants
@@ -106,7 +107,9 @@ export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined 
   return tenants.map((tenant, i) => (i === first ? merged : tenant)).filter((_, i) => i !== second)
 }
 
-/** The largest tenant as two, the first half in place and the rest at the end; undefined where it is below two steps. */
+/**
+ * Split the largest tenant in two: the first half in place, the rest at the end; undefined if it is below two steps.
+ */
 export function splitLargest(tenants: readonly Tenant[], step: number): Tenant[] | undefined {
   const largest = tenants.reduce((a, b) => (b.mpsPercent > a.mpsPercent ? b : a))
   if (largest.mpsPercent < 2 * step) return undefined

@@ -8,8 +8,8 @@ export interface ClockPlan {
 }
 
 /**
- * The clocks at which given tenants are predicted to do most within a cap: at each memory clock the highest SM clock that
- * keeps it, and of those the pair with the most throughput. Where no pair keeps it, the lowest of both.
+ * The clocks at which given tenants have the highest predicted throughput under a cap: the best pair of a memory clock
+ * and the highest SM clock there that holds the cap. If no pair holds it, the lowest of both.
  *
  * @param anyTenants a batch larger than predictors know counts as the largest that they do: power has long levelled off there
  * @param powerCapW W

@@ -2,15 +2,15 @@ import { type NetworkDemand, type PartitionOptions, partition } from '@pctodl/gr
 import type { Predictor } from '@pctodl/perf-model'
 import { type Configuration, InfeasibleCapError, InvalidInputError, PctodlError } from '@pctodl/platform'
 
-/** The networks that tenants serve: one by its name, or a list of them with what is asked of each. */
+/** The networks to serve: one by name, or a list with the demands on each. */
 export interface ServedNetworks {
   /** One network. */
   readonly model?: string
-  /** One or several; each of several gets at least one tenant. Instead of `model`. */
+  /** One or several; each of several gets at least one tenant. Replaces `model`. */
   readonly models?: string | readonly NetworkDemand[]
 }
 
-/** The partitioner's options, its networks as a policy is told them. */
+/** The partitioner's options, with the networks as policies get them. */
 export interface PlanOptions extends Omit<PartitionOptions, 'models'>, ServedNetworks {}
 
 /** @throws InvalidInputError where both or neither of `model` and `models` are given */
@@ -23,7 +23,7 @@ export function servedNetworks({ model, models }: ServedNetworks): string | read
 }
 
 /**
- * The best configuration for one network or several under a cap, or an error where there is none.
+ * The best configuration for one or several networks under a cap, or an error if there is none.
  *
  * @throws InfeasibleCapError naming the lowest cap that can be kept; PctodlError `INFEASIBLE_PLAN` where memory or latency
  *   stand in the way

@@ -1,27 +1,30 @@
 import type { RateValidity, Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
 
-/** What a policy asks for. A field that is absent stays as it is; `unlocked` hands the clock back to the firmware. */
+/** Changes that a policy requests. An absent field stays as it is; `unlocked` returns the clock to the firmware. */
 export interface Action {
-  /** Those that shall run; an empty list ends all of them. */
+  /** Tenants to run; an empty list ends all. */
   readonly tenants?: readonly Tenant[]
   readonly smClockMhz?: number | 'unlocked'
   readonly memClockMhz?: number | 'unlocked'
   /** Board power limit, W, within the board's range. */
   readonly powerLimitW?: number
-  /** A hardware limit is set where the board permits; where it refuses, the run goes on and its record says so. Default `cap`. */
+  /**
+   * Role of the limit: a hardware limit is set where the board permits it; if the board refuses, the run continues and
+   * its record says so. Default `cap`.
+   */
   readonly powerLimitRole?: 'cap' | 'hardware-limit'
-  /** Share of the requests of a service that is let in, 0..1, by its name; the others are shed. Services begin with 1. */
+  /** Admitted share of the requests of a service, 0..1, by name; the others are shed. Services start with 1. */
   readonly admitted?: Readonly<Record<string, number>>
-  /** Ask the board also for what is in force already: it may have lost it. */
+  /** Request settings even if they seem to be in force; the board may have lost them. */
   readonly again?: true
-  /** Why, in one sentence; goes into the record of the run. */
+  /** Reason in one sentence, for the record of the run. */
   readonly reason?: string
 }
 
-/** What the loop has applied so far. */
+/** Settings that the loop has applied. */
 export interface AppliedState {
   readonly tenants: readonly Tenant[]
-  /** Locked SM clock, MHz; null while the firmware chooses. */
+  /** Locked SM clock, MHz; null if the firmware chooses. */
   readonly smClockMhz: number | null
   readonly memClockMhz: number | null
   readonly powerLimitW: number
@@ -34,19 +37,19 @@ export interface SampleObservation {
   readonly telemetry: Telemetry
   readonly powerCapW: number
   readonly applied: AppliedState
-  /** Tenants are being started or restarted. */
+  /** Whether tenants are being started or restarted. */
   readonly reconfiguring: boolean
-  /** How long the board has been refusing the SM clock that was asked for, ms; 0 where it does not. */
+  /** Time for which the board has been refusing the requested SM clock, ms; 0 if it does not. */
   readonly smClockRefusedMs: number
-  /** Tenants that are not running any more. */
+  /** Tenants that no longer run. */
   readonly failures: readonly TenantFailure[]
   /** Share of the running tenants that complete batches, 0..1; null where none runs. */
   readonly activeShare?: number | null
-  /** Time after which the slowest tenant is missed when it stands still, ms. */
+  /** Time after which a stall of the slowest tenant is noticed, ms. */
   readonly stallNoticeMs?: number
-  /** What another meter says of the board's power, W; null where there is none or it has not answered. */
+  /** Power of the board by another meter, W; null where there is none or it has not answered. */
   readonly meterPowerW?: number | null
-  /** What became of the requests of each service so far; absent where tenants run batch after batch. */
+  /** Requests of each service so far; absent where tenants run batch after batch. */
   readonly services?: readonly ServiceReading[]
 }
 
@@ -57,17 +60,17 @@ export interface TenantFailure {
 
 export interface TenantWindow {
   readonly tenant: Tenant
-  /** Samples/s in the window; a lower bound where `validity` is not `ok`, null where not even that is known. */
+  /** Samples/s in the window; a lower bound if `validity` is not `ok`; null if nothing is known. */
   readonly throughput: number | null
-  /** Whether the rate can be believed; absent in records of versions that did not say. */
+  /** Validity of the rate; absent in records of earlier versions. */
   readonly validity?: RateValidity
-  /** Mean latency of the batches completed in the window, ms; null where none was. */
+  /** Mean latency of the batches completed in the window, ms; null if there were none. */
   readonly latencyMs: number | null
-  /** Why the tenant is not running, where it failed. */
+  /** Why the tenant does not run, if it failed. */
   readonly failure: string | null
 }
 
-/** What became of the requests of a service in one window. */
+/** Requests of a service in one window. */
 export interface ServiceWindow {
   readonly service: string
   readonly arrived: number
@@ -78,14 +81,14 @@ export interface ServiceWindow {
   readonly failed: number
   /** Requests that wait at its end. */
   readonly queued: number
-  /** From arrival to answer, ms; null where nothing was answered. */
+  /** From arrival to answer, ms; null if nothing was answered. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
-  /** Share of what was decided that was answered in time, 0..1; null where nothing was, or the service is new. */
+  /** Share of the decided requests answered in time, 0..1; null if there were none or the service is new. */
   readonly attainment: number | null
 }
 
-/** One closed measuring window, common to all tenants. A quantity of which no sample arrived is null. */
+/** One closed measuring window, common to all tenants. A quantity without samples is null. */
 export interface WindowObservation {
   /** 1-based. */
   readonly iteration: number
@@ -98,21 +101,21 @@ export interface WindowObservation {
   readonly memClockMhz: number | null
   readonly smUtilPercent: number | null
   readonly memUtilPercent: number | null
-  /** Samples/s over all tenants; a lower bound where `validity` is not `ok`. */
+  /** Samples/s over all tenants; a lower bound if `validity` is not `ok`. */
   readonly throughput: number
-  /** The worst of the tenants'; absent in records of versions that did not say. */
+  /** Worst validity of the tenants; absent in records of earlier versions. */
   readonly validity?: RateValidity
-  /** Samples completed in the window, also by processes that ended in it. */
+  /** Samples completed in the window, including those of processes that ended in it. */
   readonly samples: number
   readonly tenants: readonly TenantWindow[]
   /** Absent where tenants run batch after batch. */
   readonly services?: readonly ServiceWindow[]
   readonly applied: AppliedState
-  /** Part of the window passed while tenants were being restarted, so its throughput is not the configuration's. */
+  /** Whether tenants were restarted in the window, so that its throughput is not the configuration's. */
   readonly reconfigured: boolean
 }
 
-/** What a policy decided or learnt, and why: plain JSON, named by `kind`. */
+/** A decision or observation of a policy, with its reason: plain JSON, named by `kind`. */
 export interface Decision {
   readonly kind: string
   readonly reason: string
@@ -120,8 +123,8 @@ export interface Decision {
 }
 
 /**
- * A power-capping algorithm as a state machine: the loop tells it what was seen, it answers with what to change. It never
- * touches a board, a process or a clock, so each runs unchanged on a simulated and on a real GPU.
+ * A power-capping algorithm as a state machine: the loop reports what it observes, and the policy answers with changes.
+ * It never touches a board, a process or a clock, so the same policy runs on simulated and real GPUs.
  */
 export interface PowerCapPolicy {
   readonly name: string
@@ -129,17 +132,17 @@ export interface PowerCapPolicy {
   start(powerCapW: number): Action
   onCapChange(powerCapW: number, applied: AppliedState): Action | undefined
   /**
-   * Other services are to be served from now on, or with other objectives. Needed where services change in a run; those that are
-   * absent are served until the answer's tenants have taken over.
+   * Services or objectives change. Required where services change in a run. Services that leave are served until the
+   * new tenants have taken over.
    */
   onServicesChange?(services: readonly Service[], applied: AppliedState): Action | undefined
   onSample(sample: SampleObservation): Action | undefined
   onWindow(window: WindowObservation): Action | undefined
   /**
-   * Called once a sample, after its action has been carried out: the place for searches, which must not delay a clock. A
-   * slice of work a call, well below the sample period.
+   * Called after each sample's action was carried out: the place for searches, which must not delay a clock. Each call
+   * may do a slice of work well below the sample period.
    */
   onIdle?(timeMs: number, applied: AppliedState): Action | undefined
-  /** What was decided since the last call. */
+  /** Decisions since the last call. */
   takeDecisions?(): readonly Decision[]
 }

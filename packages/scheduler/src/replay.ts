@@ -3,7 +3,7 @@ import type { Action, AppliedState, Decision, PowerCapPolicy } from './policy.js
 import type { ActionSource, RunEvent } from './run-event.js'
 import { toldCapW } from './run-policy.js'
 
-/** Something that the replayed policy did otherwise than the recorded one. */
+/** A difference between the replayed and the recorded policy. */
 export interface ReplayDifference {
   readonly timeMs: number
   readonly source: ActionSource
@@ -22,9 +22,9 @@ export interface Replay {
 type Sample = Extract<RunEvent, { readonly type: 'sample' }>
 
 /**
- * Show a fresh policy everything that a recorded one saw, in the same order, and compare what both did. A policy is a state
- * machine, so one with the same options does the same: a record explains itself. With other options, the differences are
- * what these would have changed, up to the first one (after it, the board would have answered otherwise).
+ * Feed a fresh policy everything that a recorded one saw, in order, and compare both. A policy is a state machine, so
+ * with the same options it repeats the record. With other options, the differences up to the first one are what these
+ * would have changed; after it, the board would have answered differently.
  *
  * @param events of one run, from its `run-start` on
  */
@@ -36,7 +36,7 @@ class Replayer {
   readonly #events: readonly RunEvent[]
   readonly #policy: PowerCapPolicy
   readonly #differences: ReplayDifference[] = []
-  /** Where in the record what followed the present call is looked for. */
+  /** Position in the record from which the effects of the present call are searched. */
   #position = 0
   #tenants: readonly Tenant[] = []
   #actions = 0
@@ -117,7 +117,7 @@ class Replayer {
     return { samples, windows, actions: this.#actions, decisions: this.#decisions, differences: this.#differences }
   }
 
-  /** Make the policy decide, hold it against the record, and give what is in force after it. */
+  /** Let the policy decide, compare with the record, and return the settings in force afterwards. */
   #call(
     timeMs: number,
     source: ActionSource,
@@ -138,7 +138,7 @@ class Replayer {
     return inForce
   }
 
-  /** The decisions and the action that the record has next, and what the board made of them. */
+  /** The next decisions and action of the record, and their effect on the board. */
   #following(source: ActionSource, before: Omit<AppliedState, 'tenants'>) {
     const recorded: unknown[] = []
     let inForce = before
@@ -158,7 +158,7 @@ class Replayer {
   }
 }
 
-/** Windows, cap changes and other services are told after a sample was taken and before the policy is asked about it. */
+/** Windows, cap changes and service changes come after a sample was taken and before the policy sees it. */
 function belongsToSample(event: RunEvent): boolean {
   return event.type === 'window' || event.type === 'cap' || event.type === 'services'
 }

@@ -1,10 +1,10 @@
 import type { CapStep, Service, ServiceReading, Telemetry, Tenant, TenantState } from '@pctodl/platform'
 import type { Action, AppliedState, Decision, TenantFailure, WindowObservation } from './policy.js'
 
-/** What of a board a policy can set. */
+/** Settings of a board that a policy can change. */
 export type Setter = 'powerLimitW' | 'memClockMhz' | 'smClockMhz'
 
-/** Who asked for an action. */
+/** What triggered an action. */
 export type ActionSource = 'start' | 'cap-change' | 'services-change' | 'sample' | 'window' | 'idle'
 
 export type RunEventBody =
@@ -18,13 +18,13 @@ export type RunEventBody =
       readonly caps: readonly CapStep[]
       readonly windowMs: number
       readonly samplePeriodMs: number
-      /** Board power limit as it was found, W. */
+      /** Power limit found on the board, W. */
       readonly powerLimitW: number
-      /** Share of the cap that policies were not told of, percent: room for what the sensor may read too little. */
+      /** Margin hidden from policies, percent of the cap: room for a sensor that reads low. */
       readonly sensorTolerancePercent?: number
-      /** Whatever the caller wants to be kept with the record, e.g. the options of its command line. */
+      /** Anything that the caller wants to keep with the record, e.g. its command-line options. */
       readonly about?: Readonly<Record<string, unknown>>
-      /** What is served at the begin; absent where tenants run batch after batch. */
+      /** Services at the start; absent where tenants run batch after batch. */
       readonly services?: readonly Service[]
     }
   | { readonly type: 'services'; readonly services: readonly Service[] }
@@ -34,7 +34,7 @@ export type RunEventBody =
   | {
       readonly type: 'refused'
       readonly setter: Setter
-      /** What was asked for; null is an unlocked clock. */
+      /** Requested value; null is an unlocked clock. */
       readonly value: number | null
       readonly code: string
       readonly message: string
@@ -55,7 +55,7 @@ export type RunEventBody =
       readonly reconfiguring: boolean
       readonly smClockRefusedMs: number
       readonly failures: readonly TenantFailure[]
-      /** What is in force as the reading is taken; null is an unlocked clock. */
+      /** Settings in force at the reading; null is an unlocked clock. */
       readonly inForce: Omit<AppliedState, 'tenants'>
       /** Samples completed since the run began. */
       readonly completed: number
@@ -67,5 +67,7 @@ export type RunEventBody =
   | { readonly type: 'window'; readonly window: WindowObservation }
   | { readonly type: 'run-end'; readonly outcome: 'done' | 'failed' | 'aborted'; readonly message?: string }
 
-/** One line of the record of a run: what was seen, what was decided and why, what the board made of it. Plain JSON. */
+/**
+ * One line of the record of a run: an observation, a decision with its reason, or its effect on the board. Plain JSON.
+ */
 export type RunEvent = { readonly timeMs: number } & RunEventBody

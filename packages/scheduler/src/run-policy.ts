@@ -24,7 +24,7 @@ export interface RunOptions {
   readonly clock: Clock
   readonly policy: PowerCapPolicy
   readonly caps: CapSchedule
-  /** Measuring windows to close before the run ends. */
+  /** Number of measuring windows. */
   readonly iterations: number
   /** Default 5000. */
   readonly windowMs?: number
@@ -36,24 +36,26 @@ export interface RunOptions {
    * sensor is right. Default 0.
    */
   readonly sensorTolerancePercent?: number
-  /** Another meter's power of this board, W: its newest reading, null where it has none. Policies see it beside the board's. */
+  /**
+   * Newest reading of another power meter of this board, W; null where it has none. Policies see it beside the board's.
+   */
   readonly meter?: () => number | null
-  /** Services whose requests tenants answer. Absent: every tenant runs batch after batch. */
+  /** Services whose requests the tenants answer. Absent: every tenant runs batch after batch. */
   readonly services?: ServedOptions
   readonly signal?: AbortSignal
-  /** Called with each reading, from the first moment of the run to its last. */
+  /** Called with each reading, from the first moment of the run to the last. */
   readonly onSample?: (timeMs: number, telemetry: Telemetry, powerCapW: number, applied: AppliedState) => void
   readonly onWindow?: (window: WindowObservation, startedAt: Date) => void
-  /** Called with everything that was seen and decided, in order. */
+  /** Called with every observation and decision, in order. */
   readonly onEvent?: (event: RunEvent) => void
-  /** Kept with the record of the run, in its first event. */
+  /** Kept in the first event of the run's record. */
   readonly about?: Readonly<Record<string, unknown>>
 }
 
 /**
- * Run a policy on a board: plan, apply, then watch. Power is sampled without a pause from before the first process starts
- * until the last has stopped, also while tenants restart; a cap takes effect at its time stamp, for every policy alike.
- * Whatever happens, the processes are ended and the board is handed back as it was found.
+ * Run a policy on a board: plan, apply, watch. Power is sampled without a pause from before the first process starts
+ * until the last has stopped, also while tenants restart. A cap takes effect at its time stamp for every policy. In
+ * every case, the processes are ended and the board is restored.
  *
  * @throws what the policy, the board or the pool throws, after everything has been released; the signal's reason if aborted
  */
@@ -87,7 +89,7 @@ class Run {
   readonly #activity = new TenantActivity()
   readonly #states = new Map<number, TenantState>()
   readonly #services: RunServices | undefined
-  /** From when it has the board. */
+  /** Time at which the run got the board. */
   #startMs = Number.NaN
 
   constructor(options: RunOptions, windowMs: number, samplePeriodMs: number) {
@@ -151,7 +153,7 @@ class Run {
     let samplesTaken = 0
     for (let iteration = 1; iteration <= iterations; ) {
       samplesTaken++
-      // Waiting for absolute times keeps slow readings from stretching the windows; missed ones are not made up for.
+      // Absolute times keep slow readings from stretching the windows; missed samples are skipped.
       const nowMs = this.#timeMs()
       samplesTaken = Math.max(samplesTaken, Math.ceil(nowMs / this.#samplePeriodMs))
       await clock.sleep(Math.max(0, samplesTaken * this.#samplePeriodMs - nowMs), signal)
@@ -235,7 +237,7 @@ class Run {
     }
   }
 
-  /** The cap that policies are told, W. */
+  /** The cap that policies see, W. */
   #told(powerCapW: number): number {
     return toldCapW(powerCapW, this.#options.sensorTolerancePercent)
   }
@@ -249,7 +251,7 @@ class Run {
   }
 }
 
-/** The cap that policies are told where a tolerance for the sensor is kept free, W. */
+/** The cap that policies see with a tolerance for the sensor, W. */
 export function toldCapW(powerCapW: number, sensorTolerancePercent = 0): number {
   return powerCapW * (1 - sensorTolerancePercent / 100)
 }

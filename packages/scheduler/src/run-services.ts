@@ -11,21 +11,23 @@ import {
 } from '@pctodl/platform'
 import type { ServiceWindow } from './policy.js'
 
-/** The services from a time on: some may be new, some changed, some gone. */
+/** The services from a time on: some may be new, changed or gone. */
 export interface ServiceListStep {
-  /** ms after the begin of the run. */
+  /** Time since the start of the run, ms. */
   readonly atMs: number
   readonly services: readonly Service[]
 }
 
-/** What a run serves. */
+/** Services of a run. */
 export interface ServedOptions {
   readonly desk: ServiceDesk
-  /** By time, ascending; the first step at 0. */
+  /** Ascending in time; the first step at 0. */
   readonly steps: readonly ServiceListStep[]
 }
 
-/** The services of a run: which there are now, what became of their requests, and those that leave once no tenant serves them. */
+/**
+ * The services of a run: the present ones, the fate of their requests, and those that leave once no tenant serves them.
+ */
 export class RunServices {
   readonly #desk: ServiceDesk
   readonly #steps: readonly ServiceListStep[]
@@ -60,7 +62,7 @@ export class RunServices {
     return this.#desk.counters().map(readingOf)
   }
 
-  /** @returns whether other services are to be served from now on */
+  /** @returns whether the list of services has changed */
   advance(timeMs: number): boolean {
     const next = this.#steps[this.#step + 1]
     if (next === undefined || timeMs < next.atMs) return false
@@ -72,7 +74,7 @@ export class RunServices {
     return true
   }
 
-  /** Those that left end as soon as no tenant serves them any more. */
+  /** Services that left end once no tenant serves them any more. */
   dismiss(tenants: readonly Tenant[], reconfiguring: boolean): void {
     if (this.#leaving.length === 0 || reconfiguring) return
     const served = this.#leaving.filter(({ name }) => tenants.some(({ service }) => service === name))
@@ -87,7 +89,7 @@ export class RunServices {
     }
   }
 
-  /** What happened since the last call. */
+  /** Requests since the last call. */
   closeWindow(): readonly ServiceWindow[] {
     const counters = this.#desk.counters()
     const windows = counters.map((later) => {

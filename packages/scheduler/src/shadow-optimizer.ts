@@ -5,9 +5,11 @@ import { type Candidate, keyOf, neighboursOf, restartCostSamples } from './neigh
 import type { Decision, WindowObservation } from './policy.js'
 
 export interface ShadowOptions {
-  /** Undisturbed windows between two trials. Default 3; doubles with each search or trial that fails, up to 16 times that. */
+  /**
+   * Undisturbed windows between two trials. Default 3; doubles with each failed search or trial, up to 16 times that.
+   */
   readonly interval?: number
-  /** Least predicted relative gain worth a trial. Default 0.003. */
+  /** Smallest predicted relative gain worth a trial. Default 0.003. */
   readonly threshold?: number
   /** Samples lost in restarts must be regained within this time, s. Default 60. */
   readonly payBackS?: number
@@ -17,10 +19,10 @@ export interface ShadowOptions {
   readonly memClocksMhz?: readonly number[]
 }
 
-/** What the optimizer must know of the moment to begin a search. */
+/** State that the optimizer needs to begin a search. */
 export interface ShadowContext {
   readonly present: Candidate
-  /** Power that the clock controller may go up to, W. */
+  /** Power up to which the clock controller may go, W. */
   readonly targetW: number
   readonly memoryBytes: number
   /** Time in which a restarted tenant completes nothing, s. */
@@ -30,14 +32,16 @@ export interface ShadowContext {
 /** Standard deviations of the predictor's relative error and of one window's measurement. */
 const errorSd = { throughput: 0.03, power: 0.025, noise: 0.004 }
 const MAX_MEASUREMENTS = 100
-/** Probability of keeping the cap at the lowest clock, and of a gain without and with restarts, that a trial needs. */
+/**
+ * Probabilities that a trial needs: of holding the cap at the lowest clock, and of a gain without and with restarts.
+ */
 const MIN_FEASIBLE = 0.95
 const MIN_BETTER = { free: 0.6, restarting: 0.9 }
-/** Windows of a trial: the first still holds some of the configuration before, one settles, two are judged. */
+/** Windows of a trial: the first still contains the old configuration, the second settles, two are judged. */
 const SKIPPED_WINDOWS = 2
 const JUDGED_WINDOWS = 2
 const MAX_BACKOFF = 16
-/** A trial below this much of what was measured before it is taken back. */
+/** A trial below this share of the throughput before it is reverted. */
 const HURT = 0.999
 
 interface Measurement {
@@ -48,9 +52,9 @@ interface Measurement {
 }
 
 /**
- * Looks beside the running configuration for a better one: the predictor, corrected by a Gaussian process of its measured errors,
- * says which neighbour has the highest expected improvement; a trial of a few windows says whether it is one. A trial that hurts
- * is taken back. It asks; the policy carries out.
+ * Searches a better configuration near the running one. The predictor, corrected by a Gaussian process of its measured
+ * errors, gives the neighbour with the highest expected improvement; a trial of a few windows tests it and is reverted
+ * if it hurts. It only proposes; the policy carries out.
  */
 export class ShadowOptimizer {
   readonly #predictor: Predictor
@@ -59,7 +63,7 @@ export class ShadowOptimizer {
   readonly #failed = new Set<string>()
   readonly #decisions: Decision[] = []
   #trial: { readonly before: Candidate; readonly throughput: number; readonly key: string } | undefined
-  /** Throughput at the target power of the windows of one configuration, without its first. */
+  /** Throughput at the target power in the windows of one configuration, except its first. */
   #recent: number[] = []
   #key = ''
   #backoff = 1
@@ -91,7 +95,7 @@ export class ShadowOptimizer {
     return this.#trial !== undefined
   }
 
-  /** A new cap: measured throughput no longer compares; the predictor's errors do. */
+  /** After a new cap, measured throughput no longer compares; the predictor's errors still do. */
   capChanged(): void {
     this.#trial = undefined
     this.#recent = []
@@ -101,7 +105,7 @@ export class ShadowOptimizer {
   }
 
   /**
-   * Learn from a window; within a trial, judge it.
+   * Learn from a window; during a trial, judge it.
    *
    * @param targetW power that the clock controller may go up to
    * @returns the configuration to go back to, where a trial hurt
@@ -111,7 +115,7 @@ export class ShadowOptimizer {
     if (tenants.some(({ failure }) => failure !== null)) return this.tenantFailed()
     if (window.reconfigured || validity !== 'ok' || !(throughput > 0) || tenants.length === 0) return undefined
     if (memClockMhz === null || smClockMhz === null || powerAverageW === null) return undefined
-    // What ran, not what was asked for next.
+    // Use what ran, not what was requested next.
     const present = {
       tenants: tenants.map(({ tenant }) => tenant),
       memClockMhz: window.applied.memClockMhz ?? memClockMhz,
@@ -137,12 +141,12 @@ export class ShadowOptimizer {
     return this.#judgeTrial()
   }
 
-  /** @returns the configuration to go back to, where the failure fell into a trial */
+  /** @returns the configuration to return to, if the failure occurred in a trial */
   tenantFailed(): Candidate | undefined {
     return this.#rollBack('a tenant failed', {})
   }
 
-  /** @returns the configuration to try, where a search is due and finds one */
+  /** @returns the configuration to try, if a search is due and finds one */
   idle(contextNow: () => ShadowContext | undefined): Candidate | undefined {
     if (this.#trial || this.#recent.length < 2 || this.#waited < this.#options.interval * this.#backoff)
       return undefined
@@ -212,7 +216,7 @@ export class ShadowOptimizer {
       const predicted = this.#predictor.predict(configuration)
       const toTarget = (targetW / (ratio * predicted.powerW)) ** this.#elasticity(configuration)
       const throughput = predicted.throughput * Math.exp(error.mean) * toTarget
-      // An error of power moves the clock, and throughput about as much.
+      // An error of power moves the clock, and throughput by about as much.
       const sd = throughput * Math.hypot(error.sd, powerError.sd)
       const gain = throughput - now
       const z = gain / sd
@@ -268,7 +272,7 @@ export class ShadowOptimizer {
 
 const percent = (ratio: number) => `${ratio < 1 ? '' : '+'}${(100 * (ratio - 1)).toFixed(1)} %`
 
-/** What the predictor's errors depend on, each divided by a distance over which they are still alike. */
+/** Features on which the predictor's errors depend, each divided by its correlation length. */
 function featuresOf({ tenants, smClockMhz, memClockMhz }: Configuration): number[] {
   const batches = tenants.map(({ batchSize }) => Math.log2(batchSize))
   const shares = tenants.map(({ mpsPercent }) => Math.log2(mpsPercent))

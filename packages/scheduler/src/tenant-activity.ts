@@ -3,7 +3,7 @@ import type { TenantCounters } from '@pctodl/platform'
 /** A tenant counts as stalled when it completes no batch for BATCHES mean batch times plus LONGER_MS. */
 const BATCHES = 3
 const LONGER_MS = 300
-/** Before the first batch nothing is usual. */
+/** Stall time before the first batch. */
 const FIRST_MS = 2000
 
 interface Progress {
@@ -11,19 +11,19 @@ interface Progress {
   sinceMs: number
 }
 
-/** How much of the tenants completes batches: what tells a lighter load from one that is not all there. */
+/** Share of the tenants that complete batches. It tells a lighter load from stalled tenants. */
 export interface Activity {
   /** Share of the running tenants, 0..1; null where none runs. */
   readonly activeShare: number | null
-  /** Time after which the slowest of them is missed when it stands still, ms. */
+  /** Time after which a stall of the slowest one is noticed, ms. */
   readonly stallNoticeMs: number
 }
 
-/** Watches the counters of tenants for those that stand still. */
+/** Watches the counters of tenants for stalls. */
 export class TenantActivity {
   readonly #progress = new Map<number, Progress>()
 
-  /** @param timeMs of the counters, monotonic */
+  /** @param timeMs time of the counters, monotonic */
   update(timeMs: number, counters: readonly TenantCounters[]): Activity {
     let running = 0
     let active = 0

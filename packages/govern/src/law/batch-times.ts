@@ -65,9 +65,9 @@ export class BatchTimes {
   }
 
   /**
-   * Fit by least squares of relative errors. @param double prior for the relative time of a batch of twice the size
+   * Fit by least squares of relative errors.
    *
-   * @param double before it was measured, how much longer a batch of twice the size takes
+   * @param double prior for the relative time of a batch of twice the size
    */
   fit(double: number = PRIOR_DOUBLE): void {
     const cells = [...this.#cells.values()]

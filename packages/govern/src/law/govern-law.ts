@@ -226,10 +226,9 @@ export class GovernLaw {
   }
 
   /**
-   * The constraint that a clock violates and the highest clock would not; null where it suffices. @param ready also for
-   * the load that caution expects
+   * The constraint that a clock violates and the highest clock would not; null where it suffices.
    *
-   * @param ready for what caution expects, too
+   * @param ready also for the load that caution expects
    */
   #lacking(smClockMhz: number, ready: boolean): string | null {
     for (const [i, service] of this.services.entries()) {

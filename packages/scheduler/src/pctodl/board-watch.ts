@@ -8,7 +8,7 @@ const statusReasons: Readonly<Record<ClockAction['status'], string>> = {
   blind: 'no usable reading',
 }
 
-/** Says in the record when the board is taken to do something else than before, and when a witness of its power disagrees. */
+/** Records when the board's estimated state changes, and when another meter disagrees. */
 export class BoardWatch {
   #before: ClockAction | undefined
 

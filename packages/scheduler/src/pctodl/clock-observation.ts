@@ -1,7 +1,7 @@
 import type { ClockObservation } from '@pctodl/thermo-dvfs'
 import type { SampleObservation } from '../policy.js'
 
-/** What the clock controller is told of a sample. */
+/** The clock controller's view of a sample. */
 export function clockObservation(sample: SampleObservation): ClockObservation {
   const { timeMs, telemetry, powerCapW, reconfiguring, applied, smClockRefusedMs } = sample
   const { activeShare = null, stallNoticeMs, meterPowerW = null } = sample
@@ -12,7 +12,7 @@ export function clockObservation(sample: SampleObservation): ClockObservation {
     powerAverageW,
     powerInstantW,
     smClockMhz,
-    // With no tenants at all the board draws what says nothing of them.
+    // Without tenants, the board's power says nothing about them.
     loading: reconfiguring || applied.tenants.length === 0,
     refused: smClockRefusedMs > 0,
     energyJ,

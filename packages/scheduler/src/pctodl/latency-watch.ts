@@ -1,28 +1,28 @@
 import type { Tenant } from '@pctodl/platform'
 import type { WindowObservation } from '../policy.js'
 
-/** A mean this near to the objective leaves its 99th percentile above it. */
+/** If the mean reaches this share of the objective, the 99th percentile exceeds it. */
 const LATE = 0.98
-/** The next plan is made for this much less than what was too long. */
+/** Factor by which the next plan's objective shrinks below the excessive latency. */
 const ROOM = 0.97
-/** However wrong the predictor is, plans are made for at least this share of the objective. */
+/** Plans are made for at least this share of the objective, however wrong the predictor is. */
 const MIN_SCALE = 0.4
 
 /**
- * Compares the latency of batches with what was promised, window by window, and learns how much shorter than the objective a
- * plan has to be for this board to keep it.
+ * Compares batch latencies with their objectives window by window, and learns for which share of the objective a plan
+ * must be made on this board.
  */
 export class LatencyWatch {
   readonly #objectiveMs: (model: string) => number
-  /** Share of its objective that a plan is made for. */
+  /** Share of the objective that plans are made for. */
   scale = 1
 
-  /** @param objectiveMs of a network; Infinity where it has none */
+  /** @param objectiveMs objective of a network; Infinity where it has none */
   constructor(objectiveMs: (model: string) => number) {
     this.#objectiveMs = objectiveMs
   }
 
-  /** @returns the worst latency over its objective, where another plan is needed for it */
+  /** @returns the worst ratio of latency to objective, if another plan is needed for it */
   step({ reconfigured, tenants }: WindowObservation): number | undefined {
     if (reconfigured) return undefined
     let worst = 0
@@ -35,7 +35,7 @@ export class LatencyWatch {
   }
 
   /**
-   * The tenants of a window with smaller batches where theirs took too long: that needs no restart.
+   * Tenants of a window with smaller batches where theirs took too long, which needs no restart.
    *
    * @returns undefined where batches of one sample still take too long
    */

@@ -2,19 +2,22 @@ import type { Predictor } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
 import type { SampleObservation } from '../policy.js'
 
-/** The SM clock refused for so long: tenants are stopped where the board draws too much. */
+/** Tenants are stopped if the board exceeds the cap and has refused the SM clock for this time. */
 const SHED_AFTER_MS = 300
-/** The mean of the last second above this share of the cap breaks it. */
+/** A one-second mean above this share of the cap breaks it. */
 const SHED_ABOVE = 1.01
-/** Instant readings, of which each scatters, must have been above as long. */
+/** Instant readings scatter, so they must have been above for this time. */
 const ABOVE_MS = 200
-/** Time that stopped tenants get to show in a mean of the last second, and in an instant reading, ms. */
+/** Time for stopped tenants to show in a one-second mean; next, in an instant reading, ms. */
 const AVERAGE_SHOWS_MS = 1300
 const INSTANT_SHOWS_MS = 400
-/** The clock must have been taken for so long until stopped tenants come back, ms; twice as long each time that they had to go again soon. */
+/**
+ * Time for which the clock must have been accepted before stopped tenants return, ms; doubled each time that they had
+ * to stop again soon.
+ */
 const TAKEN_MS = 500
 const LONGEST_TAKEN_MS = 30_000
-/** Keep shed load this far below the cap, share of the cap: the ratio that it is judged by was measured with more tenants. */
+/** Remaining tenants are planned for this share of the cap, because the power ratio was measured with more tenants. */
 const SHED_TARGET = 0.97
 
 interface Clocks {
@@ -22,19 +25,19 @@ interface Clocks {
   readonly memClockMhz: number
 }
 
-/** What is left to do where a board draws too much and refuses its clock: fewer tenants, and all of them again once it listens. */
+/** Last resort where a board draws too much and refuses its clock: fewer tenants, and all again once it accepts. */
 export class LoadShedding {
   readonly #predictor: Predictor
   #all: readonly Tenant[] | undefined
-  /** What all of them drew, W, or would have, at the clock that was refused, MHz. */
+  /** Power of all tenants, W, measured or estimated, at the refused clock, MHz. */
   #allW = 0
   #allMhz = 0
-  /** The cap of then, W. */
+  /** The cap at that time, W. */
   #allCapW = 0
   #restedMs = 0
-  /** Since when instant readings are above, as far as they were seen; null where the board has none. */
+  /** Start of the time in which all instant readings were above the cap; null on a board without them. */
   #aboveMs: number | undefined | null = null
-  /** When the clock was last refused. */
+  /** Time of the last refusal. */
   #refusedMs = 0
   #backMs = Number.NEGATIVE_INFINITY
   #takenMs = TAKEN_MS
@@ -43,7 +46,7 @@ export class LoadShedding {
     this.#predictor = predictor
   }
 
-  /** Some tenants are stopped. */
+  /** Whether some tenants are stopped. */
   get active(): boolean {
     return this.#all !== undefined
   }
@@ -81,7 +84,7 @@ export class LoadShedding {
     const { powerAverageW, powerInstantW = null } = telemetry
     this.#watchInstant(timeMs, powerInstantW, powerCapW)
     const rested = timeMs >= this.#restedMs
-    // What was stopped must show before more is.
+    // The effect of stopped tenants must show before more are stopped.
     const restMs = delayMs + (this.#aboveMs === null ? AVERAGE_SHOWS_MS : INSTANT_SHOWS_MS)
     if (reconfiguring) this.#restedMs = timeMs + restMs
     const smClockMhz = applied.smClockMhz ?? telemetry.smClockMhz
@@ -89,12 +92,12 @@ export class LoadShedding {
     const clocks = { smClockMhz, memClockMhz }
     let ratio = powerRatio
     if (reconfiguring) {
-      // Tenants are being started at a clock that is not the one they were planned for, and no limit of the board holds them.
+      // Tenants are starting at another clock than planned, and no board limit holds the cap.
       if (applied.powerLimitW <= powerCapW) return undefined
     } else {
       if (!rested || powerAverageW === null || powerAverageW <= SHED_ABOVE * powerCapW) return undefined
       if (this.#aboveMs !== null && timeMs - (this.#aboveMs ?? timeMs) < ABOVE_MS) return undefined
-      // An instant reading of nothing is none.
+      // An instant reading of 0 is not a reading.
       ratio = (powerInstantW || powerAverageW) / this.#predicted(tenants, clocks)
     }
     if (ratio * this.#predicted(tenants, clocks) <= SHED_ABOVE * powerCapW) return undefined
@@ -113,7 +116,7 @@ export class LoadShedding {
     return { tenants: kept, reason: `the board refuses its clock above the cap: ${stopped} tenants stopped` }
   }
 
-  /** The tenants to keep where the lowest clock does not keep the cap and no plan does; undefined where one is left. */
+  /** Tenants to keep where neither the lowest clock nor any plan holds the cap; undefined if one is left. */
   fewer(
     tenants: readonly Tenant[],
     clocks: Clocks,
@@ -122,7 +125,7 @@ export class LoadShedding {
   ): readonly Tenant[] | undefined {
     if (tenants.length <= 1) return undefined
     const kept = this.#withinCap(tenants, clocks, measuredW / this.#predicted(tenants, clocks), powerCapW)
-    // At least one goes: what was predicted of all of them has not kept the cap.
+    // At least one leaves, because the prediction for all of them did not hold the cap.
     return kept.length < tenants.length ? kept : withoutSmallest(tenants)
   }
 
@@ -130,7 +133,9 @@ export class LoadShedding {
     return this.#predicted(tenants, clocks) * ratio <= SHED_TARGET * powerCapW
   }
 
-  /** The tenants whose predicted power, times a ratio, keeps the cap. At least one stays, the one that draws least. */
+  /**
+   * Tenants whose predicted power, times a ratio, is within the cap. At least one stays, the one with the least power.
+   */
   #withinCap(tenants: readonly Tenant[], clocks: Clocks, ratio: number, powerCapW: number): readonly Tenant[] {
     let kept = tenants
     while (kept.length > 1 && !this.#keeps(kept, clocks, ratio, powerCapW)) kept = withoutSmallest(kept)
@@ -140,7 +145,7 @@ export class LoadShedding {
   }
 
   #watchInstant(timeMs: number, powerInstantW: number | null, powerCapW: number): void {
-    // One that was lost says nothing.
+    // A lost reading says nothing.
     if (powerInstantW === null || !(powerInstantW > 0)) return
     if (powerInstantW <= SHED_ABOVE * powerCapW) this.#aboveMs = undefined
     else this.#aboveMs ??= timeMs
@@ -151,7 +156,7 @@ export class LoadShedding {
   }
 }
 
-/** The smallest leave first: each costs least of the others' throughput for the power it frees. */
+/** The smallest leave first: they cost the least throughput for the power they free. */
 function withoutSmallest(tenants: readonly Tenant[]): readonly Tenant[] {
   const smallest = tenants.reduce((best, { mpsPercent }, i) => (mpsPercent < tenants[best]!.mpsPercent ? i : best), 0)
   return tenants.filter((_, i) => i !== smallest)

@@ -20,19 +20,19 @@ import { SteeredTenants } from './steered-tenants.js'
 import { TenantPlan } from './tenant-plan.js'
 import { ranOutOfMemory, TenantRevival } from './tenant-revival.js'
 
-/** Longest time in which a plan must have regained what its restarts cost, s. */
+/** Longest time in which a plan must regain its restart cost, s. */
 const PAY_BACK_S = 300
 /** Time in which a restarted tenant completes nothing, before one was measured: process start and model load, s. */
 const RESTART_S = 4
-/** Batches that take so much of their objective are mended where they run; another plan is for what missed it by more. */
+/** Batches up to this multiple of their objective are shortened in place; beyond it another plan is made. */
 const NEARLY = 1.15
-/** A clock that the board does not run is asked for again this often, ms. */
+/** Interval between requests for a clock that the board does not run, ms. */
 const RELOCK_MS = 2000
 
 /**
- * PctoDL: find shares, batch sizes and clocks with the predictor, then hold the cap with the SM clock, ten times a second.
- * Everything slow comes second: after a cap change the clock follows at once and the tenants only where that pays, and the
- * shadow optimizer looks for better tenants between samples.
+ * PctoDL: choose shares, batch sizes and clocks with the predictor, then hold the cap with the SM clock ten times a
+ * second. Slow measures come second: after a cap change the clock follows at once, and the tenants only where that
+ * pays; the optional shadow optimizer searches between samples.
  */
 export class PctodlPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
@@ -47,9 +47,9 @@ export class PctodlPolicy implements PowerCapPolicy {
   readonly #decisions: Decision[] = []
   #powerCapW = 0
   #timeMs = 0
-  /** When tenants were last started for another reason than a plan. */
+  /** Time at which tenants were last started for another reason than a plan. */
   #startedMs = -1
-  /** The board does not take its clock. */
+  /** Whether the board refuses its clock. */
   #refused = false
   #restartS = RESTART_S
   #loadingSinceMs: number | undefined
@@ -75,7 +75,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     }
   }
 
-  /** What the controller last said, for logs and reports. */
+  /** Last answer of the controller, for logs and reports. */
   get lastStep(): ClockAction | undefined {
     return this.#steered.lastStep
   }
@@ -146,7 +146,7 @@ export class PctodlPolicy implements PowerCapPolicy {
       this.#relockedMs = timeMs
       return { smClockMhz, again: true, reason: 'the board does not run the clock that was locked: asked for again' }
     }
-    // While the board refuses, the newest wish is repeated, so that no old one is granted later.
+    // While the board refuses, the newest request is repeated, so that no old one is granted later.
     if (smClockMhz === applied.smClockMhz && smClockRefusedMs === 0) return {}
     const { biasW, targetPowerW, estimatedPowerW } = this.lastStep!
     const reason =
@@ -159,17 +159,17 @@ export class PctodlPolicy implements PowerCapPolicy {
     const { tenants, memClockMhz, powerRatio } = this.#steered
     const delayMs = this.lastStep?.seen.delayMs ?? 0
     const change = this.#shedding.step(sample, tenants, memClockMhz, powerRatio, delayMs)
-    // The model stays that of the tenants that ran last: they, or more of them, will be back.
+    // The model stays that of the last tenants: they, or more of them, will return.
     return change?.tenants.length === 0 ? change : change && this.#start(change.tenants, change.reason)
   }
 
-  /** A tenant failed in a trial, most likely of it: the configuration before is back at once. */
+  /** A tenant failed in a trial, most likely because of it: return to the configuration before. */
   #backFromTrial({ failures }: SampleObservation): Action | undefined {
     const before = failures.length > 0 ? this.#shadow?.tenantFailed() : undefined
     return before && this.#adoptBecause(before, 'a tenant failed in a trial: back to the configuration before')
   }
 
-  /** Tenants ran out of memory: others that need less, at once. */
+  /** Tenants ran out of memory: start smaller ones at once. */
   #lessMemory({ failures, reconfiguring, powerCapW }: SampleObservation): Action | undefined {
     if (reconfiguring || this.#shedding.active || this.#options.fixed) return undefined
     if (!failures.some(({ failure }) => ranOutOfMemory(failure))) return undefined
@@ -187,7 +187,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     else this.#tenantPlan.capMissed()
   }
 
-  /** No plan keeps the cap: fewer tenants, and where one is left, the plain truth. */
+  /** No plan holds the cap: run fewer tenants; with one left, report that the cap cannot be held. */
   #shedForCap(): Action | undefined {
     const step = this.lastStep!
     const clocks = { smClockMhz: step.smClockMhz, memClockMhz: this.#steered.memClockMhz }
@@ -213,7 +213,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     return this.#start(this.#steered.tenants, `dead tenants are started again, attempt ${this.#revival.attempts}`)
   }
 
-  /** The model follows the tenants that are left, so that what is learnt meanwhile is not learnt wrong. */
+  /** The model follows the remaining tenants, so that nothing wrong is learnt meanwhile. */
   #tenantsDied(failures: readonly TenantFailure[]): void {
     this.#dead = failures.length
     const left = [...this.#steered.tenants]
@@ -230,7 +230,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   #watchLoading(timeMs: number, reconfiguring: boolean): void {
     if (reconfiguring) this.#loadingSinceMs ??= timeMs
     else if (this.#loadingSinceMs !== undefined) {
-      // What a restart takes on this machine decides what it must bring.
+      // The measured restart time decides how much a restart must gain.
       this.#restartS = (timeMs - this.#loadingSinceMs) / 1000
       this.#loadingSinceMs = undefined
     }
@@ -275,12 +275,12 @@ export class PctodlPolicy implements PowerCapPolicy {
     }
   }
 
-  /** Power that the clock may be raised to, W. */
+  /** Power up to which the clock may be raised, W. */
   get #targetW(): number {
     return this.lastStep?.targetPowerW ?? this.#powerCapW
   }
 
-  /** A running service is not ended by a cap that nothing keeps: the clocks go to the bottom, and the status says so. */
+  /** A running service is not ended by an infeasible cap: the clocks go to the lowest, and the status says so. */
   #tryPlan(modelledCapW: number, optional: boolean): Configuration | undefined {
     const plan = this.#planner.replan(modelledCapW)
     if ('tenants' in plan) return plan
@@ -292,18 +292,18 @@ export class PctodlPolicy implements PowerCapPolicy {
     const lowestFeasibleW = plan.lowestFeasibleW * this.#steered.powerRatio
     const reason = `no tenants keep ${this.#powerCapW} W; the lowest cap that some do is ${lowestFeasibleW.toFixed(0)} W`
     this.#decide('plan-infeasible', reason, { lowestFeasibleW })
-    // Then those that draw least.
+    // Otherwise the tenants with the least power.
     const least = this.#planner.replan(plan.lowestFeasibleW)
     return 'tenants' in least ? least : undefined
   }
 
   #adoptBecause(candidate: Candidate, reason: string): Action {
     const adopted = this.#steered.adopt(candidate)
-    // The clock is capped before the new tenants draw anything.
+    // The clock is limited before the new tenants draw power.
     return { ...adopted, smClockMhz: this.#steered.clockBefore(this.#powerCapW), reason }
   }
 
-  /** Other tenants at the same memory clock, and in the same breath the clock at which they keep the cap. */
+  /** Start other tenants at the same memory clock, together with the clock at which they hold the cap. */
   #start(tenants: readonly Tenant[], reason: string): Action {
     this.#startedMs = this.#timeMs
     const replaced = this.#steered.replace(tenants)

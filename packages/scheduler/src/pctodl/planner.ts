@@ -11,10 +11,10 @@ export interface PlannerOptions extends ServedNetworks {
   readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
 }
 
-/** Most configurations that a plan made while running may evaluate: some tens of milliseconds. */
+/** Evaluation budget of a plan made while running: some tens of milliseconds. */
 const REPLAN_EVALUATIONS = 1000
 const USUAL_EVALUATIONS = 4000
-/** Memory that driver and MPS server keep, bytes, and the share that a prediction of the rest may be trusted with. */
+/** Memory kept by driver and MPS server, bytes; next, the share of a memory prediction that plans rely on. */
 const KEPT_BYTES = 384 * 1024 ** 2
 const KEPT_MEMORY_SHARE = 0.98
 /** Share of the memory to plan for after tenants ran out of it. */
@@ -23,12 +23,12 @@ const LESS_MEMORY = 0.9
 /** Why there is no plan. */
 export interface NoPlan {
   readonly message: string
-  /** In the predictor's watts; null where it is not the cap that stands in the way. */
+  /** Lowest feasible cap in the predictor's watts; null if the cap is not the obstacle. */
   readonly lowestFeasibleW: number | null
 }
 
 /**
- * Makes plans of one policy: for its networks, within the memory and with the latencies that have proved to be possible on this
+ * Makes the plans of one policy, for its networks, within the memory and latencies that have proved possible on this
  * board.
  */
 export class Planner {
@@ -46,22 +46,22 @@ export class Planner {
     this.#memoryBytes = partition?.memoryBytes ?? KEPT_MEMORY_SHARE * predictor.spec.memoryBytes - KEPT_BYTES
   }
 
-  /** That plans may take, bytes. */
+  /** Memory that plans may use, bytes. */
   get memoryBytes(): number {
     return this.#memoryBytes
   }
 
-  /** Tenants ran out of memory: the next plan takes less. */
+  /** Tenants ran out of memory: the next plan uses less. */
   takeLessMemory(): void {
     this.#memoryBytes *= LESS_MEMORY
   }
 
-  /** @returns the worst latency of a window over its objective, where another plan is needed for it: that one is for shorter ones */
+  /** @returns the worst ratio of latency to objective in a window, if another plan is needed for it */
   watchLatency(window: WindowObservation): number | undefined {
     return this.#latency.step(window)
   }
 
-  /** The tenants of a window with smaller batches where theirs took too long; undefined where no smaller ones would do. */
+  /** Tenants of a window with smaller batches where theirs took too long; undefined if no smaller ones would do. */
   shortened(window: WindowObservation): Tenant[] | undefined {
     return this.#latency.shortened(window)
   }
@@ -71,7 +71,7 @@ export class Planner {
     return this.#within(powerCapW, Number.POSITIVE_INFINITY)
   }
 
-  /** A plan while tenants run: with a bounded search, and the reason where there is none. */
+  /** A plan while tenants run, with a bounded search; or the reason why there is none. */
   replan(powerCapW: number): Configuration | NoPlan {
     try {
       return this.#within(powerCapW, REPLAN_EVALUATIONS)
@@ -95,7 +95,7 @@ export class Planner {
     return own?.latencySloMs ?? this.#options.partition?.latencySloMs ?? Number.POSITIVE_INFINITY
   }
 
-  /** The networks with the objectives that plans are made for. */
+  /** The networks, with the objectives that plans are made for. */
   get #demands(): string | readonly NetworkDemand[] {
     const { scale } = this.#latency
     if (scale === 1) return this.#models

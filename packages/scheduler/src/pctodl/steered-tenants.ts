@@ -6,8 +6,8 @@ import type { Action, SampleObservation } from '../policy.js'
 import { clockObservation } from './clock-observation.js'
 
 /**
- * The tenants that run and the controllers of their clocks. Whoever changes the tenants changes the model that the clock is chosen
- * by, in the same step.
+ * The running tenants and the controllers of their clocks. A change of tenants and of the controller's model is one
+ * step.
  */
 export class SteeredTenants {
   readonly #predictor: Predictor
@@ -32,7 +32,7 @@ export class SteeredTenants {
     return this.#memClockMhz
   }
 
-  /** The memory clock cannot go down any more. */
+  /** Whether the memory clock is at its lowest. */
   get memoryIsLowest(): boolean {
     return this.#memClockMhz === Math.min(...this.#predictor.memClocksMhz)
   }
@@ -41,19 +41,19 @@ export class SteeredTenants {
     return { tenants: this.#tenants, memClockMhz: this.#memClockMhz }
   }
 
-  /** What the controller of the SM clock last said. */
+  /** Last answer of the SM clock's controller. */
   get lastStep(): ClockAction | undefined {
     return this.#lastStep
   }
 
-  /** What the predictor's watts are to be multiplied by here, as measured. */
+  /** Measured power over the predictor's. */
   get powerRatio(): number {
     if (!this.#lastStep) return 1
     const { estimatedPowerW, biasW } = this.#lastStep
     return estimatedPowerW / (estimatedPowerW - biasW)
   }
 
-  /** Other tenants, and the memory clock that they were planned for. */
+  /** Adopt other tenants and their planned memory clock. */
   adopt({ tenants, memClockMhz }: Candidate): Action {
     this.#put(tenants, memClockMhz)
     this.#memory ??= new MemoryClockControl({ memClocksMhz: this.#predictor.memClocksMhz }, memClockMhz)
@@ -61,27 +61,27 @@ export class SteeredTenants {
     return { tenants, memClockMhz }
   }
 
-  /** Other tenants at the present memory clock. */
+  /** Adopt other tenants at the present memory clock. */
   replace(tenants: readonly Tenant[]): Action {
     this.#put(tenants, this.#memClockMhz)
     return { tenants }
   }
 
   /**
-   * The clock is chosen for a part of the power that the tenants draw when all of them are busy, 0..1: for those that wait for
-   * requests part of the time, on a board that holds the cap itself when they do not.
+   * Choose the clock for this share, 0..1, of the power that all tenants draw when busy: for tenants that often wait
+   * for requests, on a board that limits its power itself.
    */
   busyFor(part: number): void {
     this.#busyPart = part
     this.#model(this.#tenants, this.#memClockMhz)
   }
 
-  /** The SM clock at which the tenants keep a cap, MHz: to ask for before they draw anything. */
+  /** SM clock at which the tenants hold a cap, MHz, to be requested before they draw power. */
   clockBefore(powerCapW: number): number {
     return this.#controller!.clockBefore(powerCapW)
   }
 
-  /** Only these of the tenants run: the model follows, so that what is learnt meanwhile is not learnt wrong. */
+  /** Only these tenants run: the model follows, so that nothing wrong is learnt meanwhile. */
   onlyRunning(tenants: readonly Tenant[]): void {
     this.#model(tenants, this.#memClockMhz)
   }

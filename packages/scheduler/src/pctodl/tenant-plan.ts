@@ -9,23 +9,23 @@ export interface TenantPlanOptions {
   /** Samples lost in restarts must be regained within this time, s. */
   readonly payBackS: number
   /**
-   * The best configuration under a cap in the predictor's watts; undefined where there is none.
+   * The best configuration under a cap in the predictor's watts; undefined if there is none.
    *
    * @param optional that there is none is not worth a decision in the record
    */
   readonly plan: (modelledCapW: number, optional: boolean) => Configuration | undefined
 }
 
-/** What a plan is weighed by. */
+/** Inputs for the decision on a plan. */
 export interface PlanContext {
   readonly timeMs: number
   readonly present: Candidate
   readonly powerCapW: number
   /** Measured power over the predictor's, at the present configuration. */
   readonly powerRatio: number
-  /** The clock rests. */
+  /** Whether the clock has settled. */
   readonly settled: boolean
-  /** The lowest clock does not keep the cap. */
+  /** Whether the lowest clock exceeds the cap. */
   readonly infeasible: boolean
   /** Time in which a restarted tenant completes nothing, s. */
   readonly restartS: number
@@ -39,39 +39,42 @@ export interface NewPlan {
 export type Trouble = 'infeasible' | 'throttled'
 
 /**
- * `kept`: the tenants stay. `weighing`: another plan may pay. `mending`: the cap or an objective is missed, the next plan is
- * adopted whatever it costs. The search takes one step, its result is judged in the next.
+ * `kept`: the tenants stay. `weighing`: another plan may pay. `mending`: the cap or an objective is missed, and the
+ * next plan is adopted at any cost. The search takes one step, and its result is judged in the next.
  */
 type State =
   | { readonly name: 'kept' }
   | { readonly name: 'weighing'; readonly fromMs: number; plan?: Configuration }
   | { readonly name: 'mending'; readonly missed: 'cap' | 'objective'; plan?: Configuration }
 
-/** From a cap change until tenants may change for it, ms: until a mean of the last second is of the new clock. */
+/** Time after a cap change before tenants may change, ms: until a one-second mean contains only the new clock. */
 const CLOCKS_FIRST_MS = 2000
-/** The first plan is reviewed after this time, ms, where the board draws this much more or less than predicted. */
+/** The first plan is reviewed after this time, ms, if the board's power differs from the prediction by this share. */
 const REVIEW_MS = 35_000
 const WRONG_POWER = 0.05
-/** Least predicted relative gain that restarts are worth. */
+/** Smallest predicted relative gain that restarts are worth. */
 const MIN_GAIN = 0.02
-/** A plan that will have paid only later is weighed again this often, ms. */
+/** Interval at which a plan that would pay only later is weighed again, ms. */
 const WEIGH_AGAIN_MS = 5000
-/** Previous caps that say how long one lasts. */
+/** Number of previous caps from which the life of a cap is estimated. */
 const REMEMBERED_CAPS = 3
 /**
- * Share of the cap left free by the first plan that mends, and by each further one under the same cap as much more: the ratio was
- * measured with other tenants.
+ * Share of the cap that the first mending plan leaves free; each further one under the same cap leaves as much more,
+ * because the power ratio was measured with other tenants.
  */
 const LEFT_FREE = 0.03
 const MAX_LEFT_FREE = 0.15
-/** How long the lowest clocks are estimated to draw too much, or are read to, or firmware throttles, until tenants must change, ms. */
+/**
+ * Tenants must change after the lowest clocks have been estimated to exceed the cap for the first time, read to exceed
+ * it for the second, or firmware has throttled for the third, ms.
+ */
 const INFEASIBLE_MS = 3000
 const EXCESS_MS = 300
 const THROTTLED_MS = 5000
-/** What was done about it gets so long to show, where no tenants are started for it, ms. */
+/** Time for a measure without new tenants to show, ms. */
 const SHOWS_MS = 10_000
 
-/** Decides when the tenants change: after a new cap where that pays, at once where the cap or an objective is missed. */
+/** Decides when tenants change: after a new cap where that pays, at once where the cap or an objective is missed. */
 export class TenantPlan {
   readonly #options: TenantPlanOptions
   readonly #decisions: Decision[] = []
@@ -81,7 +84,7 @@ export class TenantPlan {
   #weighAgainMs = 0
   #reviewed = false
   #throttleWeighed = false
-  /** Plans made under this cap because the tenants before did not keep it. */
+  /** Plans made under this cap because earlier tenants did not hold it. */
   #mended = 0
   #trouble: Trouble | undefined
   #troubleSinceMs = 0
@@ -91,7 +94,7 @@ export class TenantPlan {
     this.#options = options
   }
 
-  /** A plan is being made or waits for its time. */
+  /** Whether a plan is being made or waits for its time. */
   get pending(): boolean {
     return this.#state.name !== 'kept'
   }
@@ -115,7 +118,8 @@ export class TenantPlan {
   }
 
   /**
-   * Watch for what the clock cannot mend: the lowest one does not keep the cap, or firmware holds the board far below it.
+   * Watch for problems that the clock cannot solve: the lowest clock exceeds the cap, or firmware holds the board far
+   * below it.
    *
    * @returns the trouble, once each time that it has lasted
    */
@@ -127,7 +131,7 @@ export class TenantPlan {
       this.#trouble = trouble
       this.#troubleSinceMs = timeMs
     }
-    // New tenants show what they draw as soon as they run.
+    // New tenants show their power as soon as they run.
     if (reconfiguring) this.#quietUntilMs = timeMs
     const patienceMs = trouble === 'throttled' ? THROTTLED_MS : seen.excess ? EXCESS_MS : INFEASIBLE_MS
     if (trouble === undefined || timeMs < Math.max(this.#quietUntilMs, this.#troubleSinceMs + patienceMs))
@@ -144,7 +148,7 @@ export class TenantPlan {
     return this.#decisions.splice(0)
   }
 
-  /** @returns what to adopt now; `helpless` where the cap is missed and no plan is better than the present one */
+  /** @returns the plan to adopt now; `helpless` if the cap is missed and no plan is better than the present one */
   step(context: PlanContext): NewPlan | 'helpless' | undefined {
     const state = this.#state
     if (state.name === 'kept') this.#review(context)
@@ -221,7 +225,10 @@ export class TenantPlan {
     this.#decide('plan-review', `the board draws ${off} than predicted: a new plan`, { powerRatio })
   }
 
-  /** The present cap goes on for as long as the shortest of the last few; where it has lasted longer, for as long again, s. */
+  /**
+   * Expected remaining life of the present cap, s: as long as the shortest of the last few; if it has already lasted
+   * longer, as long again.
+   */
   #capLastsS(timeMs: number): number {
     const elapsedMs = timeMs - this.#capSinceMs
     const shortestMs = this.#capsLastedMs.length > 0 ? Math.min(...this.#capsLastedMs) : 0

@@ -1,11 +1,11 @@
 import type { TenantFailure } from '../policy.js'
 
 const FIRST_WAIT_MS = 5000
-/** Doubles with each attempt, five minutes at most; a tenant that runs for ten minutes starts anew. */
+/** Longest wait; it doubles with each attempt, and a tenant that runs for ten minutes starts from the beginning. */
 const LONGEST_WAIT_MS = 300_000
 const FORGET_MS = 600_000
 
-/** Decides when tenants that died are started again: at once, then with growing patience. */
+/** Decides when dead tenants are restarted: at once, then with growing delays. */
 export class TenantRevival {
   #attempts = 0
   #lastMs = Number.NEGATIVE_INFINITY
@@ -14,7 +14,7 @@ export class TenantRevival {
     return this.#attempts
   }
 
-  /** Whether to start dead tenants again now. Those that ran out of memory need a smaller batch, not another try. */
+  /** Whether to restart dead tenants now. Those that ran out of memory need a smaller batch instead. */
   due(timeMs: number, failures: readonly TenantFailure[]): boolean {
     const died = failures.some(({ failure }) => !ranOutOfMemory(failure))
     if (!died) return false

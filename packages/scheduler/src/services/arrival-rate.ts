@@ -1,15 +1,15 @@
-/** Samples that are remembered: a minute of them at ten a second. */
+/** Number of samples kept: a minute at ten a second. */
 const REMEMBERED = 600
 /** Standard deviations by which a short window contradicts a longer one. */
 const CONTRADICTION_SIGMAS = 4
-/** A lull is believed from so many samples on. */
+/** Samples after which a lull is believed. */
 const LULL_SAMPLES = 4
-/** Requests of Poisson traffic that are believed before anything was counted. */
+/** Weight of the expected rate before anything was counted, in requests of Poisson traffic. */
 const PRIOR_REQUESTS = 50
 
 /**
- * The rate of a service by the count of its arrivals: the mean of the longest window that no shorter one contradicts, down to one
- * sample. What counts as a contradiction follows from the measured burstiness.
+ * Arrival rate of a service: the mean of the longest window that no shorter one contradicts, down to one sample. The
+ * measured burstiness decides what counts as a contradiction.
  */
 export class ArrivalRate {
   readonly #timesMs: number[] = []
@@ -18,12 +18,12 @@ export class ArrivalRate {
   #perS: number
   #burstiness = 1
 
-  /** @param expectedPerS what to believe before anything was counted */
+  /** @param expectedPerS rate to assume before anything was counted */
   constructor(expectedPerS: number) {
     this.#perS = expectedPerS
   }
 
-  /** Requests/s now. */
+  /** Present rate, requests/s. */
   get perS(): number {
     return this.#perS
   }
@@ -38,13 +38,13 @@ export class ArrivalRate {
     return this.#ratesPerS.reduce((most, rate) => Math.max(most, rate), this.#perS)
   }
 
-  /** Mean rate of the last seconds, requests/s; the rate of now where less was counted. */
+  /** Mean rate of the last seconds, requests/s; the present rate if less was counted. */
   meanPerS(seconds: number): number {
     const { length } = this.#counts
     return length > 10 * seconds ? this.#over(10 * seconds) : this.#perS
   }
 
-  /** @param arrived requests since the service began; a lower count begins again */
+  /** @param arrived requests since the service began; a lower count starts again */
   update(timeMs: number, arrived: number): void {
     const last = this.#timesMs.length - 1
     if (last >= 0 && arrived < this.#counts[last]!) {
@@ -64,7 +64,7 @@ export class ArrivalRate {
     if (this.#ratesPerS.length > REMEMBERED) this.#ratesPerS.shift()
   }
 
-  /** By the differences of successive counts, which a slow change of the rate does not enter. */
+  /** Dispersion from the differences of successive counts, which a slow change of the rate does not affect. */
   #dispersion(): number {
     const counts = this.#counts
     let squares = 0
@@ -96,7 +96,7 @@ export class ArrivalRate {
     return false
   }
 
-  /** Requests/s over the last samples. */
+  /** Mean rate over the last samples, requests/s. */
   #over(samples: number): number {
     return (this.#counts.at(-1)! - this.#counts.at(-1 - samples)!) / this.#seconds(samples)
   }

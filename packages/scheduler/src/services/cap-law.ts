@@ -1,22 +1,22 @@
 import { type GpuSpec, smClocksAt, type Telemetry } from '@pctodl/platform'
 
-/** At one reading: energy since the first, by the board and by prediction. */
+/** Energy since the first reading, by the board and by prediction. */
 interface Reading {
   readonly timeMs: number
   readonly energyJ: number
   readonly predictedJ: number
 }
 
-/** Share of the cap that is aimed at. */
+/** Target share of the cap. */
 const AIM = 0.99
-/** The ceiling rises to what the readings of so many samples have allowed. */
+/** The ceiling rises to the lowest that this many readings allowed. */
 const DWELL_SAMPLES = 3
 /** States above the ceiling that the board's own limit trims. */
 const TRIMMED_STATES = 1
 
 /**
- * The highest clock under the cap: predicted power plus the offset that the last second measured. A second above the cap is repaid
- * in the next. The ceiling falls at once and rises after a dwell.
+ * The highest clock under the cap: predicted power plus the offset measured over the last second. A second above the
+ * cap is repaid in the next. The ceiling falls at once and rises after a dwell.
  */
 export class CapLaw {
   readonly #spec: GpuSpec
@@ -24,7 +24,7 @@ export class CapLaw {
   readonly #allowedMhz: number[] = []
   #offsetW = 0
   #predictedW: number | null = null
-  /** Before this, not all of the time had a prediction. */
+  /** Until then, part of the time had no prediction. */
   #unknownMs = 0
   #secondW: number | null = null
 
@@ -32,17 +32,17 @@ export class CapLaw {
     this.#spec = spec
   }
 
-  /** Mean power of the last second, W; null where nothing was read. */
+  /** Mean power of the last second, W; null without readings. */
   get secondW(): number | null {
     return this.#secondW
   }
 
-  /** What the last second drew beyond its prediction, W. */
+  /** Measured minus predicted power of the last second, W. */
   get offsetW(): number {
     return this.#offsetW
   }
 
-  /** @param predictedW for the clock that ran; null while there is no prediction, as while tenants load */
+  /** @param predictedW for the clock that ran; null without a prediction, as while tenants load */
   read(timeMs: number, { energyJ, powerInstantW, powerAverageW }: Telemetry, predictedW: number | null): void {
     const powerW = powerInstantW ?? powerAverageW
     const before = this.#readings.at(-1)
@@ -63,14 +63,14 @@ export class CapLaw {
     if (from.timeMs >= this.#unknownMs) this.#offsetW = this.#secondW - (predictedJ - from.predictedJ) / spanS
   }
 
-  /** Other loads are admitted: what was allowed before says nothing of them. */
+  /** The admitted load changed: earlier ceilings no longer apply. */
   forget(): void {
     this.#allowedMhz.length = 0
   }
 
   /**
-   * @param wantedMhz below this no ceiling is looked for
-   * @param predictW power at a clock, W; does not fall with it
+   * @param wantedMhz no ceiling is computed below this
+   * @param predictW power at a clock, W; non-decreasing
    */
   ceilingMhz(
     memClockMhz: number,

@@ -5,13 +5,13 @@ export interface NewService {
   readonly ratePerS: number
 }
 
-/** Shares are cut in steps of so many percent, and none gets less than the least. */
+/** Shares are cut in steps of this many percent; none falls below the minimum. */
 const STEP = 5
 const LEAST = 5
 
 /**
- * Tenants for services that have none, with as few restarts of the others as can be: a newcomer gets what is free; where too
- * little is, the one tenant gives some that leaves all with most room.
+ * Tenants for services without any, with as few restarts of others as possible. A newcomer gets the free share; if that
+ * is too small, one tenant gives up some of its share, chosen so that the load factor of all services stays highest.
  *
  * @param spare how much load tenants bear, as a common factor on the rates of all services that they serve; the larger the better
  */
@@ -40,7 +40,7 @@ export function makeRoomFor(
         ])
       }
     })
-    // Only with all of them there can be judged what all of them bear.
+    // Only with all tenants present can their load be judged.
     const judged = last ? candidates.map((candidate) => ({ candidate, bears: spare(candidate) })) : []
     const untouched = judged.find(({ candidate }) => tenants.every((tenant) => candidate.includes(tenant)))
     if (untouched && untouched.bears >= 1) tenants = untouched.candidate

@@ -1,19 +1,19 @@
 import type { Service, ServiceReading } from '@pctodl/platform'
 import { ArrivalRate } from './arrival-rate.js'
 
-/** Share of the requests that may be late before more is asked for: below the 1 % of the objective. */
+/** Share of late requests above which caution rises; below the 1 % of the objective. */
 const BUDGET = 0.003
-/** Late requests beyond the budget, as a share of a minute's requests, at which caution reaches its maximum. */
+/** Late requests beyond the budget, as a share of a minute's requests, at which caution is at its maximum. */
 const FULL = 0.006
-/** Factor on the peak of the last minute that full caution is ready for. */
+/** Factor on the last minute's peak at full caution. */
 const MAX_FACTOR = 1.4
 
-/** What is measured of one service: its rate, its queue, and how cautious what became late makes. */
+/** Measurements of one service: its rate, its queue, and the caution that follows from late requests. */
 export class ServiceWatch {
   readonly service: Service
   readonly rate: ArrivalRate
   queued = 0
-  /** Share that was last let in. */
+  /** Share admitted last. */
   admitted = 1
   #caution = 0
   #decided = 0
@@ -24,13 +24,13 @@ export class ServiceWatch {
     this.rate = rate
   }
 
-  /** Requests/s to be ready for: from the rate of now to beyond the last minute's peak, as caution asks. */
+  /** Rate to be ready for, requests/s: between the present rate and above the last minute's peak, by caution. */
   get readyPerS(): number {
     const { perS, peakPerS } = this.rate
     return perS + this.#caution * (MAX_FACTOR * peakPerS - perS)
   }
 
-  /** @param excused a higher clock would not have helped: tenants load, or there was none */
+  /** @param excused whether a higher clock would not have helped: tenants load, or there was none */
   update(timeMs: number, reading: ServiceReading, excused: boolean): void {
     const { arrived, completed, late, shed, failed, queued } = reading
     this.rate.update(timeMs, arrived)

@@ -2,11 +2,11 @@ import type { Service, Tenant } from '@pctodl/platform'
 
 /** Tenants and clocks for services at given rates. */
 export interface ServicesPlan {
-  /** Each names the service whose requests it answers. */
+  /** Each tenant names the service whose requests it answers. */
   readonly tenants: readonly Tenant[]
   readonly smClockMhz: number
   readonly memClockMhz: number
-  /** Requests/s that they answer in time, in the order of the services; where not all can be served. */
+  /** Requests/s answered in time, in the order of the services, if not all can be served. */
   readonly admittedPerS?: readonly number[]
 }
 
@@ -18,8 +18,8 @@ export interface PlannedLoad {
 }
 
 /**
- * Finds tenants for services: `max-load` for the largest common factor on the rates, `max-value` where not all of them can be
- * served, with what is to be let in of each.
+ * Finds tenants for services: `max-load` maximises a common factor on the rates; `max-value`, if not all requests can
+ * be served, also chooses the admitted rates.
  *
  * @returns undefined where no tenants serve them at all under the cap
  */

@@ -15,43 +15,50 @@ import { letIn } from './shedding.js'
 export interface ServicesPolicyOptions {
   readonly model: PerfModel
   readonly services: readonly Service[]
-  /** Requests/s to begin with, by name; afterwards they are measured. A service that is not named begins with 1. */
+  /** Initial rates, requests/s, by name; afterwards they are measured. A service without one starts with 1. */
   readonly expectedPerS: Readonly<Record<string, number>>
   /** Default: `planWithModel`. */
   readonly plan?: ServicesPlanner
 }
 
 const SAMPLES_PER_S = 10
-/** Part of its objective that the last request in a queue may wait. */
+/** Share of its objective that the last request in a queue may wait. */
 const DRAIN = 0.5
 /** Requests may be shed once the one-second mean power reaches this share of the cap. */
 const AT_CAP = 0.9
-/** The clock falls to what sufficed for so many samples, where that is lower by more than so many states. */
+/** The clock falls to what sufficed over this many samples, if that is lower by more than this many states. */
 const HELD_SAMPLES = 10
 const BAND_STATES = 2
-/** Shares of admission change this often, ms, and by so much each time that a queue is too long, or is not. */
+/**
+ * Interval between changes of the admitted shares, ms; next, the steps of an admission while a queue is too long and
+ * while it is not.
+ */
 const SHED_MS = 500
 const STRICTER = 1.05
 const EASIER = 0.99
 const SAME_SHARE = 0.02
-/** The memory clock is weighed this often, ms, and changes for so much less power, or so much more that is answered. */
+/**
+ * Interval at which the memory clock is weighed, ms; it changes for this relative saving of power, or gain in answered
+ * requests.
+ */
 const MEMORY_MS = 10_000
 const MEMORY_GAIN = 0.03
-/** Other tenants are planned for a mix that the present ones have not borne for so many seconds: longer than a burst lasts. */
+/** Other tenants are planned for a mix that the present ones could not serve for this time, s: longer than a burst. */
 const MIX_S = 10
-/** They are planned this often, ms, and adopted where they answer so much more. */
+/** Interval between such plans, ms, and the relative gain for which they are adopted. */
 const REPLAN_MS = 30_000
 const REPLAN_GAIN = 1.1
 
-/** A clock that suffices, and what a lower one would not keep. */
+/** A sufficient clock, and the constraint that a lower one would violate. */
 interface Need {
   readonly smClockMhz: number
   readonly binding: string
 }
 
 /**
- * The lowest clock at which every service keeps its predicted p99 and drains its queue, raised at once and lowered when a second
- * agrees; the highest clock under the cap where none suffices. Requests are shed by weight, and only at the cap or the top clock.
+ * Chooses the lowest clock at which every service meets its predicted p99 and drains its queue. It rises at once and
+ * falls when a second sample agrees. If no clock suffices, it is the highest under the cap, and requests are shed by
+ * weight, which happens only at the cap or the highest clock.
  */
 export class ServicesPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
@@ -65,17 +72,17 @@ export class ServicesPolicy implements PowerCapPolicy {
   #powerCapW = 0
   #timeMs = 0
   #reconfiguring = true
-  /** What the last samples needed; the clock that is held for them, MHz. */
+  /** Needs of the last samples; next, the clock held for them, MHz. */
   readonly #needs: Need[] = []
   #heldMhz = 0
   #smClockMhz = 0
-  /** The last clock did not suffice. */
+  /** Whether the last clock did not suffice. */
   #short = false
   #binding = ''
   #shedMs = 0
   #strictness = 1
   #memoryMs = 0
-  /** The memory clock was last changed in a shortage. */
+  /** Whether the memory clock last changed in a shortage. */
   #memoryForShortage = false
   #borneMs = 0
   #replannedMs = 0
@@ -143,7 +150,7 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   onWindow(_window: WindowObservation): undefined {}
 
-  /** Looks for other tenants, after the clock has been set. */
+  /** Searches other tenants, after the clock has been set. */
   onIdle(timeMs: number): Action | undefined {
     const recent = this.#watches.map(({ rate }) => rate.meanPerS(2))
     if (this.#reconfiguring || (timeMs % 1000 < 100 && this.#bear(this.#clocks, recent))) this.#borneMs = timeMs
@@ -164,7 +171,7 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   #watch(service: Service, known?: ServiceWatch): ServiceWatch {
     const { expectedPerS } = this.#options
-    // A service may be called as what every object has.
+    // A service may be named like a property of every object.
     const expected = Object.hasOwn(expectedPerS, service.name) ? expectedPerS[service.name]! : 1
     return new ServiceWatch(service, expected, known?.rate)
   }
@@ -181,9 +188,9 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#watches.map(({ rate }) => rate.burstiness)
   }
 
-  /** The lowest clock that suffices; undefined where none does. */
+  /** The lowest sufficient clock; undefined if there is none. */
   #need(): Need | undefined {
-    // Caution that no clock could satisfy asks for nothing.
+    // Caution that no clock can satisfy is ignored.
     for (const ratesPerS of [this.#readyPerS, this.#ratesPerS]) {
       const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS) === undefined)
       if (smClockMhz === undefined) continue
@@ -193,7 +200,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     return undefined
   }
 
-  /** What a clock does not keep; undefined where it suffices. */
+  /** The constraint that a clock violates; undefined if it suffices. */
   #lacking(smClockMhz: number, ratesPerS: readonly number[]): string | undefined {
     const { services } = this.#clocks.predict(smClockMhz, ratesPerS, this.#burstiness)
     for (const [i, { service, objectiveMet, capacityPerS }] of services.entries()) {
@@ -220,7 +227,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { smClockMhz: this.#smClockMhz, reason }
   }
 
-  /** Up at once; down to the most that the last second needed, and only by more than the band. */
+  /** Rise at once; fall to the highest need of the last second, and only by more than the band. */
   #hold(need: Need): Need {
     this.#needs.push(need)
     if (this.#needs.length > HELD_SAMPLES) this.#needs.shift()
@@ -235,18 +242,18 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#cap.ceilingMhz(this.#clocks.memClockMhz, this.#powerCapW, wantedMhz, (clock) => this.#powerW(clock))
   }
 
-  /** Predicted power at a clock for what is admitted and what waits, W. */
+  /** Predicted power at a clock for admitted and waiting requests, W. */
   #powerW(smClockMhz: number): number {
     const clocks = this.#clocks.smClocksMhz
     const ratesPerS = this.#watches.map(({ rate, admitted, queued, service }) => {
-      // What waits beyond a batch keeps the tenants busy in this sample.
+      // Requests waiting beyond a batch keep the tenants busy in this sample.
       return admitted * rate.perS + SAMPLES_PER_S * Math.max(0, queued - service.maxBatchSize)
     })
     const state = clocks.findLast((clock) => clock <= smClockMhz) ?? clocks[0]!
     return this.#clocks.predict(state, ratesPerS, this.#burstiness).powerW
   }
 
-  /** At the cap or the top clock, and while a queue is too long: what the model answers, by weight. */
+  /** At the cap or the highest clock, while a queue is too long: admit what the model can answer, by weight. */
   #admit(applied: AppliedState): Action {
     const { secondW } = this.#cap
     const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
@@ -291,7 +298,10 @@ export class ServicesPolicy implements PowerCapPolicy {
     return shares.reduce((sum, share, i) => sum + this.#watches[i]!.service.weight * share * ratesPerS[i]!, 0)
   }
 
-  /** The memory clock that bears what is to be ready for, with least power for the present rates; in a shortage, that answers most. */
+  /**
+   * The memory clock with the least power at the present rates among those that can serve the rates to be ready for; in
+   * a shortage, the one that answers most.
+   */
   #weighMemory(): Action | undefined {
     const { memClocksMhz } = this.#options.model
     const dueMs = this.#short && !this.#memoryForShortage ? SHED_MS : MEMORY_MS
@@ -319,7 +329,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { memClockMhz, reason }
   }
 
-  /** Least power for rates, W; Infinity where no clock serves them. */
+  /** Least power for rates, W; Infinity if no clock serves them. */
   #minW(clocks: ServingClocks, ratesPerS: readonly number[]): number {
     const clock = clocks.lowest(ratesPerS, this.#burstiness)
     return clock === undefined ? Infinity : clocks.predict(clock, ratesPerS, this.#burstiness).powerW
@@ -330,7 +340,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#minW(clocks, ratesPerS) <= this.#powerCapW
   }
 
-  /** Tenants for the most load of a mix; where they do not bear it, those that answer most of it by weight. */
+  /** Tenants for the highest load of a mix; if that does not cover it, those that answer most of it by weight. */
   #planFor(ratesPerS: readonly number[]): ServicesPlan | undefined {
     const load = { services: this.#watches.map(({ service }) => service), ratesPerS, powerCapW: this.#powerCapW }
     const plan = this.#planner(load, 'max-load')
@@ -338,7 +348,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#planner(load, 'max-value') ?? plan
   }
 
-  /** The common factor on the present rates that tenants bear while all of them are busy under the cap. */
+  /** Common factor on the present rates that busy tenants can serve under the cap. */
   #spare(tenants: readonly Tenant[]): number {
     const { memClockMhz } = this.#clocks
     const { smClockMhz } = planClocks(this.#options.model, tenants, this.#powerCapW, [memClockMhz])
@@ -366,7 +376,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 }
 
-/** Whether the last in a queue is taken early enough; a batch is no backlog. */
+/** Whether the last request in a queue starts early enough; one batch is no backlog. */
 function drains({ queued, service }: ServiceWatch, capacityPerS: number): boolean {
   return queued <= service.maxBatchSize || 1000 * queued <= DRAIN * service.objective.p99Ms * capacityPerS
 }

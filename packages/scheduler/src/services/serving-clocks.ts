@@ -2,7 +2,7 @@ import type { PerfModel } from '@pctodl/perf-model'
 import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving'
 import { type Service, smClocksAt, type Tenant } from '@pctodl/platform'
 
-/** Which clock given tenants need for given rates, by the model; predictions of each clock are prepared once. */
+/** The clock that given tenants need for given rates, by the model. Predictions are prepared once for each clock. */
 export class ServingClocks {
   readonly tenants: readonly Tenant[]
   readonly memClockMhz: number
@@ -37,17 +37,17 @@ export class ServingClocks {
     return serving
   }
 
-  /** Whether all objectives are kept at a clock. */
+  /** Whether all objectives are met at a clock. */
   keeps(smClockMhz: number, ratesPerS: readonly number[], burstiness?: readonly number[]): boolean {
     return this.predict(smClockMhz, ratesPerS, burstiness).services.every(({ objectiveMet }) => objectiveMet)
   }
 
-  /** The lowest clock at which all objectives are kept; undefined where none does. */
+  /** The lowest clock that meets all objectives; undefined if none does. */
   lowest(ratesPerS: readonly number[], burstiness?: readonly number[]): number | undefined {
     return this.lowestWhere((smClockMhz) => this.keeps(smClockMhz, ratesPerS, burstiness))
   }
 
-  /** The lowest clock at which something holds that holds at all higher ones; undefined where it does at none. */
+  /** The lowest clock at which a monotone condition holds; undefined if it holds at none. */
   lowestWhere(holds: (smClockMhz: number) => boolean): number | undefined {
     const clocks = this.smClocksMhz
     let high = clocks.length
@@ -60,7 +60,7 @@ export class ServingClocks {
     return clocks[high]
   }
 
-  /** The largest common factor on the rates at which a clock keeps all objectives; 0 where none of at least 0.01 does. */
+  /** The largest common factor on the rates at which a clock meets all objectives; 0 if it is below 0.01. */
   loadFactor(smClockMhz: number, ratesPerS: readonly number[]): number {
     let low = 0.01
     let high = 16

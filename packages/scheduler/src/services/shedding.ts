@@ -1,25 +1,26 @@
 import type { Service } from '@pctodl/platform'
 import type { ServingClocks } from './serving-clocks.js'
 
-/** Share of its capacity that a service is given where more arrives. */
+/** Share of its capacity that an overloaded service is given. */
 const FULL = 0.97
 /** States between the clocks that are tried. */
 const STRIDE = 5
-/** The least share that is admitted: something must come in to be measured. */
+/** Smallest admitted share: some requests must be admitted to be measured. */
 const LEAST = 0.02
-/** Halvings by which a share is found. */
+/** Number of bisections for a share. */
 const HALVINGS = 6
 
 export interface Scarcity {
   readonly services: readonly Service[]
   readonly ratesPerS: readonly number[]
-  /** In the model's watts. */
+  /** Cap in the model's watts. */
   readonly powerCapW: number
 }
 
 /**
- * The shares to admit where not all requests can be answered. At each clock: what the capacity of each service allows, less of the
- * service with the least weighted requests a joule while power is above the cap. Of these, the clock with the most weighted requests.
+ * Shares to admit when not all requests can be answered. At each clock, start from each service's capacity; while power
+ * exceeds the cap, reduce the service with the fewest weighted requests per joule. The clock with the most weighted
+ * requests wins.
  *
  * @returns shares, 0..1, in the order of the services
  */
