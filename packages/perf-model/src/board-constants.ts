@@ -1,7 +1,7 @@
 import { type GpuSpec, memoryBandwidth } from '@pctodl/platform'
 import type { BoardParameters } from './parameters.js'
 
-/** A board's parameters with everything that is constant over a prediction worked out. */
+/** Parameters of a board, and the constants of a prediction derived from them. */
 export interface BoardConstants {
   readonly parameters: BoardParameters
   readonly memClocksMhz: readonly number[]
@@ -41,8 +41,8 @@ export function relativeVoltage({ voltageSlope, voltageBend, voltageFloor }: Boa
 }
 
 /**
- * Smooth maximum of two arguments >= 0, used where the slower of two things sets the pace: never below the larger argument, at
- * most sqrt(2) times it, and increasing in both.
+ * Smooth maximum of two arguments >= 0, used where the slower of two stages sets the pace: never below the larger
+ * argument, at most sqrt(2) times it, and increasing in both.
  */
 export function smoothMax2(a: number, b: number): number {
   return Math.sqrt(a * a + b * b)
