@@ -24,7 +24,7 @@ export function powerToCap(
 /** A bound on a tenant other than power, and how well it is met. */
 export interface BrokenBound {
   readonly reason: 'latency-slo' | 'min-throughput'
-  /** Index into the composition. */
+  /** Index of the tenant in the composition. */
   readonly tenant: number
   /** Latency / SLO, or required / predicted throughput: above 1 if the bound is violated. */
   readonly ratio: number

@@ -8,7 +8,7 @@ import { type SearchProblem, searchProblem } from './search-problem.js'
 
 /** The lowest board power that serves every network within the bounds. */
 export interface MinPower {
-  /** One kind per network. */
+  /** Composition with one kind per network. */
   readonly composition: readonly number[]
   readonly memIndex: number
   /** With a chance constraint, the corresponding quantile of power. */

@@ -18,7 +18,7 @@ const DEFAULT_MAX_DISTANCE = 2
 /** Validated options with all defaults. Networks and memory clocks are in canonical order. */
 export interface SearchProblem {
   readonly kinds: TenantKinds
-  /** By network, in the order of `kinds.networks`. */
+  /** Objective weights by network, in the order of `kinds.networks`. */
   readonly weights: readonly number[]
   readonly powerCapW: number
   readonly powerMarginW: number
@@ -29,13 +29,13 @@ export interface SearchProblem {
   readonly capExceedanceProbability: number | undefined
   /** The whole board in units of the share step. */
   readonly totalUnits: number
-  /** Descending. */
+  /** Memory clocks, descending, MHz. */
   readonly memClocksMhz: readonly number[]
   readonly maxTenants: number
-  /** By network; Infinity for no bound. */
+  /** Latency SLO by network, ms; Infinity for no bound. */
   readonly latencySloMs: readonly number[]
   readonly latencyPercentile: 'mean' | 'p99'
-  /** By network; 0 for no bound. */
+  /** Minimum throughput by network, samples/s; 0 for no bound. */
   readonly minTenantThroughput: readonly number[]
   /** Whether any network has an SLO or a minimum throughput. */
   readonly boundsTenants: boolean

@@ -16,7 +16,7 @@ const MAX_BATCH_PER_PERCENT = 6.4
  */
 export interface TenantKinds {
   readonly networks: readonly string[]
-  /** By kind. */
+  /** By kind: network, share and batch size. */
   readonly tenants: readonly Tenant[]
   /** By kind: index into `networks`. */
   readonly network: Uint16Array
@@ -37,7 +37,7 @@ export interface KindLimits {
   readonly networks: readonly string[]
   readonly sharePercentStep: number
   readonly maxSharePercent: number
-  /** Ascending. */
+  /** Allowed batch sizes, ascending. */
   readonly batchSizes: readonly number[]
   /** Smallest batch size, in samples per percent of share. */
   readonly minBatchPerPercent: number

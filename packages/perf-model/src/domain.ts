@@ -3,7 +3,7 @@ import type { FittedProfile, Mix } from './parameters.js'
 
 /** One field of a configuration that the rows of the fit did not cover, or that the board does not have. */
 export interface OutsideProfile {
-  /** E.g. `tenants[1].batchSize`. */
+  /** Path of the field, e.g. `tenants[1].batchSize`. */
   readonly field: string
   readonly value: number | string
   /** Range that the rows covered or the board has, as text. */
@@ -15,7 +15,7 @@ export interface OutsideProfile {
 /** Whether a prediction interpolates between measured configurations or goes beyond them. */
 export interface Domain {
   readonly inside: boolean
-  /** Empty where `inside`. */
+  /** Fields outside; empty if `inside`. */
   readonly outside: readonly OutsideProfile[]
   /** Same as `Prediction.distance`; Infinity where nothing can be predicted. */
   readonly distance: number

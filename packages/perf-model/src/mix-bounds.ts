@@ -12,7 +12,7 @@ export const mixTotals = {
   traffic: 0,
   /** Sum of the fractions of time in which each tenant, alone at the top clocks, would launch kernels. */
   launch: 1,
-  /** Sum of the fractions for the rest of the host's work. */
+  /** Sum of the fractions of time in which each tenant, alone at the top clocks, would do other host work. */
   host: 2,
   /**
    * Fraction of DRAM's deliverable bandwidth drawn at the top SM clock, 0..1. Unlike the three totals above, it also

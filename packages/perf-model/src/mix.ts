@@ -154,7 +154,7 @@ export interface Surroundings {
   readonly trafficMb: number
   /** Sum of the fractions of time in which each tenant, alone at the top clocks, launches kernels. */
   readonly launch: number
-  /** Sum of the fractions for the host's other work. */
+  /** Sum of the fractions of time in which each tenant, alone at the top clocks, does other host work. */
   readonly host: number
   /** Price of DRAM access at the top clock: the factor by which contention lengthens an access, >= 1. */
   readonly price: number

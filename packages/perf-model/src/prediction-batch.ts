@@ -11,20 +11,21 @@ export interface BatchInput {
   readonly batchSize: ArrayLike<number>
   /** One entry per configuration plus one; ascending, from 0 to the number of tenants. */
   readonly firstTenant: ArrayLike<number>
-  /** By configuration, MHz. */
+  /** SM clock per configuration, MHz. */
   readonly smClockMhz: ArrayLike<number>
+  /** Memory clock per configuration, MHz. */
   readonly memClockMhz: ArrayLike<number>
 }
 
 export interface BatchOutput {
-  /** By configuration. */
+  /** One value per configuration, as in the next five arrays. */
   readonly throughput: Float64Array
   readonly powerW: Float64Array
   readonly smUtilPercent: Float64Array
   readonly memUtilPercent: Float64Array
   readonly throughputSd: Float64Array
   readonly powerSdW: Float64Array
-  /** By tenant. */
+  /** One value per tenant, as in the next array. */
   readonly tenantThroughput: Float64Array
   readonly tenantLatencyMs: Float64Array
 }

@@ -30,7 +30,7 @@ export interface Prediction {
    * absent if the predictor does not know it.
    */
   readonly distance?: number
-  /** In the order of the configuration's tenants. */
+  /** Predictions per tenant, in the order of the configuration's tenants. */
   readonly tenants: readonly TenantPrediction[]
 }
 

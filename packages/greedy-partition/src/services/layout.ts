@@ -12,7 +12,7 @@ export interface Instances {
 
 /** The processes of all services in one memory state; the SM clock is chosen by the scorer. */
 export interface Layout {
-  /** In the order of the services. */
+  /** Processes of each service, in the order of the services. */
   readonly services: readonly Instances[]
   readonly memIndex: number
 }

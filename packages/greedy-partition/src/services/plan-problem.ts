@@ -24,7 +24,7 @@ export const MAX_RATE_PER_S = 1e7
 /** A service with its allowed batch sizes. */
 export interface PlannedService {
   readonly service: Service
-  /** Ascending. */
+  /** Allowed batch sizes, ascending. */
   readonly batchSizes: readonly number[]
   /** Memory of a process, by batch size. */
   readonly memoryBytes: readonly number[]
@@ -53,9 +53,9 @@ export interface PlanProblem {
   readonly maxInstances: number
   readonly maxTenants: number
   readonly memoryBytes: number
-  /** Descending. */
+  /** Memory clocks, descending, MHz. */
   readonly memClocksMhz: readonly number[]
-  /** By memory state; each list ascending. */
+  /** SM clocks by memory state, each list ascending, MHz. */
   readonly smClocksMhz: readonly (readonly number[])[]
   readonly costs: BatchCostTable
   readonly startFrom: ServicePlanOptions['startFrom']

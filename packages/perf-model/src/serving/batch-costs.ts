@@ -20,7 +20,7 @@ const MAX_KEPT = 200_000
 export class BatchCostTable {
   readonly predictor: Predictor
   readonly #idleW: number | undefined
-  /** By clocks, then network, then share and largest batch size. */
+  /** Nested caches: by clocks, then network, then share and largest batch size. */
   readonly #kept = new Map<number, Map<string, Map<number, BatchCosts>>>()
   #count = 0
   /** Key and map of the last used clocks. */

@@ -53,7 +53,7 @@ export interface PublishedJobResult {
 }
 
 export interface PublishedResult {
-  /** In the order of the trace; jobs that the Python code drops are absent. */
+  /** Finished jobs in the order of the trace; jobs that the Python code drops are absent. */
   readonly finished: readonly PublishedJobResult[]
   /** Number of scheduling events, including the last, empty one. */
   readonly rounds: number

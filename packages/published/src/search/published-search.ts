@@ -32,7 +32,7 @@ export interface PublishedStep extends PublishedState {
 }
 
 export interface PublishedSearchResult extends PublishedState {
-  /** In the order of admission; empty if the published search finds nothing, which it reports as a success. */
+  /** Tenants in the order of admission; empty if the published search finds nothing, which it reports as a success. */
   readonly tenants: readonly Tenant[]
   /** The model's prediction for the result; null without tenants. */
   readonly prediction: ReturnType<PublishedModel['predictAll']> | null

@@ -4,11 +4,11 @@ const publishedBatchSizes: readonly number[] = [4, 8, 16, 32, 64, 96, 128, 192, 
 export interface PublishedSpace {
   readonly model: string
   readonly powerCapW: number
-  /** Ascending, percent. */
+  /** Shares, ascending, percent. */
   readonly shares: readonly number[]
-  /** Ascending, MHz. */
+  /** SM clocks, ascending, MHz. */
   readonly smClocksMhz: readonly number[]
-  /** Descending, MHz. */
+  /** Memory clocks, descending, MHz. */
   readonly memClocksMhz: readonly number[]
   readonly maxTotalBatch: number | undefined
 }
