@@ -2,7 +2,10 @@ import { isComplete } from './composition.js'
 import { better, type CompositionEvaluator, type Evaluation } from './composition-evaluator.js'
 import type { SearchProblem } from './search-problem.js'
 
-/** The best allowed configuration, by looking at every multiset of tenants in every memory state; undefined where none is allowed. */
+/**
+ * The best allowed configuration, by enumerating every multiset of tenants in every memory state; undefined if there is
+ * none.
+ */
 export function bestOfAll(evaluator: CompositionEvaluator): Evaluation | undefined {
   const { problem } = evaluator
   const { kinds } = problem
@@ -22,7 +25,10 @@ export function bestOfAll(evaluator: CompositionEvaluator): Evaluation | undefin
   return best
 }
 
-/** Multisets by generating function: one factor 1/(1 - x^units y) per kind, x counting share and y tenants. */
+/**
+ * Number of multisets of tenants that fit on the board, by generating function: one factor 1/(1 - x^units y) per kind,
+ * where x counts share and y tenants.
+ */
 export function configurationCount({ kinds, totalUnits, maxTenants }: SearchProblem): number {
   const width = totalUnits + 1
   const depth = Math.min(maxTenants, totalUnits)

@@ -5,10 +5,10 @@ import { riskOfEach, upperPowerW } from './plan-risk.js'
 import type { SearchProblem } from './search-problem.js'
 
 /**
- * What has to stay below the cap, W: predicted power, or with a chance constraint the power that is exceeded with the probability that is
- * left to one configuration, if that is more.
+ * Power that must stay below the cap, W: predicted power or, with a chance constraint, the larger of it and the
+ * quantile for the risk of one configuration.
  *
- * @throws InvalidInputError for a chance constraint where the predictor does not know its error
+ * @throws InvalidInputError for a chance constraint if the predictor does not know its error
  */
 export function powerToCap(
   predictor: Predictor,
@@ -21,18 +21,18 @@ export function powerToCap(
   return Math.max(prediction.powerW, upperPowerW(predictor, configuration, prediction, each))
 }
 
-/** What of a tenant is bounded besides power. */
+/** A bound on a tenant other than power, and how well it is met. */
 export interface BrokenBound {
   readonly reason: 'latency-slo' | 'min-throughput'
-  /** Index into the composition. */
+  /** Index of the tenant in the composition. */
   readonly tenant: number
-  /** Latency over SLO, or throughput asked for over throughput: above 1 where the bound is broken. */
+  /** Latency / SLO, or required / predicted throughput: above 1 if the bound is violated. */
   readonly ratio: number
-  /** ms or samples/s. */
+  /** Predicted latency, ms, or throughput, samples/s. */
   readonly found: number
 }
 
-/** The bound that is kept least well, be it kept or broken; undefined where there is none. */
+/** The bound with the largest ratio, met or violated; undefined if there are no bounds. */
 export function tightestBound(
   problem: SearchProblem,
   composition: Composition,

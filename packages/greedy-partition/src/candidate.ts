@@ -2,7 +2,7 @@ import type { Composition } from './composition.js'
 import type { CompositionEvaluator, Evaluation } from './composition-evaluator.js'
 import type { PartitionStep } from './result.js'
 
-/** An allowed configuration and how the search came to it. */
+/** An allowed configuration and the steps by which the search reached it. */
 export interface Candidate {
   readonly evaluation: Evaluation
   readonly trail: readonly TrailStep[]
@@ -14,7 +14,7 @@ export interface TrailStep {
   readonly evaluation: Evaluation
 }
 
-/** The trail as the caller sees it. */
+/** Convert a trail to the steps of the result. */
 export function stepsOf(evaluator: CompositionEvaluator, trail: readonly TrailStep[]): PartitionStep[] {
   return trail.map(({ stage, move, evaluation }) => ({
     stage,
@@ -25,7 +25,7 @@ export function stepsOf(evaluator: CompositionEvaluator, trail: readonly TrailSt
   }))
 }
 
-/** Tenants in words, e.g. `20 % x 64, 20 % x 64`; with the network where there are several. */
+/** Text for tenants, e.g. `20 % x 64, 20 % x 64`; includes the network if there are several. */
 export function describeKinds(evaluator: CompositionEvaluator, kinds: Composition): string {
   const several = evaluator.problem.kinds.networks.length > 1
   return kinds

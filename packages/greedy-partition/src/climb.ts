@@ -1,39 +1,45 @@
 import type { SeededRandom } from '@pctodl/numerics'
 
-/** What is climbed: states, moves between them, and an objective that says which of two states is better. */
+/** A search space: states, moves between them, and an objective that compares two states. */
 export interface Landscape<State extends object, Move> {
   /** All moves from a state. */
   movesFrom(state: State): Move[]
-  /** Where a move leads; undefined where that is not allowed. */
+  /** Result of a move; undefined if it is not allowed. */
   moved(state: State, move: Move): State | undefined
-  /** Where a move leads, if that is better than the state. */
+  /** Result of a move if it is better than the state, otherwise undefined. */
   improved(state: State, move: Move): State | undefined
-  /** Whether a top is worth going on from. */
+  /** Whether `a` is better enough than `b` to continue from it. */
   isBetter(a: State, b: State): boolean
-  /** The better of two states first; no order of calls decides ties. */
+  /** Comparator that sorts the better state first; ties do not depend on the order of calls. */
   bestFirst(a: State, b: State): number
-  /** Starts of one shape climb to the same top: the best of them is enough. */
+  /** Class of a state: starts of the same shape reach the same optimum, so only the best of each shape is used. */
   shape(state: State): string
-  /** States looked at so far, and whether a budget is spent. */
+  /** Number of states evaluated so far. */
   readonly evaluations: number
+  /** The spent budget, undefined while none is spent. */
   spent(): unknown
 }
 
 export interface ClimbSettings {
-  /** How many starts are climbed from, and how many of the tops reached are climbed to the end. */
+  /** Number of starts to climb from. */
   readonly starts: number
+  /** Number of resulting optima to climb to the end. */
   readonly finished: number
-  /** Evaluations in vain after which a climb is left for later, and one from a shaken state for good: most of its height is gained before. */
+  /** Evaluations without improvement after which a climb is suspended. */
   readonly patience: number
+  /** Evaluations without improvement after which a climb from a perturbed state is abandoned. */
   readonly patienceAfterShake: number
-  /** How often in a row the best is shaken in vain before the search gives up. */
+  /** Number of perturbations in a row without improvement after which the search ends. */
   readonly shakes: number
 }
 
-/** Random moves that shake a state. */
+/** Number of random moves in a perturbation. */
 const MOVES_PER_SHAKE = 3
 
-/** Climb from unlike starts, finish the best climbs, then climb from shaken copies of the best top until none leads higher. */
+/**
+ * Climb from the best start of each shape, finish the best climbs, then perturb the best optimum and climb again until
+ * that no longer helps.
+ */
 export function climbAll<State extends object, Move>(
   landscape: Landscape<State, Move>,
   starts: readonly State[],
@@ -70,7 +76,10 @@ function unlike<State extends object, Move>(landscape: Landscape<State, Move>, s
   return [...found.values()]
 }
 
-/** Single moves in seeded random order, each taken as soon as it helps, until none does, patience ends or a budget is spent. */
+/**
+ * Hill climbing by single moves in seeded random order. The first improving move is taken, until none improves,
+ * patience ends or a budget is spent.
+ */
 export function climb<State extends object, Move>(
   landscape: Landscape<State, Move>,
   from: State,
@@ -82,7 +91,7 @@ export function climb<State extends object, Move>(
     const moves = landscape.movesFrom(current)
     const leaveAt = landscape.evaluations + patience
     let better: State | undefined
-    // Fisher-Yates as far as it is needed: draw the next move from those not tried yet.
+    // Lazy Fisher-Yates shuffle: draw the next move from the untried ones.
     for (let untried = moves.length; untried > 0 && better === undefined; untried--) {
       const drawn = random.integer(untried)
       const move = moves[drawn]!
@@ -95,7 +104,7 @@ export function climb<State extends object, Move>(
   }
 }
 
-/** A few random moves, whether or not they help: a place to climb from that single improving moves do not reach. */
+/** A few random moves regardless of the score, to reach states that single improving moves do not. */
 function shake<State extends object, Move>(
   landscape: Landscape<State, Move>,
   from: State,

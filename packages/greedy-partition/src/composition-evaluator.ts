@@ -5,20 +5,20 @@ import { type Composition, compositionKey, isComplete } from './composition.js'
 import { highestClock } from './highest-clock.js'
 import type { SearchProblem } from './search-problem.js'
 
-/** A composition at the highest SM clock that keeps the cap, every bound kept. */
+/** A composition at the highest SM clock within the cap, with all bounds met. */
 export interface Evaluation {
   readonly composition: Composition
   /** Index into the problem's memory clocks. */
   readonly memIndex: number
   readonly smClockMhz: number
   readonly prediction: Prediction
-  /** What is maximised: samples/s, weighted where the networks have weights. */
+  /** Objective value: samples/s, weighted if the networks have weights. */
   readonly score: number
 }
 
 /**
- * Answers "how good is this composition in this memory state", once per question: the clock is solved and the
- * prediction made the first time, remembered afterwards. Counts the first times and says when the budget is spent.
+ * Evaluates compositions in memory states (highest clock, then prediction), caches the results, and counts the
+ * evaluations against the budget.
  */
 export class CompositionEvaluator {
   readonly predictor: Predictor
@@ -42,26 +42,26 @@ export class CompositionEvaluator {
     return this.#evaluations
   }
 
-  /** How many of them kept the cap but lie too far from what the predictor was fitted to. */
+  /** Number of configurations within the cap that exceed `maxDistance`. */
   get leftOut(): number {
     return this.#leftOut
   }
 
-  /** Which budget is spent; undefined while there is some left. */
+  /** The spent budget; undefined while none is spent. */
   spent(): 'evaluation-budget' | 'time-budget' | undefined {
     if (this.#evaluations >= this.problem.budgetEvaluations) return 'evaluation-budget'
     if (this.#timed && this.problem.now() - this.#startMs >= this.problem.timeBudgetMs) return 'time-budget'
     return undefined
   }
 
-  /** From here on the time budget holds, counted from the beginning. */
+  /** Enforce the time budget from now on, counted from the construction. */
   watchTime(): void {
     this.#timed = true
   }
 
   /**
-   * Undefined where the composition breaks a bound: too much memory, over the cap at the lowest clock, a tenant too slow, too far
-   * from what the predictor was fitted to.
+   * Undefined if the composition violates a bound: too much memory, over the cap at the lowest clock, a tenant too
+   * slow, or beyond `maxDistance`.
    */
   evaluate(composition: Composition, memIndex: number): Evaluation | undefined {
     const key = compositionKey(composition, memIndex)
@@ -72,7 +72,7 @@ export class CompositionEvaluator {
     return evaluation
   }
 
-  /** As `evaluate`, without a memory: for enumerations that meet every composition once. */
+  /** Like `evaluate`, but without the cache, for enumerations that visit every composition once. */
   evaluateAfresh(composition: Composition, memIndex: number): Evaluation | undefined {
     const { problem, predictor } = this
     if (!this.#fitsMemory(composition)) return undefined
@@ -90,7 +90,7 @@ export class CompositionEvaluator {
     return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }
   }
 
-  /** All plans that were looked at and keep every bound. */
+  /** All evaluated plans that meet every bound. */
   seen(): Evaluation[] {
     const { kinds } = this.problem
     return [...this.#known.values()].filter(
@@ -126,7 +126,7 @@ export class CompositionEvaluator {
   }
 }
 
-/** The better of two; the canonical order decides ties, so that no order of calls can. */
+/** The better of two; ties follow the canonical order, so that they do not depend on the order of calls. */
 export function better(a: Evaluation | undefined, b: Evaluation | undefined): Evaluation | undefined {
   if (a === undefined || b === undefined) return a ?? b
   if (a.score !== b.score) return a.score > b.score ? a : b

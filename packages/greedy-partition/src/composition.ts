@@ -1,14 +1,14 @@
 import type { TenantKinds } from './tenant-kinds.js'
 
-/** Tenant kinds in ascending order: a multiset, so that every order of the same tenants is the same composition. */
+/** Tenant kinds in ascending order: a multiset, so all orders of the same tenants give the same composition. */
 export type Composition = readonly number[]
 
-/** A short text that is equal for equal compositions in the same memory state. */
+/** A short key that is equal for equal compositions in the same memory state. */
 export function compositionKey(composition: Composition, memIndex: number): string {
   return String.fromCharCode(memIndex, ...composition)
 }
 
-/** The composition without one of each kind in `removed` (each must be in it) and with those in `added`. */
+/** A copy without one of each kind in `removed` (all must be present) and with the kinds in `added`. */
 export function changed(composition: Composition, removed: readonly number[], added: readonly number[]): Composition {
   const next = composition.slice()
   for (const kind of removed) next.splice(next.indexOf(kind), 1)
@@ -20,21 +20,21 @@ export function changed(composition: Composition, removed: readonly number[], ad
   return next
 }
 
-/** Share in use, in units of the step. */
+/** Used share, in units of the step. */
 export function unitsOf(kinds: TenantKinds, composition: Composition): number {
   let units = 0
   for (const kind of composition) units += kinds.units[kind]!
   return units
 }
 
-/** How many tenants each network has. */
+/** Number of tenants of each network. */
 export function tenantsPerNetwork(kinds: TenantKinds, composition: Composition): number[] {
   const counts = new Array<number>(kinds.networks.length).fill(0)
   for (const kind of composition) counts[kinds.network[kind]!]!++
   return counts
 }
 
-/** Whether every network that was asked for has a tenant. */
+/** Whether every requested network has a tenant. */
 export function isComplete(kinds: TenantKinds, composition: Composition): boolean {
   // The kinds of a network are consecutive and the composition ascends, so the networks ascend too.
   let seen = 0

@@ -1,14 +1,14 @@
 import { type Candidate, describeKinds } from './candidate.js'
 import type { CompositionEvaluator } from './composition-evaluator.js'
 
-/** Beyond this many equal tenants a board is no longer cut finer: 5 % shares, the finest that the published search uses. */
+/** Maximum number of equal tenants: 5 % shares, the finest of the published search. */
 const MAX_EQUAL_TENANTS = 20
 
 /**
- * Boards cut into n equal tenants, n = 1, 2, ... 20, at every batch size, in one memory state.
+ * Boards split into n equal tenants, n = 1, 2, ... 20, at every batch size, in one memory state.
  *
- * Greedy never meets most of these, because it decides on the first tenant as if it stayed alone. They do not depend on the
- * cap, so a higher cap never has a worse one to start from.
+ * Greedy misses most of these, because it evaluates the first tenant alone. They do not depend on the cap, so a higher
+ * cap never starts from a worse one.
  */
 export function equalShares(evaluator: CompositionEvaluator, memIndex: number): Candidate[] {
   const { kinds, totalUnits, maxTenants } = evaluator.problem
@@ -27,12 +27,12 @@ export function equalShares(evaluator: CompositionEvaluator, memIndex: number): 
   return found
 }
 
-/** Of each network, at most. */
+/** Maximum number of tenants per network. */
 const MAX_TENANTS_EACH = 4
 
 /**
- * The board cut into equal parts, one for each network, and each part into n equal tenants, n = 1 to 4, all of one batch size. What
- * one network needs more than another, the climb from here gives it.
+ * Boards split into equal parts, one per network, and each part into n equal tenants, n = 1 to 4, all with one batch
+ * size. The climb then shifts share between the networks.
  */
 function sharedBetweenNetworks(evaluator: CompositionEvaluator, memIndex: number): Candidate[] {
   const { kinds, totalUnits, maxTenants } = evaluator.problem

@@ -10,8 +10,8 @@ import type { PartitionResult } from './result.js'
 import { searchProblem } from './search-problem.js'
 
 /**
- * How many compositions the options allow: multisets of tenants whose shares sum to at most the board, before memory,
- * power and latency are looked at. A configuration of `exhaustive` is one of them in one memory state.
+ * Number of compositions that the options allow: multisets of tenants that fit on the board, before memory, power and
+ * latency are checked. `exhaustive` evaluates each of them in every memory state.
  *
  * @throws InvalidInputError
  */
@@ -20,11 +20,11 @@ export function countCompositions(predictor: Predictor, options: Omit<PartitionO
 }
 
 /**
- * The best configuration there is, by looking at all of them. Meant for coarse shares (steps of 25 and 20; 10 takes
- * seconds), to judge `partition` by. Budgets and seed of the options are not used.
+ * The best configuration by full enumeration, as a reference for `partition`. Meant for coarse shares (steps of 25 and
+ * 20; 10 takes seconds). Budgets and seed of the options are ignored.
  *
- * @param limits.maxConfigurations refuse larger spaces, so that a typing error does not take a day; default 2 million
- * @throws InvalidInputError also where the space is larger
+ * @param limits.maxConfigurations reject larger spaces, so that a typing error does not take a day; default 2 million
+ * @throws InvalidInputError for invalid options, or a larger space
  */
 export function exhaustive(
   predictor: Predictor,

@@ -3,7 +3,7 @@ import { tradeOf } from './few-processes.js'
 import { exceedanceOf } from './plan-risk.js'
 import type { FeasiblePartition, PartitionStep, StoppedBecause } from './result.js'
 
-/** The best that a search found, as the caller sees it. */
+/** Result for the best configuration that a search found. */
 export function feasible(
   evaluator: CompositionEvaluator,
   best: Evaluation,

@@ -2,10 +2,16 @@ import type { Candidate } from './candidate.js'
 import { better, type CompositionEvaluator, type Evaluation } from './composition-evaluator.js'
 import type { TradeRow } from './result.js'
 
-/** Throughput that fewer processes may cost, as a part of the best; more processes than the row before are shown for as much. */
+/**
+ * Largest part of the best throughput that fewer processes may cost, and the least gain of a row of the trade over the
+ * row before.
+ */
 const WORTH = 0.01
 
-/** Of what the search looked at: the fewest processes, then the lowest p99, that cost at most `WORTH` of the best throughput. */
+/**
+ * Among the evaluated plans within `WORTH` of the best throughput: the one with the fewest processes, then the lowest
+ * p99.
+ */
 export function withFewProcesses(evaluator: CompositionEvaluator, best: Candidate): Candidate {
   const least = (1 - WORTH) * best.evaluation.score
   const chosen = evaluator

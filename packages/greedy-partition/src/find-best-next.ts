@@ -2,27 +2,27 @@ import { type Composition, changed, tenantsPerNetwork } from './composition.js'
 import type { CompositionEvaluator, Evaluation } from './composition-evaluator.js'
 import type { TenantKinds } from './tenant-kinds.js'
 
-/** Every round looks at this many candidates at least, so that one stale gain alone never decides. */
+/** Minimum number of candidates evaluated per round, so that one outdated gain never decides alone. */
 const MIN_LOOKS = 2
 
-/** Gains never fall below this part of what they were when the board was empty, or nothing would be left to compare. */
+/** Lower bound of the decay, so that gains stay comparable. */
 const MIN_DECAY = 1e-3
 
 /**
- * The kinds that may still be added, each with the marginal gain it had when it was last looked at.
+ * The kinds that may still be added, each with the marginal gain of its last evaluation.
  *
- * Under a cap gains shrink as tenants are added (less power and bandwidth is left), and they shrink together. So each gain is
- * kept in parts of the common `decay` of its round: times the decay of today it says what to expect, and only kinds that
- * promise more than the best one seen need a look. This is the accelerated greedy of Minoux (1978, "Accelerated greedy
- * algorithms for maximizing submodular set functions") with an expectation in the place of his upper bound: half of his
- * evaluations, and what it misses the improvement stage makes up for.
+ * Under a cap gains shrink as tenants are added (less power and bandwidth is left), and they shrink together. So each
+ * gain is stored relative to the common `decay` of its round; multiplied by the current decay it is the expected gain,
+ * and only kinds that are expected to beat the best one need an evaluation. This is the accelerated greedy of Minoux
+ * (1978, "Accelerated greedy algorithms for maximizing submodular set functions") with an expectation instead of his
+ * upper bound. It needs half of his evaluations, and the improvement stage recovers what it misses.
  */
 export class GainQueue {
-  /** By kind: gain at the last look over the decay then; -Infinity once it cannot be added any more. */
+  /** By kind: last gain divided by the decay at that time; -Infinity once the kind no longer fits. */
   readonly gains: Float64Array
-  /** By kind: the size of the composition for which the gain was computed. */
+  /** By kind: size of the composition for which the gain was computed. */
   readonly freshFor: Int32Array
-  /** Gains of today in parts of those on the empty board. */
+  /** Current gains relative to those on the empty board. */
   decay = 1
 
   constructor(kinds: TenantKinds) {
@@ -39,9 +39,9 @@ interface NextTenant {
 }
 
 /**
- * The published `FindBestNext`: the kind with the largest gain in score per percent of share, each candidate at its own
- * highest clock under the cap. Ties go to the smaller share, then the smaller batch. While networks lack a tenant, only
- * those are candidates, and share is kept free for the rest of them.
+ * The published `FindBestNext`: the kind with the largest gain in score per unit of share, each candidate at its own
+ * highest clock within the cap. Ties go to the smaller share, then the smaller batch. While networks lack a tenant,
+ * only those networks are candidates, and share is reserved for the others among them.
  */
 export function findBestNext(
   evaluator: CompositionEvaluator,
@@ -70,7 +70,7 @@ export function findBestNext(
     if (best !== undefined && looks >= MIN_LOOKS && best.gain >= gains[top]! * queue.decay) break
     const evaluation = evaluator.evaluate(changed(composition, [], [top]), memIndex)
     if (evaluation === undefined) {
-      // What does not fit now will not fit beside more tenants.
+      // A tenant that does not fit now will not fit with more tenants either.
       gains[top] = -Infinity
       continue
     }

@@ -4,8 +4,8 @@ import type { CompositionEvaluator, Evaluation } from './composition-evaluator.j
 import { findBestNext, GainQueue } from './find-best-next.js'
 
 /**
- * The published master loop in one memory state: add the tenant with the largest marginal gain until none fits, then hand
- * out the share that is left. Returns the best state it passed through, not the last one; undefined where it found none.
+ * The published main loop in one memory state: add the tenant with the largest marginal gain until none fits, then
+ * distribute the remaining share. Returns the best state on the way, not the last one; undefined if there was none.
  */
 export function greedy(evaluator: CompositionEvaluator, memIndex: number): Candidate | undefined {
   const { kinds, totalUnits, maxTenants } = evaluator.problem
@@ -29,7 +29,7 @@ export function greedy(evaluator: CompositionEvaluator, memIndex: number): Candi
   return handOutRest(evaluator, { evaluation: best.evaluation, trail: trail.slice(0, best.steps) })
 }
 
-/** Give the unused share away step by step, each time to the tenant that makes most of it, as long as that helps. */
+/** Distribute unused share unit by unit, each time to the tenant that gains most, as long as that helps. */
 function handOutRest(evaluator: CompositionEvaluator, from: Candidate): Candidate {
   const { kinds, totalUnits } = evaluator.problem
   let { evaluation, trail } = from

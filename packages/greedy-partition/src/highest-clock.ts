@@ -9,9 +9,9 @@ export interface SolvedClock {
 }
 
 /**
- * The highest clock whose power keeps the limit; undefined where the lowest does not. The predictor solves it for mean power.
- * Where it solves in closed form it may land a rounding error above the limit, and with a chance constraint some standard
- * deviations have to fit below the limit too; the limit is hard, so the clock is then walked until it is kept.
+ * The highest clock at which `powerToCap` is within the limit; undefined if even the lowest exceeds it. The predictor
+ * solves for mean power only. Its result may exceed the limit by rounding, and a chance constraint needs extra margin;
+ * so the clock is then stepped until the limit holds.
  */
 export function highestClock(
   predictor: Predictor,
@@ -32,7 +32,7 @@ export function highestClock(
 
   const clocks = smClocksAt(predictor.spec, memClockMhz)!
   const topIndex = clocks.indexOf(highestMhz)
-  // A standard deviation changes little with the clock: where the mean leaves room for the present one is next to the answer.
+  // The margin changes little with the clock, so solving with the current margin gives a clock next to the answer.
   const deviationW = top.powerW - top.prediction.powerW
   const guessMhz = deviationW > 0 ? predictor.solveSmClock(tenants, memClockMhz, powerLimitW - deviationW) : highestMhz
   let index = guessMhz === undefined ? 0 : clocks.indexOf(guessMhz)

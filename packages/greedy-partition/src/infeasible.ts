@@ -2,7 +2,7 @@ import type { CompositionEvaluator } from './composition-evaluator.js'
 import { capFor, type minPower } from './lowest-feasible-cap.js'
 import type { InfeasiblePartition } from './result.js'
 
-/** Why there is no configuration, after a search that found none. */
+/** Explain why a search found no configuration. */
 export function infeasible(evaluator: CompositionEvaluator, least: ReturnType<typeof minPower>): InfeasiblePartition {
   const { problem, predictor, evaluations } = evaluator
   const clamped = problem.boardLimitW === undefined ? {} : { boardLimitW: problem.boardLimitW }

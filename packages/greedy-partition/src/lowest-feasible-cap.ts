@@ -6,29 +6,30 @@ import type { PartitionOptions } from './options.js'
 import type { InfeasiblePartition } from './result.js'
 import { type SearchProblem, searchProblem } from './search-problem.js'
 
-/** The least that the board can be made to draw while it serves every network within the bounds. */
+/** The lowest board power that serves every network within the bounds. */
 export interface MinPower {
-  /** One kind per network. */
+  /** Composition with one kind per network. */
   readonly composition: readonly number[]
   readonly memIndex: number
-  /** With a chance constraint the quantile of power that it asks for. */
+  /** With a chance constraint, the corresponding quantile of power. */
   readonly powerW: number
 }
 
-/** What stands in the way: a tenant's latency or throughput first, then watts. */
+/** Comparison key: violated tenant bounds first, then power. */
 interface Cost {
-  /** The tenant bound that is broken worst; undefined where all are kept. */
+  /** The worst violated tenant bound; undefined if all are met. */
   readonly broken: BrokenBound | undefined
   readonly powerW: number
 }
 
 /**
- * The lowest power cap for which `partition` finds a configuration, margin included, W, rounded up to the milliwatt; null
- * where no cap helps (device memory, latency SLO, least throughput, more power than the board's highest limit).
+ * The lowest power cap for which `partition` finds a configuration, including the margin, W, rounded up to the
+ * milliwatt. Null if no cap helps (device memory, latency SLO, minimum throughput, or power above the board's highest
+ * limit).
  *
- * One tenant per network draws least. For one network every share, batch size and memory state is tried at the lowest clock
- * that keeps the tenant bounds, which is exact where power and throughput rise and latency falls with the clock; for several
- * networks their tenants are chosen in turn until none changes, so the figure is then a cap that suffices.
+ * One tenant per network draws the least power. For one network, every share, batch size and memory state is tried at
+ * the lowest clock that meets the tenant bounds; this is exact if power and throughput rise and latency falls with the
+ * clock. For several networks the tenants are optimised in turn until none changes, so the result is a sufficient cap.
  *
  * @throws InvalidInputError
  */
@@ -40,12 +41,12 @@ export function lowestFeasibleCap(predictor: Predictor, options: Omit<PartitionO
   return capW <= predictor.spec.powerLimitW.max ? capW : null
 }
 
-/** A cap that leaves `powerW` after the margin, rounded up so that the subtraction cannot fall below it. */
+/** A cap that leaves at least `powerW` after the margin, rounded up to the milliwatt. */
 export function capFor(powerW: number, marginW: number): number {
   return Math.ceil((powerW + marginW) * 1000 + 1e-6) / 1000
 }
 
-/** As `lowestFeasibleCap`, with the tenants, or why there are none. */
+/** `lowestFeasibleCap` with its tenants, or the reason why there are none. */
 export function minPower(
   predictor: Predictor,
   problem: SearchProblem,
@@ -75,7 +76,7 @@ export function minPower(
     : { reason: broken.reason, message: messageOf(problem, least.composition, broken) }
 }
 
-/** Which bound no clock keeps, how near one comes, and what to do. */
+/** Message with the bound that no clock meets, the best value found, and the remedy. */
 function messageOf(problem: SearchProblem, composition: readonly number[], broken: BrokenBound): string {
   const { kinds, latencyPercentile } = problem
   const network = kinds.network[composition[broken.tenant]!]!
@@ -93,7 +94,7 @@ function messageOf(problem: SearchProblem, composition: readonly number[], broke
   )
 }
 
-/** Choose the tenant of one network after the other, the rest held, until a whole round changes none. */
+/** Optimise the tenant of one network after the other, with the rest fixed, until a whole round changes none. */
 function descend(predictor: Predictor, problem: SearchProblem, start: readonly number[], memIndex: number) {
   const { kinds } = problem
   let best = { ...costOf(predictor, problem, start, memIndex), composition: start, memIndex }
@@ -106,7 +107,7 @@ function descend(predictor: Predictor, problem: SearchProblem, start: readonly n
       const cost = costOf(predictor, problem, composition, memIndex, best)
       if (cheaper(cost, best)) {
         best = { ...cost, composition, memIndex }
-        // With one network the first round has seen everything.
+        // With one network the first round has tried everything.
         changed = kinds.networks.length > 1
       }
     }
@@ -114,7 +115,7 @@ function descend(predictor: Predictor, problem: SearchProblem, start: readonly n
   return best
 }
 
-/** Cost at the lowest clock that keeps the tenant bounds, or at the highest where none does. */
+/** Cost at the lowest clock that meets the tenant bounds, or at the highest clock if none does. */
 function costOf(
   predictor: Predictor,
   problem: SearchProblem,
@@ -136,7 +137,7 @@ function costOf(
   }
   const slowest = at(0)
   if (slowest.broken === undefined) return slowest
-  // Power only rises from here, so what draws too much already need not be looked at closer.
+  // Power only rises with the clock, so a candidate that already draws too much can be skipped.
   if (toBeat !== undefined && toBeat.broken === undefined && slowest.powerW >= toBeat.powerW) return slowest
   let low = 0
   let high = clocks.length - 1

@@ -1,7 +1,7 @@
 import { type Composition, tenantsPerNetwork, unitsOf } from './composition.js'
 import type { SearchProblem } from './search-problem.js'
 
-/** A small change of a configuration: tenants out, tenants in, a memory state. */
+/** A small change of a configuration: tenants removed, tenants added, new memory state. */
 export interface Move {
   readonly name: 'batch' | 'resize' | 'shift' | 'split' | 'merge' | 'add' | 'drop' | 'swap network' | 'memory'
   readonly removed: readonly number[]
@@ -9,15 +9,15 @@ export interface Move {
   readonly memIndex: number
 }
 
-/** Share changes that are tried, in units: near ones finely, far ones coarsely. */
+/** Share changes to try, in units: fine steps nearby, coarse steps further away. */
 const strides = [1, 2, 4, 8]
 
 /**
- * All moves from a configuration. Identical tenants give one set of moves, not one each. Every move keeps the shares within
- * the board, the number of tenants within its bound and at least one tenant per network; power, memory and latency are for
- * the evaluation to judge.
+ * All moves from a configuration; identical tenants produce one set of moves. Every move keeps the shares within the
+ * board, the number of tenants within its limit and at least one tenant per network. Power, memory and latency are left
+ * to the evaluation.
  *
- * @param grain leave out moves that bring in shares which are not multiples of so many units
+ * @param grain skip moves that add shares which are not multiples of this many units
  */
 export function movesFrom(problem: SearchProblem, composition: Composition, memIndex: number, grain = 1): Move[] {
   const { kinds, totalUnits, maxTenants } = problem
@@ -81,7 +81,7 @@ export function movesFrom(problem: SearchProblem, composition: Composition, memI
   return moves
 }
 
-/** Two tenants: the first gives share to the second, or both become one. */
+/** Moves of two tenants: the first gives share to the second, or both merge into one. */
 function pairMoves(
   problem: SearchProblem,
   giver: number,
@@ -102,19 +102,19 @@ function pairMoves(
     const larger = nearestBatch(problem, to, more, takerBatch)
     for (const a of [smaller, rungBelow(problem, smaller)]) {
       for (const b of [larger, rungAbove(problem, larger)]) {
-        // With a share difference of one stride the two may only have changed places.
+        // If the shares differ by one stride, the two may just have swapped places.
         if (a === taker && b === giver) continue
         if (a !== undefined && b !== undefined) push('shift', [giver, taker], [a, b])
       }
     }
   }
-  // The other order of the pair gives the same merger, unless the networks differ.
+  // The reverse order of the pair gives the same merger, unless the networks differ.
   const mayMerge = from === to ? giver <= taker : perNetwork[from]! > 1
   if (!mayMerge) return
   for (const merged of kinds.at(to, kinds.units[giver]! + kinds.units[taker]!)) push('merge', [giver, taker], [merged])
 }
 
-/** Sizes at the strides from `units`, up to `most`, and `most` itself; those below one are nobody's. */
+/** Sizes at the strides around `units`, up to `most`, and `most` itself; sizes below 1 match no kind. */
 function sizesAround(units: number, most: number): Set<number> {
   const sizes = new Set<number>()
   for (const stride of strides) {
@@ -125,7 +125,7 @@ function sizesAround(units: number, most: number): Set<number> {
   return sizes
 }
 
-/** The kind of this share whose batch size is the largest not above `batchSize`, or the smallest there is. */
+/** The kind of this share with the largest batch size up to `batchSize`, or else the smallest. */
 function nearestBatch(problem: SearchProblem, network: number, units: number, batchSize: number): number {
   const group = problem.kinds.at(network, units)
   let nearest = group[0]!
@@ -141,7 +141,7 @@ function rungAbove(problem: SearchProblem, kind: number): number | undefined {
   return rung(problem, kind + 1, kind)
 }
 
-/** `neighbour`, if it is of the same network and share as `kind`; kinds are numbered by batch size last. */
+/** `neighbour` if it has the network and share of `kind`; the batch size varies fastest in the numbering. */
 function rung({ kinds }: SearchProblem, neighbour: number, kind: number): number | undefined {
   const same = kinds.network[neighbour] === kinds.network[kind] && kinds.units[neighbour] === kinds.units[kind]
   return same ? neighbour : undefined

@@ -1,7 +1,7 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { InvalidInputError } from '@pctodl/platform'
 
-/** What the board has for tenants, or less where the caller says so. */
+/** Device memory available to tenants, bytes: the given limit or the board's, minus reserved memory. */
 export function memoryForTenants(
   { spec, reservedMemoryBytes = 0 }: Predictor,
   given: number = spec.memoryBytes,
@@ -11,7 +11,7 @@ export function memoryForTenants(
   return Math.min(most, spec.memoryBytes - reservedMemoryBytes)
 }
 
-/** Descending. */
+/** Memory clocks to search, descending. */
 export function memClocks(predictor: Predictor, given: readonly number[] | undefined): readonly number[] {
   const clocks = [...new Set(given ?? predictor.memClocksMhz)].sort((a, b) => b - a)
   const known = predictor.memClocksMhz
@@ -26,7 +26,7 @@ export function memClocks(predictor: Predictor, given: readonly number[] | undef
   return clocks
 }
 
-/** @throws InvalidInputError where it does not hold */
+/** @throws InvalidInputError if the value fails its check */
 export function number(field: string, value: number, expected: string, holds: (value: number) => boolean): number {
   if (typeof value !== 'number' || !holds(value)) throw new InvalidInputError(field, value, expected)
   return value

@@ -14,20 +14,20 @@ import type { PartitionResult } from './result.js'
 import { searchProblem } from './search-problem.js'
 
 /**
- * Choose MPS shares, batch sizes, SM clock and memory clock for the most throughput while predicted power stays below the
- * cap less the margin.
+ * Choose MPS shares, batch sizes, SM clock and memory clock for maximum throughput while predicted power stays below
+ * the cap less the margin.
  *
- * @throws InvalidInputError for options that no search could use, or that ask of the predictor what it does not know; a cap,
- *   SLO, least throughput or memory that cannot be kept is a result (`feasible: false`), not an error
+ * @throws InvalidInputError for invalid options, or options that the predictor does not support. A cap, SLO, minimum
+ * throughput or memory that cannot be met is a result (`feasible: false`), not an error.
  */
 export function partition(predictor: Predictor, options: PartitionOptions): PartitionResult {
   const problem = searchProblem(predictor, options)
   const evaluator = new CompositionEvaluator(predictor, problem)
   const memStates = problem.memClocksMhz.map((_, memIndex) => memIndex)
 
-  // Once per memory state: a state that looks better for the first tenant may be worse for the whole board.
+  // Once per memory state: the best state for the first tenant may be worse for the whole board.
   let starts = memStates.flatMap((memIndex) => greedy(evaluator, memIndex) ?? [])
-  // A greedy stage that is cut short has filled a part of the board only, so time is for what comes after it.
+  // An interrupted greedy stage leaves part of the board empty, so the time limit only applies to the later stages.
   evaluator.watchTime()
   if (problem.improve) starts.push(...memStates.flatMap((memIndex) => equalShares(evaluator, memIndex)))
   if (starts.length === 0) {
@@ -44,7 +44,7 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
   return feasible(evaluator, evaluation, stoppedBecause, stepsOf(evaluator, trail))
 }
 
-/** The configuration of least power, where the budget or the greedy choices missed every other one. */
+/** The configuration of least power, in case the budget or the greedy choices missed every allowed one. */
 function lastResort(evaluator: CompositionEvaluator, least: ReturnType<typeof minPower>): Candidate[] {
   if ('reason' in least || least.powerW > evaluator.problem.powerLimitW) return []
   const evaluation = evaluator.evaluate(least.composition, least.memIndex)

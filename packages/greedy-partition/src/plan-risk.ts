@@ -3,23 +3,24 @@ import type { Prediction, Predictor } from '@pctodl/perf-model'
 import { type Configuration, InvalidInputError } from '@pctodl/platform'
 
 /**
- * A search picks, of many configurations that look alike, the one whose power is predicted too low: its plan errs as the worst of so many drawn
- * without looking (Z. Sidak, JASA 62, 1967). Chosen on simulated boards that no figure of the README is of (`pnpm params:errors`).
+ * Effective number of independent candidates: a search picks the configuration whose power is underestimated most, so
+ * its plan's error is like the worst of this many random ones (Z. Sidak, JASA 62, 1967). Chosen on simulated boards
+ * that appear in no figure of the README (`pnpm params:errors`).
  */
 const CHOSEN_AMONG = 6
 
-/** Halvings of a probability: more digits than anybody asks for. */
+/** Bisection steps for a probability, more than enough for its precision. */
 const STEPS = 40
 
-/** What a configuration may be over the cap with, so that the plan that is chosen exceeds it with no more than `risk`. */
+/** Risk allowed for each configuration, so that the chosen plan exceeds the cap with at most `risk`. */
 export function riskOfEach(risk: number): number {
   return 1 - (1 - risk) ** (1 / CHOSEN_AMONG)
 }
 
 /**
- * Power that a configuration exceeds with a probability, W.
+ * Power that a configuration exceeds with a given probability, W.
  *
- * @throws InvalidInputError where the predictor does not know its error
+ * @throws InvalidInputError if the predictor does not know its error
  */
 export function upperPowerW(
   predictor: Predictor,
@@ -33,7 +34,7 @@ export function upperPowerW(
   throw new InvalidInputError('capExceedanceProbability', probability, expected)
 }
 
-/** P[power > cap] of a configuration; undefined where the predictor does not know its error. */
+/** P[power > cap] of a configuration; undefined if the predictor does not know its error. */
 export function exceedanceOf(
   predictor: Predictor,
   configuration: Configuration,

@@ -1,14 +1,14 @@
 import type { Domain, Prediction } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
 
-/** Why a search ended. `exhausted`: an enumeration has seen everything. */
+/** Why a search ended. `exhausted`: an enumeration has evaluated everything. */
 export type StoppedBecause = 'no-improving-move' | 'evaluation-budget' | 'time-budget' | 'greedy-only' | 'exhausted'
 
-/** One stage of the way to the result. */
+/** One step of the search. */
 export interface PartitionStep {
-  /** What was done, e.g. `add 20 % x 64` or `9501 MHz memory`. */
+  /** Description of the step, e.g. `add 20 % x 64` or `memory to 9501 MHz`. */
   readonly move: string
-  /** A `shake` is a random move that need not help by itself, a `choice` the exchange of throughput for fewer processes. */
+  /** A `shake` is a random move that need not help by itself; a `choice` exchanges throughput for fewer processes. */
   readonly stage: 'greedy' | 'equal-shares' | 'improve' | 'shake' | 'choice'
   readonly configuration: Configuration
   /** Samples/s. */
@@ -16,10 +16,10 @@ export interface PartitionStep {
   readonly powerW: number
 }
 
-/** The most throughput that was found with so many processes. */
+/** The highest throughput found with this number of processes. */
 export interface TradeRow {
   readonly processes: number
-  /** Of the slowest process; its mean where the predictor gives no percentiles. */
+  /** Largest p99 latency among the processes, ms; mean latency if the predictor has no percentiles. */
   readonly p99LatencyMs: number
   /** Samples/s, weighted where the networks have weights. */
   readonly throughput: number
@@ -30,22 +30,22 @@ export interface FeasiblePartition {
   readonly feasible: true
   readonly configuration: Configuration
   readonly prediction: Prediction
-  /** Whether the plan lies within what the predictor was fitted to; absent where the predictor does not know. */
+  /** Whether the plan lies within the predictor's fitted domain; absent if the predictor does not know. */
   readonly domain?: Domain
-  /** The board's highest power limit, W, where the cap asked for is above it: it was held in the cap's place. */
+  /** The board's highest power limit, W; set if it replaced a higher requested cap. */
   readonly boardLimitW?: number
-  /** What was maximised: samples/s, each network's times its weight. */
+  /** Objective value: sum of samples/s times weight over the networks. */
   readonly weightedThroughput: number
-  /** Cap (or the board's limit where that is lower) less predicted power, W: at least the margin asked for. */
+  /** Cap (or the board's limit if lower) minus predicted power, W; at least the requested margin. */
   readonly marginW: number
-  /** P[true power > cap] of this configuration by itself, from the predictor's posterior; absent where it gives none. */
+  /** P[true power > cap] of this configuration taken alone, from the predictor's posterior; absent if it has none. */
   readonly capExceedanceProbability?: number
-  /** What more processes bring, in steps of at least 1 %; with the objective `few-processes`. */
+  /** Throughput gained by more processes, in steps of at least 1 %; only with the objective `few-processes`. */
   readonly trade?: readonly TradeRow[]
-  /** Distinct configurations that were evaluated. */
+  /** Number of distinct configurations evaluated. */
   readonly evaluations: number
   readonly stoppedBecause: StoppedBecause
-  /** The way from the empty board to the configuration. */
+  /** Steps from the empty board to the configuration. */
   readonly steps: readonly PartitionStep[]
 }
 
@@ -53,17 +53,17 @@ export interface InfeasiblePartition {
   readonly feasible: false
   /**
    * - `memory`: not even the smallest tenants fit into device memory
-   * - `latency-slo`: the SLO cannot be kept at any clock, whatever the cap
-   * - `min-throughput`: a tenant's least throughput cannot be reached at any clock, whatever the cap
-   * - `power-cap`: everything else can be kept, but needs more power
-   * - `distance`: all that could run lies further from what the predictor was fitted to than `maxDistance` allows
+   * - `latency-slo`: no clock meets the SLO, whatever the cap
+   * - `min-throughput`: no clock reaches a tenant's minimum throughput, whatever the cap
+   * - `power-cap`: all other bounds can be met, but with more power
+   * - `distance`: every configuration within the other bounds exceeds `maxDistance`
    */
   readonly reason: 'memory' | 'latency-slo' | 'min-throughput' | 'power-cap' | 'distance'
-  /** What was needed, what there is and what to do. */
+  /** What was needed, what is available and what to do. */
   readonly message: string
   /** The lowest cap for which a configuration exists (margin included), W; null where no cap helps. */
   readonly lowestFeasibleCapW: number | null
-  /** The board's highest power limit, W, where the cap asked for is above it: it was held in the cap's place. */
+  /** The board's highest power limit, W; set if it replaced a higher requested cap. */
   readonly boardLimitW?: number
   readonly evaluations: number
 }

@@ -4,37 +4,40 @@ import { integer, memClocks, memoryForTenants, number } from './option-checks.js
 import { knownOptions, type NetworkDemand, type PartitionObjective, type PartitionOptions } from './options.js'
 import { defaultBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
 
-/** Kinds are numbered in 16 bits. */
+/** Maximum number of kinds: they are numbered in 16 bits. */
 const MAX_KINDS = 65535
 
 const DEFAULT_TIME_BUDGET_MS = 50
 
-/** Beyond, a predictor knows half as much as of the worst of its measured rows: what looks good there is mostly its error. */
+/**
+ * At a larger distance the predictor is less than half as certain as at its least certain measured rows: a good
+ * prediction there is mostly prediction error.
+ */
 const DEFAULT_MAX_DISTANCE = 2
 
-/** Checked options, everything filled in. Networks and memory clocks are in canonical order. */
+/** Validated options with all defaults. Networks and memory clocks are in canonical order. */
 export interface SearchProblem {
   readonly kinds: TenantKinds
-  /** By network, in the order of `kinds.networks`. */
+  /** Objective weights by network, in the order of `kinds.networks`. */
   readonly weights: readonly number[]
   readonly powerCapW: number
   readonly powerMarginW: number
-  /** The board's highest power limit, W, where the cap asked for is above it: that is then the cap. */
+  /** The board's highest power limit, W; set if it replaced a higher requested cap. */
   readonly boardLimitW: number | undefined
-  /** Cap less margin: what predicted power may be at most, W. */
+  /** Cap less margin: the maximum predicted power, W. */
   readonly powerLimitW: number
   readonly capExceedanceProbability: number | undefined
   /** The whole board in units of the share step. */
   readonly totalUnits: number
-  /** Descending. */
+  /** Memory clocks, descending, MHz. */
   readonly memClocksMhz: readonly number[]
   readonly maxTenants: number
-  /** By network; Infinity where there is no bound. */
+  /** Latency SLO by network, ms; Infinity for no bound. */
   readonly latencySloMs: readonly number[]
   readonly latencyPercentile: 'mean' | 'p99'
-  /** By network; 0 where there is no bound. */
+  /** Minimum throughput by network, samples/s; 0 for no bound. */
   readonly minTenantThroughput: readonly number[]
-  /** Whether any network has an SLO or a least throughput. */
+  /** Whether any network has an SLO or a minimum throughput. */
   readonly boundsTenants: boolean
   readonly memoryBytes: number
   readonly maxDistance: number
@@ -47,7 +50,7 @@ export interface SearchProblem {
 }
 
 /**
- * Check the options once; inside the package they are trusted.
+ * Validate the options once; the rest of the package trusts them.
  *
  * @throws InvalidInputError naming the field
  */
@@ -56,7 +59,8 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
   const demands = networkDemands(options)
   const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
   const maxW = predictor.spec.powerLimitW.max
-  // No limit above it can be set: the board lowers its clock, and what was planned for more does not run as predicted.
+  // The board cannot be set to a higher limit: it would lower its clock, and a plan for more power would not run as
+  // predicted.
   const powerCapW = Math.min(askedCapW, maxW)
   const powerMarginW = number(
     'powerMarginW',

@@ -1,42 +1,43 @@
 import type { Tenant } from '@pctodl/platform'
 
-/** Those that the published search tries. */
+/** Batch sizes of the published search. */
 export const defaultBatchSizes: readonly number[] = [4, 8, 16, 32, 64, 96, 128, 192, 256]
 
-/** Samples per batch and percent of share that the published search bounds its batch sizes by. */
+/** Smallest samples per percent of share in the published search. */
 const MIN_BATCH_PER_PERCENT = 0.8
+/** Largest samples per percent of share in the published search. */
 const MAX_BATCH_PER_PERCENT = 6.4
 
 /**
- * Every tenant that may take part, numbered. A kind is a network, a share in units of the share step, and a batch size.
- * The search handles numbers only; two tenants of one kind are the same number, so they are interchangeable by construction.
+ * All possible tenants, numbered. A kind is a network, a share in units of the share step, and a batch size. The search
+ * only handles these numbers; tenants of one kind have the same number, so they are interchangeable by construction.
  *
- * The numbers ascend with network (by name), share, batch size, whatever the order in which the caller listed them.
+ * Kinds are ordered by network (by name), share and batch size, independent of the caller's order.
  */
 export interface TenantKinds {
   readonly networks: readonly string[]
-  /** By kind. */
+  /** By kind: network, share and batch size. */
   readonly tenants: readonly Tenant[]
   /** By kind: index into `networks`. */
   readonly network: Uint16Array
   /** By kind: share in units of the step. */
   readonly units: Uint16Array
-  /** By kind: the device memory that the process needs, bytes. */
+  /** By kind: device memory of the process, bytes. */
   readonly memoryBytes: Float64Array
-  /** By kind: 1 where the published search would try this batch size at this share. */
+  /** By kind: 1 if the published search would try this batch size at this share. */
   readonly published: Uint8Array
   /** Largest share of one tenant, in units. */
   readonly maxUnits: number
-  /** The kinds of one network and share, batch sizes ascending; empty for a share that no tenant can have. */
+  /** The kinds of one network and share, batch sizes ascending; empty for a share that is not allowed. */
   at(network: number, units: number): readonly number[]
 }
 
-/** Bounds that the options put on a single tenant. */
+/** Limits of the options for a single tenant. */
 export interface KindLimits {
   readonly networks: readonly string[]
   readonly sharePercentStep: number
   readonly maxSharePercent: number
-  /** Ascending. */
+  /** Allowed batch sizes, ascending. */
   readonly batchSizes: readonly number[]
   /** Smallest batch size, in samples per percent of share. */
   readonly minBatchPerPercent: number
@@ -45,7 +46,7 @@ export interface KindLimits {
 
 const none: readonly number[] = []
 
-/** Number every (network, share, batch size) within the limits. */
+/** Number all combinations of network, share and batch size within the limits. */
 export function tenantKinds(limits: KindLimits): TenantKinds {
   const networks = [...limits.networks].sort()
   const maxUnits = Math.floor(limits.maxSharePercent / limits.sharePercentStep + 1e-9)
@@ -66,7 +67,7 @@ export function tenantKinds(limits: KindLimits): TenantKinds {
         units.push(u)
         published.push(batchSize >= Math.trunc(MIN_BATCH_PER_PERCENT * mpsPercent) ? 1 : 0)
       }
-      // Where every size is below the published range, the published search takes the nearest one.
+      // If every size is below the published range, the published search uses the nearest one.
       published[tenants.length - 1] = 1
       groups.push(group)
     }
@@ -85,9 +86,9 @@ export function tenantKinds(limits: KindLimits): TenantKinds {
 }
 
 /**
- * Batch sizes for a share: at most 6.4 samples per percent, as published. The published lower bound of 0.8 per percent is
- * only a bound where asked for: under a latency objective or in scarce memory a large share with a small batch is what is
- * needed. A share for which no size fits takes the nearest one.
+ * Batch sizes for a share: at most 6.4 samples per percent, as published. The published lower bound of 0.8 per percent
+ * only applies on request: a latency objective or scarce memory requires large shares with small batches. If no size
+ * fits, the nearest one is used.
  */
 function batchSizesFor(mpsPercent: number, { batchSizes, minBatchPerPercent }: KindLimits): readonly number[] {
   const least = Math.trunc(minBatchPerPercent * mpsPercent + 1e-9)

@@ -9,25 +9,26 @@ import type { PartitionOptions } from './options.js'
 import { searchProblem } from './search-problem.js'
 
 export interface BoundLimits {
-  /** Up to so many configurations all are looked at, which takes seconds: default 400,000, and none where the options set a time limit. */
+  /** Enumerate spaces up to this size, which takes seconds. Default 400,000; 0 if the options set a time limit. */
   readonly maxConfigurations?: number
-  /** Boxes of mixes to bound, default 600: about 0.1 s. More make the bound tighter. */
+  /** Maximum number of boxes to bound, default 600 (about 0.1 s). More boxes give a tighter bound. */
   readonly maxBoxes?: number
-  /** A bound as low is low enough, weighted samples/s, such as 1.05 times that of a plan. Default 0: as low as the boxes allow. */
+  /** Stop at a bound this low, weighted samples/s, such as 1.05 times a plan's value. Default 0: use all boxes. */
   readonly enough?: number
 }
 
 /** One network in steps of 10 %. */
 const MAX_CONFIGURATIONS = 400_000
 const MAX_BOXES = 600
-/** Predictions are solved to 1e-10; no rounding shall put a plan above its bound. */
+/** Relative slack on the bound for rounding: predictions are solved to 1e-10. */
 const ROUNDING = 1 + 1e-8
 
 /**
- * An upper bound on what any search could find; null where nothing keeps the cap. Small spaces are looked at as a whole, and the bound is then the best
- * there is. Larger ones are split into boxes of mixes, each bounded by the laws of the predictor (`mixBounds`), as `PerfModel` has
- * them; of a predictor without them tenants are taken to do what they do alone. A chance constraint and `maxDistance` are left out, which can only
- * raise the bound. `timeBudgetMs` of the options ends the splitting, not before each number of tenants had its box.
+ * An upper bound on the result of any search; null if no configuration is within the cap. Small spaces are enumerated,
+ * and the bound is then exact. Larger ones are split into boxes of mixes, each bounded by the predictor's `mixBounds`,
+ * as `PerfModel` provides them. Without `mixBounds`, tenants are assumed to run as fast as alone. A chance constraint
+ * and `maxDistance` are ignored, which can only raise the bound. The options' `timeBudgetMs` ends the splitting, but
+ * only after the initial box of each number of tenants.
  *
  * @throws InvalidInputError
  */

@@ -1,7 +1,7 @@
 import { type GpuSpec, memoryBandwidth } from '@pctodl/platform'
 import type { BoardParameters } from './parameters.js'
 
-/** A board's parameters with everything that is constant over a prediction worked out. */
+/** Parameters of a board, and the constants of a prediction derived from them. */
 export interface BoardConstants {
   readonly parameters: BoardParameters
   readonly memClocksMhz: readonly number[]
@@ -9,9 +9,9 @@ export interface BoardConstants {
   readonly topClockMhz: number
   /** Clock at which power parameters hold, MHz. */
   readonly boostClockMhz: number
-  /** Time per MB at peak DRAM bandwidth, ms, by memory clock. */
+  /** Time per MB at peak DRAM bandwidth by memory clock, ms. */
   readonly msPerMb: Float64Array
-  /** Power at zero activity, W, by memory clock. */
+  /** Power at zero activity by memory clock, W. */
   readonly idlePowerW: Float64Array
 }
 
@@ -29,11 +29,11 @@ export function boardConstants(spec: GpuSpec, parameters: BoardParameters): Boar
 }
 
 /**
- * The voltage at a clock, in parts of that at the boost clock: a parabola that ends in its vertex and goes no lower than the
- * floor. Voltage tables are convex: flat where the lowest voltage serves several clocks, steep near the top. It never falls with
- * the clock, so power rises strictly with it.
+ * The voltage at a clock, relative to that at the boost clock: a parabola, constant below its vertex and never below
+ * the floor. Voltage tables are convex: flat where the lowest voltage serves several clocks, steep near the top. It
+ * never falls with the clock, so power rises strictly with it.
  *
- * @param clock in parts of the boost clock
+ * @param clock relative to the boost clock
  */
 export function relativeVoltage({ voltageSlope, voltageBend, voltageFloor }: BoardParameters, clock: number): number {
   const below = Math.min(1 - clock, (0.5 * voltageSlope) / voltageBend)
@@ -41,8 +41,8 @@ export function relativeVoltage({ voltageSlope, voltageBend, voltageFloor }: Boa
 }
 
 /**
- * Smooth maximum of two arguments >= 0, used where the slower of two things sets the pace: never below the larger argument, at
- * most sqrt(2) times it, and increasing in both.
+ * Smooth maximum of two arguments >= 0, used where the slower of two stages sets the pace: never below the larger
+ * argument, at most sqrt(2) times it, and increasing in both.
  */
 export function smoothMax2(a: number, b: number): number {
   return Math.sqrt(a * a + b * b)

@@ -5,8 +5,9 @@ import type { NetworkParameters } from './parameters.js'
 const logShares = correctionGrid.mpsPercent.map(Math.log)
 const logBatches = correctionGrid.batchSize.map(Math.log)
 
-/** For each number of tenants the node below it, and how far the next one is away, 0..1. */
+/** For each number of tenants, the index of the grid node below it. */
 export const tenantNode: Int32Array = new Int32Array(MAX_MPS_CLIENTS + 1)
+/** For each number of tenants, its position between that node and the next, 0..1. */
 export const tenantNodePart: Float64Array = new Float64Array(MAX_MPS_CLIENTS + 1)
 for (let count = 1; count <= MAX_MPS_CLIENTS; count++) {
   const { node, part } = position(correctionGrid.tenants, count)
@@ -14,10 +15,10 @@ for (let count = 1; count <= MAX_MPS_CLIENTS; count++) {
   tenantNodePart[count] = part
 }
 
-/** Factors of a kind of tenant: on the device's speed, on the host's and on the dynamic power, at every node of the tenants. */
+/** Factors per kind of tenant (device speed, host speed, dynamic power), each at every node of the tenant count. */
 export const CORRECTIONS = 3
 
-/** The factors of one kind of tenant as the evaluator reads them, by memory clock. */
+/** Write the factors of one kind of tenant in the layout of the evaluator, by memory clock. */
 export function writeKindCorrections(
   { corrections, hostSpeed }: NetworkParameters,
   memClocksMhz: readonly number[],
@@ -35,7 +36,7 @@ export function writeKindCorrections(
   })
 }
 
-/** The factors of one grid for every node of the number of tenants. */
+/** Write the factors of one grid for every node of the tenant count. */
 function writeFactors(
   grid: readonly number[],
   nodes: readonly WeightedNode[],
@@ -49,7 +50,7 @@ function writeFactors(
   }
 }
 
-/** A grid of standard deviations at every node of the number of tenants; `unknown` where there is none. */
+/** Write a grid of standard deviations for every node of the tenant count; `unknown` replaces missing values. */
 export function writeDeviations(
   grid: readonly number[],
   mpsPercent: number,
@@ -66,18 +67,18 @@ export function writeDeviations(
   }
 }
 
-/** A node of a grid, and how much it counts. */
+/** A node of a grid and its interpolation weight. */
 export interface WeightedNode {
   readonly index: number
   readonly weight: number
 }
 
-/** The nodes of a grid that a measured tenant informs, and their weights, which sum to 1. */
+/** The device grid's nodes around a tenant, with weights that sum to 1. */
 export function correctionNodesOf(mpsPercent: number, batchSize: number, tenants: number): WeightedNode[] {
   return amongTenants(kindNodes(mpsPercent, batchSize), tenants)
 }
 
-/** The same of the host's grid. */
+/** The host grid's nodes around a tenant, with weights that sum to 1. */
 export function hostNodesOf(batchSize: number, tenants: number): WeightedNode[] {
   return amongTenants(batchNodes(batchSize), tenants)
 }
@@ -94,7 +95,7 @@ function amongTenants(nodes: readonly WeightedNode[], tenants: number): Weighted
   )
 }
 
-/** Nodes of share and batch around a kind of tenant. */
+/** Nodes of share and batch around a kind of tenant, with their weights. */
 function kindNodes(mpsPercent: number, batchSize: number): WeightedNode[] {
   const share = position(logShares, Math.log(mpsPercent))
   const batch = position(logBatches, Math.log(batchSize))
@@ -114,7 +115,7 @@ function batchNodes(batchSize: number): WeightedNode[] {
   return both.filter((entry) => entry.weight > 0)
 }
 
-/** Beyond its ends a grid goes on as it ended. */
+/** Locate a value between two nodes; values beyond the ends are clamped to them. */
 function position(nodes: readonly number[], value: number): { node: number; part: number } {
   let node = 0
   while (node < nodes.length - 2 && value > nodes[node + 1]!) node++

@@ -3,32 +3,32 @@ import type { FittedProfile, Mix } from './parameters.js'
 
 /** One field of a configuration that the rows of the fit did not cover, or that the board does not have. */
 export interface OutsideProfile {
-  /** E.g. `tenants[1].batchSize`. */
+  /** Path of the field, e.g. `tenants[1].batchSize`. */
   readonly field: string
   readonly value: number | string
-  /** What the rows covered or the board has, in words. */
+  /** Range that the rows covered or the board has, as text. */
   readonly covered: string
-  /** Given where it is not the rows of the fit that end here but the board: no row could ever be measured there. */
+  /** Set where the limit is the board's, not the rows': such a configuration can never be measured. */
   readonly limit?: 'board'
 }
 
 /** Whether a prediction interpolates between measured configurations or goes beyond them. */
 export interface Domain {
   readonly inside: boolean
-  /** Empty where `inside`. */
+  /** Fields outside; empty if `inside`. */
   readonly outside: readonly OutsideProfile[]
-  /** As `Prediction.distance`: how much less the fit knows here than of its own rows; Infinity where it knows nothing. */
+  /** Same as `Prediction.distance`; Infinity where nothing can be predicted. */
   readonly distance: number
 }
 
-/** One field that lies outside, for a reader. */
+/** One line of text about a field that lies outside. */
 export function describeOutside({ field, value, covered, limit }: OutsideProfile): string {
   return limit === 'board'
     ? `beyond the board: ${field} is ${value}, ${covered}`
     : `outside the profile: ${field} is ${value}, measured were ${covered}`
 }
 
-/** Compare a configuration with what the rows of a fit covered, field by field. */
+/** Compare a configuration field by field with the ranges that a fit's rows covered. */
 export function outsideOf(
   profile: FittedProfile,
   { tenants, smClockMhz, memClockMhz }: Configuration,

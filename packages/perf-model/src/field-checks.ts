@@ -1,9 +1,9 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * Checks of parsed JSON, each a function that throws an InvalidInputError naming the first field that is wrong. Own code because a
- * library of schemas would be most of what this package costs: zod takes longer to load than the predictor may, and is as large
- * as a page with the predictor and a board in it.
+ * Checks of parsed JSON: each throws an InvalidInputError naming the first wrong field. Written by hand because a
+ * schema library would dominate this package's cost: zod takes longer to load than the predictor is allowed to, and is
+ * as large as a web page with the predictor and one board.
  */
 export type FieldCheck = (value: unknown, field: string) => void
 
@@ -25,7 +25,7 @@ export const someText: FieldCheck = (value, field) => {
   if (typeof value !== 'string' || value === '') throw new InvalidInputError(field, value, 'some text')
 }
 
-/** @param lengths that are allowed: a test and what it says */
+/** @param allowed tests the length; `expected` describes it in the error message */
 export function listOf(element: FieldCheck, expected: string, allowed: (length: number) => boolean): FieldCheck {
   return (value, field) => {
     if (!Array.isArray(value) || !allowed(value.length)) throw new InvalidInputError(field, value, expected)
@@ -35,7 +35,7 @@ export function listOf(element: FieldCheck, expected: string, allowed: (length: 
   }
 }
 
-/** Just these fields, each as its check says: a name too many is a mistake as much as one that is missing. */
+/** An object with exactly these fields, each passing its check; an unknown field is an error like a missing one. */
 export function record<T>(fields: Readonly<Record<keyof T & string, FieldCheck>>): FieldCheck {
   const checks = Object.entries<FieldCheck>(fields)
   return (value, field) => {

@@ -10,20 +10,19 @@ import { uncertaintyStride, writeKindUncertainty } from './uncertainty/tenant-un
 const FIRST_CAPACITY = 64
 
 /**
- * Coefficients and correction factors of the kinds of tenants (network, share in TPCs, batch) that were asked for, in the
- * order in which they were: a search meets few of the tens of thousands there could be, and close together they stay in
- * the processor's caches.
+ * Coefficients and correction factors of the kinds of tenants (network, share in TPCs, batch), added on first use. A
+ * search uses few of the tens of thousands of possible kinds; stored compactly, they stay in the CPU caches.
  */
 export class KindTable implements KindArrays {
   coefficients: Float64Array = new Float64Array(FIRST_CAPACITY * tenantLayout.stride)
   corrections: Float64Array
-  /** What the error of a prediction needs of each kind. */
+  /** Uncertainty numbers of each kind (`writeKindUncertainty`). */
   uncertainty: Float64Array
   readonly #parameters: PerfModelParameters
   readonly #spec: GpuSpec
   readonly #board: BoardConstants
   readonly #tpcCount: number
-  /** Offset of each possible kind's coefficients; -1 where it was not asked for. */
+  /** Offset of each possible kind's coefficients; -1 if not yet added. */
   readonly #offsets: Int32Array
   readonly #factorsPerKind: number
   #count = 0
@@ -40,7 +39,7 @@ export class KindTable implements KindArrays {
     this.uncertainty = new Float64Array(FIRST_CAPACITY * uncertaintyStride(memClocksMhz.length))
   }
 
-  /** Offset of a kind's coefficients. A kind that was not asked for before may replace the arrays by larger ones. */
+  /** Offset of a kind's coefficients. A new kind may replace the arrays with larger ones. */
   offsetOf(network: number, tpcs: number, batchSize: number): number {
     const index = (network * this.#tpcCount + tpcs - 1) * MAX_BATCH_SIZE + batchSize - 1
     const known = this.#offsets[index]!

@@ -4,62 +4,70 @@ import { Solution, solve } from './solve.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
 /**
- * What all tenants of a mix add up to, by index. A tenant feels its co-runners through their number and these only, and is the slower the
- * more there is of each.
+ * Indices of the totals over all tenants of a mix. A tenant depends on its co-runners only through their number and
+ * these totals, and gets slower as any of them grows.
  */
 export const mixTotals = {
-  /** Memory traffic of one batch of each, MB. */
+  /** Memory traffic of one batch of every tenant, MB. */
   traffic: 0,
-  /** Part of the time in which each would launch kernels if it were alone at the top clocks. */
+  /** Sum of the fractions of time in which each tenant, alone at the top clocks, would launch kernels. */
   launch: 1,
-  /** The same for the rest of the host's work. */
+  /** Sum of the fractions of time in which each tenant, alone at the top clocks, would do other host work. */
   host: 2,
-  /** Part of what DRAM can deliver that they draw at the top SM clock, 0..1; the co-runners decide it too, unlike the three above. */
+  /**
+   * Fraction of DRAM's deliverable bandwidth drawn at the top SM clock, 0..1. Unlike the three totals above, it also
+   * depends on the co-runners.
+   */
   drawn: 3,
   length: 4,
 } as const
 
-/** Mixes of so many tenants, at clocks in a range, whose totals lie in ranges. */
+/** All mixes of a given number of tenants whose clock and totals lie in the given ranges. */
 export interface MixBox {
   readonly tenants: number
   readonly memClockMhz: number
   readonly lowClockMhz: number
   readonly highClockMhz: number
-  /** As `mixTotals` lays them out. */
+  /** Lower ends of the totals, indexed by `mixTotals`. */
   readonly low: Float64Array
+  /** Upper ends of the totals. */
   readonly high: Float64Array
 }
 
-/** What tenants do at best and take at least in any mix of a box, for searches that have to say how good a plan is. */
+/** Bounds on a tenant's speed and cost in any mix of a box, for searches that compute an upper bound. */
 export interface MixBounds {
-  /** Power of the board that no tenant adds to, W. */
+  /** Power of the board without any tenant, W. */
   idlePowerW(memClockMhz: number): number
-  /** What a tenant of a kind adds to one of the first three totals, wherever it is. */
+  /** Contribution of a kind to one of the first three totals, which is the same in every mix. */
   adds(kind: number, total: number): number
-  /** The most that so many tenants can draw. */
+  /** Upper bound of the `drawn` total for a number of tenants. */
   maxDrawn(tenants: number): number
-  /** Bound a tenant of a kind in a box: what follows holds until the next call. */
+  /** Compute the bounds of a kind in a box; the fields below hold until the next call. */
   enter(kind: number, box: MixBox): void
-  /** Samples/s. */
+  /** Throughput, samples/s. */
   readonly maxThroughput: number
   readonly minThroughput: number
-  /** Time of a batch, ms. */
+  /** Shortest time of a batch, ms. */
   readonly minLatencyMs: number
-  /** Lower bound on the watts that the tenant adds, however slow it is. */
+  /** Lower bound of the power that the tenant adds at any speed, W. */
   readonly minStandingW: number
-  /** Lower bound on the joules that each sample adds to that. */
+  /** Lower bound of the energy that each sample adds to that, J. */
   readonly minJPerSample: number
-  /** Lower bound on the share of the host that each sample/s takes. Times throughput, summed over a mix, it cannot exceed 1. */
+  /**
+   * Lower bound of the host capacity used per sample/s, as a fraction: over all tenants of a mix these sum to at most
+   * 1.
+   */
   readonly minHostPerSample: number
-  /** What the tenant draws. */
+  /** Lower bound of the tenant's part of `drawn`. */
   readonly minDrawn: number
+  /** Upper bound of the tenant's part of `drawn`. */
   readonly maxDrawnByOne: number
 }
 
 /**
- * Bounds by the model's own laws. A tenant is the slower, the more all of a mix move, launch, ask of the host and draw, and the faster, the
- * higher the clock: it is fastest in the corner of the box where all totals are least, at the highest clock, and slowest in the
- * opposite one. The energy of a batch is least where the least passes the caches and the lowest clock is.
+ * Bounds from the monotonicity of the model. A tenant gets slower as any total of the mix grows, and faster as the
+ * clock rises. So it is fastest in the box corner with the smallest totals and the highest clock, and slowest in the
+ * opposite corner. The energy of a batch is least at the smallest traffic and the lowest clock.
  */
 export class KindBounds implements MixBounds {
   maxThroughput = 0
@@ -141,7 +149,7 @@ export class KindBounds implements MixBounds {
     prepareAmid(this.#board, this.#kinds, offset, memIndex, surroundings, this.#mix)
   }
 
-  /** Time that a batch takes of what DRAM can deliver, where so much of its traffic passes the caches, ms. */
+  /** Time that a batch occupies DRAM at its ceiling, given the totals' cache miss rate, ms. */
   #drawnMs(offset: number, totals: Float64Array): number {
     const c = this.#kinds.coefficients
     const { msPerMb, parameters } = this.#board
@@ -152,9 +160,10 @@ export class KindBounds implements MixBounds {
   }
 
   /**
-   * What of the host's capacity a batch uses up at least, ms, such that mixes of at least such totals and price use no more than all of it.
-   * With x = host time / unqueued time and d the same of the batch time alone, the capacity lets a tenant have at most x / (x + others' d)
-   * of itself, which is at most max(1, x / d) times its part of all d.
+   * Lower bound of the host capacity that a batch uses, ms, such that the sum over any mix with at least these totals
+   * and price is at most the whole capacity. With x = host time / unqueued time and d the same ratio of the batch time
+   * alone, the capacity gives a tenant at most x / (x + others' d), which is at most max(1, x / d) times its share of
+   * the sum of all d.
    */
   #minHostMs(offset: number): number {
     const c = this.#kinds.coefficients
@@ -165,7 +174,7 @@ export class KindBounds implements MixBounds {
     return terms[run.hostShareMs]! / Math.max(1, busier)
   }
 
-  /** Watts that the tenant adds at a clock however slow it is. */
+  /** Power that the tenant adds at a clock at any speed, W. */
   #standingW(smClockMhz: number): number {
     const { parameters, boostClockMhz } = this.#board
     const clock = smClockMhz / boostClockMhz
@@ -174,8 +183,9 @@ export class KindBounds implements MixBounds {
   }
 
   /**
-   * The least energy that a batch takes beside `#standingW` at a clock or above, mJ, where nobody waits less for DRAM than at the price. A
-   * batch slows down at most in proportion to the clock, so that the price at a clock is at least that of so slow others.
+   * Lower bound of the energy of a batch beyond `#standingW`, at this clock or above, mJ, where nobody sees a DRAM
+   * price below the corner's. A batch slows down at most in proportion to the clock, so the price at a clock is at
+   * least the price with co-runners that are slowed down in that proportion.
    */
   #minBatchEnergyMj(offset: number, smClockMhz: number): number {
     const c = this.#kinds.coefficients

@@ -4,46 +4,53 @@ import { TENANT_NODES } from './correction-grid.js'
 import { CORRECTIONS, tenantNode, tenantNodePart } from './corrections.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
-/** The numbers of all kinds of tenants at hand. */
+/** Coefficients and corrections of all known kinds of tenants. */
 export interface KindArrays {
-  /** `tenantLayout.stride` numbers for each kind. */
+  /** `tenantLayout.stride` numbers per kind. */
   readonly coefficients: Float64Array
   /**
-   * Factors on the device's speed, on the host's and on the dynamic power: for kind k and memory clock m they begin at
-   * `(k * memory clocks + m) * CORRECTIONS * TENANT_NODES`, in this order.
+   * Factors on device speed, host speed and dynamic power, in this order: those of kind k and memory clock m begin at
+   * `(k * memory clocks + m) * CORRECTIONS * TENANT_NODES`.
    */
   readonly corrections: Float64Array
 }
 
 /**
- * A run is one tenant, or several like ones side by side, which share one solution. What decides its batch time at any clock, corrections
- * and the other tenants included, is `stride` numbers.
+ * Layout of a run's terms. A run is one tenant, or several consecutive like ones, which share one solution. Its
+ * `stride` numbers determine its batch time at any clock, including corrections and the effect of the other tenants.
  */
 export const runLayout = {
   /** Clock-bound device time, ms x MHz. */
   cycles: 0,
-  /** Memory traffic that arithmetic hides, and traffic that nothing hides, MB over the factor on the device's speed. */
+  /** Memory traffic that overlaps with arithmetic, MB, divided by the factor on the device's speed. */
   mixedMb: 1,
+  /** Memory traffic without overlap, MB, divided by the same factor. */
   streamMb: 2,
   /** Time per MB that the tenant's own SMs need, ms x MHz. */
   ownCycles: 3,
   /** Device time per batch that no clock changes, ms. */
   gapMs: 4,
-  /** Eighth power of the time to launch a batch, ms^8. */
+  /** Launch time of a batch to the eighth power, ms^8. */
   launchMs8: 5,
-  /** Launches of the other tenants at their top clocks, in parts of what the host can launch side by side. */
+  /**
+   * Launch demand of the other tenants, each as if alone at the top clocks, as a fraction of the host's launch
+   * capacity.
+   */
   launchOthers: 6,
   hostMs: 7,
-  /** Time that the host takes to serve everybody's batch at the top clock, ms: the own part, and of the others so much for each ms unqueued. */
+  /** The tenant's own part of the host's time to serve one batch of every tenant at the top clock, ms. */
   hostShareMs: 8,
+  /** The others' part of that time, per ms of the tenant's unqueued time. */
   hostOthers: 9,
-  /** Eighth power of that time at the top clock, ms^8. */
+  /** The host's time to serve all, own and others' part, at the top clock, to the eighth power, ms^8. */
   servedMs8: 10,
-  /** At the top clock: time of a batch, of that on the device and without the host's queue, ms. */
+  /** Batch time at the top clock, ms. */
   topMs: 11,
+  /** Part of it on the device, ms. */
   topDeviceMs: 12,
+  /** Batch time at the top clock without the host's queue, ms. */
   topUnqueuedMs: 13,
-  /** Tenants in the run. */
+  /** Number of tenants in the run. */
   length: 14,
   /** Factor on the dynamic power. */
   watts: 15,
@@ -53,48 +60,52 @@ export const runLayout = {
 const run = runLayout
 
 /**
- * Tenants on one board at one memory clock, and what they cost each other at the top SM clock. `prepare` makes it whole, nothing changes it
- * afterwards, and `solve` finds from it what happens at any SM clock.
+ * Tenants on one board at one memory clock, and their contention at the top SM clock. `prepare` fills it completely,
+ * nothing changes it afterwards, and `solve` computes the result at any SM clock from it.
  */
 export class Mix {
   tenants = 0
   runs = 0
   memIndex = 0
-  /** Part of the memory traffic that caches do not keep away from DRAM. */
+  /** Fraction of the memory traffic that misses the caches and reaches DRAM. */
   missPart = 1
   /** Time per MB of memory traffic at peak bandwidth, ms. */
   msPerMb = 0
-  /** How many times longer an access takes than without waiting, at the top clock. */
+  /** Price of DRAM access at the top clock: the factor by which contention lengthens an access. */
   topPrice = 1
-  /** Square of the DRAM demand at the top clock in parts of the ceiling, 0..1. */
+  /** Square of the DRAM demand at the top clock relative to the ceiling, 0..1. */
   topDemand = 0
-  /** By run: the offset of its kind's coefficients. */
+  /** Offset of each run's kind in the coefficients. */
   readonly kinds: Int32Array = new Int32Array(MAX_MPS_CLIENTS)
-  /** As `runLayout` lays them out. */
+  /** Terms of each run, in the order of `runLayout`. */
   readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * run.stride)
 }
 
-/** What a first step counts as having come after. */
+/** Assumed size of the step before the first one. */
 export const STEP_BEFORE = 3e-3
 const MAX_STEPS = 60
 
 /**
- * Whether a search of third order may end with a step, both steps in parts of what is searched. Errors then go as K e^3, so that the last
- * two steps tell K, and with it what is left after this one; that derivatives still hold where it leads is the other bound.
+ * Whether a third-order search may end with this step, given both steps relative to the searched value. Errors then
+ * follow K e^3, so the last two steps give K and with it the error after this one. The first condition ensures that the
+ * derivatives are still valid at the new point.
  */
 export function isLastStep(step: number, before: number): boolean {
   const part = step / before
   return step <= 3e-4 && step * part * part * part <= 1e-11
 }
 
-/** Scratch of the search for the price: of a run the device's terms at the top clock, and its batch time with derivatives by the price. */
+/**
+ * Scratch layout of the price search, per run: device terms at the top clock, and device, unqueued and batch time, each
+ * with its first and second derivative with respect to the price.
+ */
 const top = { cycles2: 0, mixedMs: 1, streamMs: 2, launch8: 3, device: 4, unqueued: 7, batch: 10, stride: 13 } as const
 const scratch = new Float64Array(MAX_MPS_CLIENTS * top.stride)
 
 /**
- * Take up tenants.
+ * Enter a list of tenants into a mix.
  *
- * @param offsets of the coefficients of each tenant's kind; `count` of them are read
+ * @param offsets offsets of the tenants' kinds in the coefficients; the first `count` are read
  */
 export function prepare(
   board: BoardConstants,
@@ -136,21 +147,22 @@ export function prepare(
   solveTopPrice(board, kinds, mix, mbPerMs, speeds)
 }
 
-/** What of all tenants together, the one in question included, decides how fast one of them is. */
+/** Totals over all tenants, including the one in question, that determine the speed of one of them. */
 export interface Surroundings {
   readonly tenants: number
-  /** Memory traffic of a batch of each, MB. */
+  /** Memory traffic of one batch of every tenant, MB. */
   readonly trafficMb: number
-  /** Parts of the time in which they launch and use the host if each were alone at the top clocks, summed. */
+  /** Sum of the fractions of time in which each tenant, alone at the top clocks, launches kernels. */
   readonly launch: number
+  /** Sum of the fractions of time in which each tenant, alone at the top clocks, does other host work. */
   readonly host: number
-  /** Factor by which an access to DRAM takes longer at the top clock, >= 1. */
+  /** Price of DRAM access at the top clock: the factor by which contention lengthens an access, >= 1. */
   readonly price: number
 }
 
 /**
- * Take up one tenant among others of whom only totals are known; `solve` then finds its throughput and its latency (power and utilisations
- * are of no mix). Both fall and rise with every total and with the price.
+ * Enter one tenant among others of which only totals are known; `solve` then gives its throughput and latency (its
+ * power and utilisations are meaningless). Throughput falls and latency rises with every total and with the price.
  */
 export function prepareAmid(
   board: BoardConstants,
@@ -172,7 +184,7 @@ export function prepareAmid(
   enterTop(mix, price, 0)
 }
 
-/** Complete the coefficients of one kind of tenant: what it asks of the host when it is alone at the top clocks, without corrections. */
+/** Complete a kind's coefficients with its demands when alone at the top clocks, without corrections. */
 export function writeDemands(board: BoardConstants, c: Float64Array, offset: number): void {
   const mix = new Mix()
   const megabytes = c[offset + at.mixedMb]! + c[offset + at.streamMb]!
@@ -185,25 +197,25 @@ export function writeDemands(board: BoardConstants, c: Float64Array, offset: num
   c[offset + at.mbPerMs] = megabytes / batchMs
 }
 
-/** Where a kind's corrections at a memory clock begin. */
+/** Offset of a kind's corrections at a memory clock. */
 export function correctionsOf(board: BoardConstants, offset: number, memIndex: number): number {
   return ((offset / at.stride) * board.memClocksMhz.length + memIndex) * CORRECTIONS * TENANT_NODES
 }
 
-/** A factor among so many tenants, between its values at two nodes. */
+/** Factor for a number of tenants, interpolated between two nodes. */
 export function factorAt(corrections: Float64Array, first: number, tenants: number): number {
   const node = first + tenantNode[tenants]!
   return corrections[node]! + tenantNodePart[tenants]! * (corrections[node + 1]! - corrections[node]!)
 }
 
-/** Caches keep the less away from DRAM, the more all tenants together move per batch. */
+/** Set the cache miss rate, which rises with the traffic of all tenants, and the time per MB that follows from it. */
 function enterMemory(board: BoardConstants, mix: Mix, memIndex: number, trafficMb: number): void {
   mix.memIndex = memIndex
   mix.missPart = trafficMb / (trafficMb + board.parameters.cacheReachMb)
   mix.msPerMb = board.msPerMb[memIndex]! * mix.missPart
 }
 
-/** A run among others that launch so much and ask so much of the host. @returns the factor on its device's speed */
+/** Write a run's terms, given the launch and host demand of the others. @returns the factor on its device speed */
 function writeRun(
   board: BoardConstants,
   { coefficients, corrections }: KindArrays,
@@ -221,7 +233,7 @@ function writeRun(
   return deviceSpeed
 }
 
-/** A kind's coefficients, each stage over the factor on its speed, beside the others' demands. */
+/** Write a run's terms: its coefficients, each stage divided by its speed factor, and the others' demands. */
 function writeTerms(
   { parameters: { launchClients, hostClients }, topClockMhz }: BoardConstants,
   c: Float64Array,
@@ -266,16 +278,18 @@ function writeTerms(
 }
 
 /**
- * The statement of how long a batch takes at the top clock, with its derivatives by the price. `solve` has the same below the top clock.
+ * Batch time of a run at the top clock and its derivatives with respect to the price. `solve` has the same equations
+ * below the top clock.
  *
  *     device    t_d = max_2(cycles, mixed price) + stream price + gap
- *     launch    t_l = launch max_4(1, own + pace others), the pace of the others being 1 at the top clock
+ *     launch    t_l = launch max_4(1, own + pace others), where the others' pace is 1 at the top clock
  *     unqueued  t_u = max_8(t_d, t_l) + host
  *     batch     t   = max_8(t_u, own share of the host + others' share of it x t_u at the top clock)
  *
- * with max_n(a, b) = (a^n + b^n)^(1/n). A tenant's own demand to launch counts as 1, the most it can be, so that asking for more never slows
- * it down. The last line is the capacity of the host: among tenants that keep their proportions nobody's batch ends before the host has
- * served all. Of M = S^(1/8) the derivatives are M' = M S' / (8 S) and M'' = M (S'' - 7/8 S'^2 / S) / (8 S).
+ * with max_n(a, b) = (a^n + b^n)^(1/n). A tenant's own launch demand counts as 1, its maximum, so that a higher demand
+ * never slows it down. The last line is the capacity of the host: among tenants that keep their proportions no batch
+ * ends before the host has served all of them. For M = S^(1/8) the derivatives are M' = M S' / (8 S) and M'' = M (S'' -
+ * 7/8 S'^2 / S) / (8 S).
  */
 function batchAtTop(terms: Float64Array, r: number, price: number): void {
   const o = r * run.stride
@@ -324,11 +338,11 @@ function batchAtTop(terms: Float64Array, r: number, price: number): void {
 }
 
 /**
- * The price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - (D(y) / ceiling)^2), with D the part of the
- * peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution: Halley's steps within a bracket, from where it
- * would be if D fell as 1 / sqrt(y) from what the tenants draw alone.
+ * Solve for the price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - (D(y) / ceiling)^2), where D
+ * is the fraction of the peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution.
+ * Halley's method within a bracket, starting from the solution for D proportional to 1 / sqrt(y).
  *
- * @param mbPerMs memory traffic of the tenants, each as if alone
+ * @param mbPerMs sum of the tenants' memory traffic when each runs alone
  * @param speeds factors on the device's speed, summed over the tenants
  */
 function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPerMs: number, speeds: number): void {
@@ -337,7 +351,7 @@ function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPer
   const ceiling = board.parameters.bandwidthCeiling
   const scale = mix.msPerMb / ceiling
   const alone = mbPerMs * scale
-  // A tenant draws at most its speed / (ceiling price), so that y <= 1 + speeds / ceiling.
+  // A tenant draws at most its speed / (ceiling price), so y <= 1 + speeds / ceiling.
   let high = 1 + Math.max(MAX_MPS_CLIENTS, speeds) / ceiling
   let low = 1
   let price = Math.min(1 + alone * alone, high)
@@ -377,7 +391,7 @@ function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPer
   }
 }
 
-/** What each run's batch takes at the price, which is so far from where it was worked out. */
+/** Store the price and each run's times at it; the scratch holds them at `price - step`. */
 function enterTop(mix: Mix, price: number, step: number): void {
   const { terms } = mix
   mix.topPrice = price
@@ -395,7 +409,7 @@ function enterTop(mix: Mix, price: number, step: number): void {
   }
 }
 
-/** A value of the scratch a little further along the price, by its derivatives. */
+/** Second-order extrapolation of a scratch value along the price. */
 function after(at: number, step: number): number {
   return scratch[at]! + step * (scratch[at + 1]! + 0.5 * step * scratch[at + 2]!)
 }

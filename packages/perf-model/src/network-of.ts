@@ -1,7 +1,7 @@
 import { networkName, UnknownNameError } from '@pctodl/platform'
 
 /**
- * The name under which a model has a network, given that name or one that the field uses for it.
+ * Resolve a network's name, or a common alternative spelling, to the name used by the model.
  *
  * @param networks names of the model's networks
  * @throws UnknownNameError for a network that the model does not have
@@ -14,13 +14,13 @@ export function networkOf(networks: readonly string[], name: string): string {
   return found
 }
 
-/** The family's name of a network; one that it does not know keeps its own, in small letters. */
+/** The family's common name of a network; an unknown name is returned in lower case. */
 export function commonName(name: string): string {
   const lower = String(name).toLowerCase()
   try {
     return networkName(lower)
   } catch (error) {
-    // Parameters fitted elsewhere may be of networks that the family has no name for.
+    // Parameters fitted elsewhere may contain networks without a common name.
     if (error instanceof UnknownNameError) return lower
     throw error
   }

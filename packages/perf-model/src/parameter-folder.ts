@@ -5,7 +5,7 @@ import type { PerfModelParameters } from './parameters.js'
 import { PerfModel } from './perf-model.js'
 import { loadPerfModel, shippedParameters } from './shipped-parameters.js'
 
-/** A file of parameters cannot be read, or does not hold what it should. */
+/** A parameter file cannot be read, or its content is invalid. */
 export class ParameterFileError extends PctodlError {
   readonly file: string
 
@@ -16,10 +16,10 @@ export class ParameterFileError extends PctodlError {
 }
 
 /**
- * The model of a board: from `<folder>/<board>.json`, or the shipped one where no folder is given.
+ * Load the model of a board from `<folder>/<board>.json`, or the shipped one if no folder is given.
  *
- * @param spec the board, where it is not one that `@pctodl/platform` knows
- * @throws UnknownNameError listing the parameter sets that exist; ParameterFileError for a file that cannot be used
+ * @throws UnknownNameError listing the parameter sets that exist
+ * @throws ParameterFileError for a file that cannot be used
  */
 export function modelOf(board: string, folder: string | undefined): PerfModel {
   const key = keyOf(board)
@@ -45,7 +45,7 @@ export function modelOf(board: string, folder: string | undefined): PerfModel {
   }
 }
 
-/** Where `pctodl fit` puts the parameters of a board. */
+/** Path to which `pctodl fit` writes the parameters of a board. */
 export function parameterFile(folder: string, board: string): string {
   return path.join(folder, `${keyOf(board)}.json`)
 }
@@ -64,13 +64,13 @@ function keyOf(board: string): string {
   try {
     return findGpuSpec(board).key
   } catch (error) {
-    // A set of a board that the family does not know is listed as missing, with those that exist.
+    // An unknown board is reported as a missing set, along with the existing ones.
     if (error instanceof PctodlError) return board
     throw error
   }
 }
 
-/** A parameter file: eight digits are more than any fit knows, and lists of numbers stay on one line. */
+/** Serialise parameters with eight digits (more than any fit can determine) and each list of numbers on one line. */
 export function formatParameters(parameters: PerfModelParameters): string {
   const rounded = (_key: string, value: unknown) => (typeof value === 'number' ? Number(value.toPrecision(8)) : value)
   const text = JSON.stringify(parameters, rounded, 1)

@@ -3,7 +3,7 @@ import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
 import { type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
 import { MIX_TERMS, NETWORK_TERMS, RESIDUAL_TERMS } from './uncertainty/term-counts.js'
 
-/** Version of the parameter file's layout and of the equations that its numbers belong to. */
+/** Version of the parameter file's layout and of its equations. */
 export const PARAMETER_SCHEMA_VERSION = 4
 
 const positive = numberThat('a positive number', (value) => value > 0)
@@ -15,31 +15,31 @@ const atMinOne = (element: FieldCheck) => listOf(element, 'a list of at least on
 export interface BoardParameters {
   /** DRAM traffic that one SM can draw, bytes per SM clock cycle. */
   bytesPerCyclePerSm: number
-  /** DRAM demand at which waiting would have no end, in parts of the peak bandwidth. */
+  /** DRAM demand at which the waiting time diverges, as a fraction of the peak bandwidth. */
   bandwidthCeiling: number
-  /** Traffic per batch over all tenants of which caches still keep half away from DRAM, MB. */
+  /** Traffic per batch over all tenants at which half of it misses the caches, MB. */
   cacheReachMb: number
-  /** Tenants that can launch kernels side by side at full speed. */
+  /** Number of tenants that can launch kernels concurrently at full speed. */
   launchClients: number
-  /** Tenants whose samples the host can prepare side by side at full speed. */
+  /** Number of tenants whose samples the host can prepare concurrently at full speed. */
   hostClients: number
-  /** Growth of the host time per sample once a batch is large, in parts of it. */
+  /** Relative increase of the host time per sample for large batches. */
   largeBatchHostFactor: number
-  /** Batch size at which half of that growth has set in. */
+  /** Batch size at which half of that increase is reached. */
   largeBatchKnee: number
-  /** Power at zero activity for each memory clock of the fit, memory clocks descending. */
+  /** Power at zero activity for each memory clock of the fit, in descending order of the clock. */
   idlePowerW: { memClockMhz: number; powerW: number }[]
   /** Power of the clock tree at the boost clock, W. */
   clockTreePowerW: number
   /** Power of one busy SM at the boost clock, W. */
   smPowerW: number
-  /** Fall of the voltage with the clock at the boost clock: d(V / V(boost)) / d(f / f(boost)). */
+  /** Slope of the relative voltage at the boost clock: d(V / V(boost)) / d(f / f(boost)). */
   voltageSlope: number
-  /** How the fall flattens towards low clocks: half the second derivative. */
+  /** Curvature: half the second derivative of the relative voltage, which flattens it towards low clocks. */
   voltageBend: number
-  /** The voltage that no clock goes below, in parts of V(boost). */
+  /** Lowest voltage as a fraction of V(boost). */
   voltageFloor: number
-  /** GPU memory in use beside the tenants' processes, MiB. */
+  /** GPU memory in use apart from the tenants' processes, MiB. */
   memoryReservedMib: number
 }
 
@@ -65,19 +65,19 @@ const noneOr = (element: FieldCheck, count: number) =>
 
 const logarithm = numberThat('a number from -2 to 2', (value) => Math.abs(value) <= 2)
 
-/** A grid of logarithms as `correctionGrid` lays it out; empty: no correction. */
+/** A grid of logarithms in the layout of `correctionGrid`; empty: no correction. */
 const grid = noneOr(logarithm, CORRECTION_NODES)
 const sdGrid = noneOr(nonNegative, CORRECTION_NODES)
 
 export interface NetworkCorrection {
   memClockMhz: number
-  /** Logarithm of the factor on the speed of the tenant's work on the device; does not fall along the share. */
+  /** Logarithm of the factor on the tenant's device speed; non-decreasing along the share. */
   speed: number[]
-  /** Logarithm of the factor on the tenant's part of the dynamic power. */
+  /** Logarithm of the factor on the tenant's dynamic power. */
   dynamicPower: number[]
-  /** What the fit does not know of the logarithm of throughput: the standard deviation of parameters and corrections. */
+  /** Standard deviation of ln(throughput) due to uncertain parameters and corrections. */
   speedSd: number[]
-  /** The same of the logarithm of power. */
+  /** Standard deviation of ln(power) due to uncertain parameters and corrections. */
   powerSd: number[]
 }
 
@@ -93,15 +93,15 @@ export interface NetworkParameters {
   name: string
   /** Arithmetic, SM mega-cycles per sample. */
   computePerSample: number
-  /** Arithmetic that a batch of any size costs, SM mega-cycles. */
+  /** Arithmetic per batch, independent of its size, SM mega-cycles. */
   computePerBatch: number
-  /** Dependent steps that more SMs do not shorten, mega-cycles per batch. */
+  /** Serial work that more SMs do not speed up, mega-cycles per batch. */
   serialPerBatch: number
-  /** The same per sample. */
+  /** Serial work per sample, mega-cycles. */
   serialPerSample: number
-  /** Memory traffic of operators that also compute, MB per sample. */
+  /** Memory traffic of operators that also compute (overlapped with arithmetic), MB per sample. */
   mixedMbPerSample: number
-  /** The same per batch (weights), MB. */
+  /** Overlapped memory traffic per batch (weights), MB. */
   mixedMbPerBatch: number
   /** Memory traffic of operators that only move elements, MB per sample. */
   streamMbPerSample: number
@@ -113,19 +113,19 @@ export interface NetworkParameters {
   hostPerSampleMs: number
   /** Energy of a sample that scales with the square of the voltage, mJ at the boost clock. */
   coreEnergyMj: number
-  /** The same for a batch of any size, mJ. */
+  /** Energy per batch, independent of its size, that scales in the same way, mJ. */
   batchEnergyMj: number
-  /** Energy of a sample's DRAM traffic where caches keep none of it away, mJ. */
+  /** DRAM energy of a sample if all its traffic misses the caches, mJ. */
   memoryEnergyMj: number
-  /** Traffic that the board's utilisation counter sees where caches keep none of it away, MB per sample. */
+  /** Traffic that the utilisation counter sees if all of it misses the caches, MB per sample. */
   countedMbPerSample: number
-  /** GPU memory of one process, MiB. */
+  /** Base GPU memory of one process, MiB. */
   memoryBaseMib: number
   /** GPU memory per sample of the batch, MiB. */
   memoryPerSampleMib: number
-  /** Logarithm of the factor on the speed of the host's work, by batch and number of tenants; empty: no correction. */
+  /** Logarithm of the factor on the host's speed, by batch and number of tenants; empty: no correction. */
   hostSpeed: number[]
-  /** What the equations leave over, by memory clock; without an entry for a clock there is no correction at it. */
+  /** Corrections for the residual of the equations; a memory clock without an entry has none. */
   corrections: NetworkCorrection[]
 }
 
@@ -151,16 +151,16 @@ const networkParameters = record<NetworkParameters>({
   corrections: listOf(networkCorrection, 'a list', () => true),
 })
 
-/** Least and largest value. */
+/** Smallest and largest value. */
 export type FittedRange = [number, number]
 
-/** How alike tenants that share a board are. */
+/** How similar the tenants that share a board are. */
 export type Mix = 'like tenants' | 'unlike tenants' | 'several networks'
 
 const range = listOf(positive, 'the least and the largest value', (length) => length === 2)
 const mix = oneOfThe('like tenants', 'unlike tenants', 'several networks')
 
-/** What the rows of a fit covered. Predictions outside are extrapolations. */
+/** Ranges that the rows of a fit covered. Predictions outside are extrapolations. */
 export interface FittedProfile {
   networks: {
     name: string
@@ -172,11 +172,11 @@ export interface FittedProfile {
     memClockMhz: number
     range: FittedRange
   }[]
-  /** Which kinds of tenants shared the board. */
+  /** Kinds of mixes among the rows. */
   mixes: Mix[]
   /**
-   * What the fit does not know of its own rows: the 99th percentile of the standard deviation that its parameters and corrections
-   * leave to the logarithms of throughput and power.
+   * Uncertainty of the fit at its own rows: the 99th percentile of the standard deviations of ln(throughput) and
+   * ln(power) due to its parameters and corrections.
    */
   unknownSd: { throughput: number; power: number }
 }
@@ -191,26 +191,26 @@ const fittedProfile = record<FittedProfile>({
 })
 
 /**
- * What is known of ln(measured / predicted) = phi . beta + residual, as `uncertainty/error-model.ts` has it: beta's mean and, once rows of the board
- * have moved it, the lower triangle of its covariance, and the scale of both variances.
+ * State of the model ln(measured / predicted) = phi . beta + residual of `uncertainty/error-model.ts`: mean of beta,
+ * the scale of both variances and, once rows of the board have updated it, the lower triangle of beta's covariance.
  */
 export interface ErrorState {
   quantity: 'throughput' | 'power'
-  /** Of the board itself, since the fit. */
+  /** Rows of the board itself since the fit. */
   rows: number
   scale: number
-  /** By how much boards of one kind differ, as variances of the terms of the mix and of each network's, and what these leave over. */
+  /** Prior variances among boards of one kind: of the mix terms, of the terms of each network, and of the residual. */
   mix: number[]
   network: number[]
   residual: number[]
-  /** In the order of their terms. */
+  /** Networks in the order of their terms in `mean` and `covariance`. */
   networks: string[]
   mean: number[]
   covariance: number[]
 }
 
 const real = numberThat('a number', () => true)
-/** Of several entries with one name only the first would count. */
+/** Reject duplicate names, of which only the first entry would be used. */
 const eachOnce =
   (name: string, check: FieldCheck): FieldCheck =>
   (value, field) => {
@@ -236,7 +236,7 @@ const errorState = record<ErrorState>({
 /** Median and 95th percentile of the error of one quantity over one kind of rows. */
 export interface ErrorSummary {
   quantity: 'throughput' | 'tenant throughput' | 'power' | 'SM utilisation' | 'memory utilisation'
-  /** Relative errors are in percent of the measured value, utilisations in points. */
+  /** Percent of the measured value, or percentage points for utilisations. */
   unit: '%' | 'points'
   rows: 'all' | Mix
   count: number
@@ -259,16 +259,16 @@ export interface PerfModelParameters {
   /** Key of the board, e.g. `3080Ti`. */
   board: string
   provenance: {
-    /** What was measured, in words. */
+    /** Description of the measurements. */
     source: string
     rows: number
     /** Rows left out because a tenant failed in them. */
     failedRows: number
     folds: number
     seed: number
-    /** Errors on held-out configurations; empty where no cross-validation was made. */
+    /** Errors on held-out configurations; empty without cross-validation. */
     heldOutErrors: ErrorSummary[]
-    /** How often `refit` has changed the parameters since the fit. */
+    /** Number of `refit` calls since the fit. */
     refits: number
   }
   boardParameters: BoardParameters
@@ -298,7 +298,7 @@ const perfModelParameters = record<PerfModelParameters>({
   ),
 })
 
-/** The parameter file belongs to another version of the model. */
+/** The parameter file belongs to another version of the equations. */
 export class ParameterVersionError extends PctodlError {
   readonly found: unknown
 

@@ -26,20 +26,20 @@ import { ErrorModel } from './uncertainty/error-model.js'
 import { ErrorTerms } from './uncertainty/error-terms.js'
 import { TenantUncertainty, uncertaintyStride } from './uncertainty/tenant-uncertainty.js'
 
-/** Beyond, a configuration lies outside what was measured, whatever the ranges of its fields. */
+/** Configurations at a larger distance count as outside the measured domain. */
 const MAX_DISTANCE = 2
 
 type Quantity = 'throughput' | 'power'
 
-/** Probability with which a batch may take longer than `p99LatencyMs`. */
+/** 99th percentile of the standard normal distribution, for `p99LatencyMs`. */
 const LATE = normalQuantileOfTail(0.01)
 
 const EXPECTED_TENANT = '{ model, mpsPercent, batchSize }'
 
 /**
- * Predicts what any mix of the fitted networks does on one board. A prediction does not depend on the order of the tenants;
- * every tenant's throughput rises with the SM clock, with the memory clock and with its own share, and power rises with
- * the SM clock (all to a relative 1e-9).
+ * Predicts any mix of the fitted networks on one board. A prediction does not depend on the order of the tenants. Every
+ * tenant's throughput rises with the SM clock, the memory clock and its own share, and power rises with the SM clock
+ * (all to a relative 1e-9).
  */
 export class PerfModel implements Predictor {
   readonly spec: GpuSpec
@@ -47,28 +47,28 @@ export class PerfModel implements Predictor {
   /** Names of the fitted networks. */
   readonly networks: readonly string[]
   readonly #parameters: PerfModelParameters
-  /** By name, the field's other names for a network among them once they were asked for. */
+  /** Network index by name; alternative names are added when first used. */
   readonly #networkIndex: Map<string, number>
   readonly #kinds: KindTable
   readonly #board: BoardConstants
-  /** The tenants of the last prediction: the same ones at another clock need no second look. Without tenants: none. */
+  /** The tenants of the last prediction, reused for other clocks; `tenants` is 0 when it has to be prepared anew. */
   readonly #mix = new Mix()
   readonly #offsets = new Int32Array(MAX_MPS_CLIENTS)
   readonly #solution = new Solution()
   readonly #errors: Readonly<Record<Quantity, ErrorModel>>
   readonly #terms: Readonly<Record<Quantity, ErrorTerms>>
   readonly #known = new TenantUncertainty()
-  /** Of what was solved last, in parts of the board's highest. */
+  /** SM clock of the last solution, relative to the board's highest. */
   #clock = 0
-  /** SMs of a share, in TPCs, by whole percent: the division is not worth doing again. */
+  /** Number of TPCs by whole percent of share, precomputed to avoid the division. */
   readonly #tpcs: Int32Array
   readonly #lowestClocksMhz: readonly number[]
   readonly #highestClocksMhz: readonly number[]
 
   /**
-   * @param parameters checked ones, from `parsePerfModelParameters` or `fitPerfModel`
-   * @param spec the board, where it is not one that `@pctodl/platform` knows
-   * @throws InvalidInputError where the parameters belong to another board, or to a memory clock that it does not have
+   * @param parameters validated by `parsePerfModelParameters` or returned by `fitPerfModel`
+   * @param spec the board, if `@pctodl/platform` does not know it
+   * @throws InvalidInputError if the parameters belong to another board, or to a memory clock that it does not have
    */
   constructor(parameters: PerfModelParameters, spec: GpuSpec = boardOf(parameters)) {
     if (parameters.board !== spec.key) {
@@ -101,24 +101,27 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * A model from the parsed JSON of a parameter file.
+   * Load a model from the parsed JSON of a parameter file.
    *
-   * @throws ParameterVersionError, InvalidInputError, UnknownNameError for a board that is not known and not given
+   * @throws ParameterVersionError
+   * @throws InvalidInputError
+   * @throws UnknownNameError for an unknown board without a `spec`
    */
   static load(json: unknown, spec?: GpuSpec): PerfModel {
     const parameters = parsePerfModelParameters(json)
     return spec === undefined ? new PerfModel(parameters) : new PerfModel(parameters, spec)
   }
 
-  /** What the model was made from; write it as JSON to load it again. */
+  /** The model's parameters; write them as JSON to load the model again. */
   get parameters(): PerfModelParameters {
     return this.#parameters
   }
 
   /**
    * @throws UnknownNameError for a network that was not fitted
-   * @throws InvalidInputError for tenants that no board could run, a batch above 256, a memory clock that was not fitted,
-   * or an SM clock outside the board's range. A clock between two states is accepted: measured means lie there.
+   * @throws InvalidInputError for tenants that no board could run, a batch above 256, a memory clock that was not
+   * fitted, or an SM clock outside the board's range. A clock between two table entries is accepted, because measured
+   * means lie there.
    */
   predict(configuration: Configuration): Prediction {
     const solution = this.#evaluate(configuration)
@@ -153,10 +156,9 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Many predictions over typed arrays: no names to look up, nothing allocated but the result, and nothing at all where
-   * `out` is given.
+   * Many predictions over typed arrays, without name look-ups; with `out` nothing is allocated.
    *
-   * @throws InvalidInputError naming the array and the index; what was predicted before it stays in `out`
+   * @throws InvalidInputError naming the array and the index; earlier predictions stay in `out`
    */
   predictBatch(input: BatchInput, out: BatchOutput = outputOf(input)): BatchOutput {
     assertBatchArrays(input, out)
@@ -197,11 +199,12 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Quantiles of what boards of the kind do, and, once rows of one have been added (`refit`), of what that one does: ascending with the
-   * probabilities. Without such rows half of the boards lie on either side of the median, not of the prediction.
+   * Quantiles over boards of the kind or, after `refit`, of the one board whose rows were added; ascending with the
+   * probabilities. Without such rows half of the boards lie on either side of the median, which may differ from the
+   * prediction.
    *
-   * @param probabilities each above 0 and below 1
-   * @throws what `predict` throws, and InvalidInputError for a probability that is none
+   * @param probabilities from 1e-6 to 1 - 1e-6
+   * @throws what `predict` throws, and InvalidInputError for an invalid probability
    */
   quantiles(configuration: Configuration, probabilities: readonly number[]): PredictionQuantiles {
     if (!Array.isArray(probabilities)) throw new InvalidInputError('probabilities', probabilities, 'a list of numbers')
@@ -217,14 +220,14 @@ export class PerfModel implements Predictor {
     return { throughput: at(totalThroughput, 'throughput'), powerW: at(powerW, 'power') }
   }
 
-  /** Power that a board of the kind exceeds with a probability, W: `quantiles` of that alone. */
+  /** Power that a board of the kind exceeds with a given probability, W. */
   upperPowerW(configuration: Configuration, probability: number): number {
     const { powerW } = this.#evaluate(configuration)
     const { centre, sd } = this.#errorOf('power')
     return powerW * Math.exp(centre - sd * normalScore(Math.min(1 - 1e-9, Math.max(1e-9, probability))))
   }
 
-  /** What the error of a prediction may depend on: phi of both quantities, for whoever fits an error model. */
+  /** Terms of the error model for both quantities, for fitting such a model. */
   errorTerms(configuration: Configuration): Readonly<Record<Quantity, Pick<ErrorTerms, 'phi' | 'residual'>>> {
     this.#evaluate(configuration)
     const of = (quantity: Quantity) => {
@@ -234,7 +237,10 @@ export class PerfModel implements Predictor {
     return { throughput: of('throughput'), power: of('power') }
   }
 
-  /** Of what was solved last: by how much rows of the board move the prediction, where its logarithm is centred, and the standard deviation. */
+  /**
+   * Error of the last solution: the factor learnt from rows of the board, the centre of the log error, and its standard
+   * deviation.
+   */
   #errorOf(quantity: Quantity): { readonly factor: number; readonly centre: number; readonly sd: number } {
     const model = this.#errors[quantity]
     const terms = this.#write(quantity)
@@ -263,17 +269,18 @@ export class PerfModel implements Predictor {
     return terms
   }
 
-  /** GPU memory in use beside the tenants' processes, bytes. */
+  /** GPU memory in use apart from the tenants' processes, bytes. */
   get reservedMemoryBytes(): number {
     return Math.ceil(this.#parameters.boardParameters.memoryReservedMib * 1024 ** 2)
   }
 
   /**
-   * Whether a configuration lies within what the rows of the fit covered and the board has, and if not, in which fields it does
-   * not: tenants that together need more memory than the board has never start, and where predicted power is above the
-   * highest limit that the board takes, it lowers its clock. What `predict` refuses is outside as well, and no error here.
+   * Whether a configuration lies within the fitted ranges and the limits of the board, and if not, which fields are
+   * outside. Tenants that together need more memory than the board has never start; a board whose predicted power
+   * exceeds its highest limit lowers its clock. Configurations that `predict` rejects count as outside; they are no
+   * error here.
    *
-   * @throws InvalidInputError where it is no configuration at all
+   * @throws InvalidInputError for an input that is not a configuration
    */
   domain(configuration: Configuration): Domain {
     assertConfiguration(configuration)
@@ -296,7 +303,7 @@ export class PerfModel implements Predictor {
     return { inside: outside.length === 0, outside, distance }
   }
 
-  /** Of the tenants at hand, in what the fit does not know of its own rows. */
+  /** Uncertainty of the current tenants, relative to that of the fit's own rows. */
   #distance(): number {
     const { throughput, power } = this.#parameters.profile.unknownSd
     const { speedSd, powerSd } = this.#known
@@ -307,14 +314,15 @@ export class PerfModel implements Predictor {
     try {
       return this.#evaluate(configuration).powerW * this.#powerFactor()
     } catch (error) {
-      // What cannot be predicted was found outside already.
+      // The reason is already among the fields found outside.
       if (error instanceof PctodlError) return undefined
       throw error
     }
   }
 
   /**
-   * Secants over the board's table until two neighbours of it have the cap between them: exact because predicted power rises with the clock.
+   * Secant method over the board's clock table until the cap lies between two neighbouring entries; exact, because
+   * predicted power rises with the clock.
    *
    * @throws what `predict` throws, and InvalidInputError for a cap that is not a number
    */
@@ -328,7 +336,7 @@ export class PerfModel implements Predictor {
     const last = clocks.length - 1
     let low = -1
     let high = clocks.length
-    // Before the second point: dynamic power as the square of the clock.
+    // First guess: dynamic power proportional to the square of the clock.
     let index = last
     let before = -1
     let beforeW = idleW
@@ -349,10 +357,10 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Bounds on what tenants do in any mix, for searches that have to say how good a plan is: kind k is `tenants[k]`. None for a model that rows of
-   * a board have moved: the bounds are those of the equations.
+   * Bounds on tenants in any mix, for searches that compute an upper bound on plan quality; kind k is `tenants[k]`.
+   * Undefined after `refit`, because the bounds hold for the equations only.
    *
-   * @throws what `predict` throws of a tenant
+   * @throws what `predict` throws for a tenant
    */
   mixBounds(tenants: readonly Tenant[]): MixBounds | undefined {
     if (this.#errors.power.state.rows > 0) return undefined
@@ -376,7 +384,7 @@ export class PerfModel implements Predictor {
     return this.#processBytes(tenant)
   }
 
-  /** 0 for a network that was not fitted. */
+  /** Memory of one process, bytes; 0 for a network that was not fitted. */
   #processBytes({ model, batchSize }: Tenant): number {
     const index = this.#networkIndex.get(model) ?? this.#indexUnderOtherName(model)
     if (index === undefined) return 0
@@ -417,7 +425,7 @@ export class PerfModel implements Predictor {
       if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
       const { model, mpsPercent, batchSize } = tenant
       const network = this.#networkIndex.get(model) ?? this.#indexUnderOtherName(model)
-      // Shares and batches come first in complaints, as everywhere in the family.
+      // Report invalid shares and batches before unknown networks, as in the other packages.
       this.#put(i, network ?? -1, mpsPercent, batchSize)
       if (network === undefined) throw new UnknownNameError('network', model, this.networks)
       shareSum += mpsPercent
@@ -425,7 +433,10 @@ export class PerfModel implements Predictor {
     this.#prepare(count, memIndex, shareSum)
   }
 
-  /** Tenant `i`; a network below 0 is checked for everything else, and then left to the caller to complain of. */
+  /**
+   * Enter tenant `i`; with a negative network only validate the rest, since the caller then reports the unknown
+   * network.
+   */
   #put(i: number, network: number, mpsPercent: number, batchSize: number): void {
     const tpcs = this.#tpcsOf(mpsPercent, i)
     assertBatch(batchSize, i)
@@ -454,7 +465,7 @@ export class PerfModel implements Predictor {
     return this.#parameters.networks[index]!
   }
 
-  /** Looked up once, and known from then on: a planner asks for the same few names again and again. */
+  /** Resolve an alternative name and cache it: a planner asks for the same few names repeatedly. */
   #indexUnderOtherName(name: string): number | undefined {
     try {
       const index = this.networks.indexOf(networkOf(this.networks, name))
@@ -493,13 +504,13 @@ function boardOf(parameters: PerfModelParameters): GpuSpec {
   return findGpuSpec(parameters.board)
 }
 
-/** @throws InvalidInputError for an input that is none, before anything is read from it */
+/** @throws InvalidInputError for an input that is not an object */
 function outputOf(input: BatchInput): BatchOutput {
   if (typeof input !== 'object' || input === null) throw new InvalidInputError('input', input, 'arrays of a batch')
   return batchOutput(input)
 }
 
-/** @throws InvalidInputError for what could not even be read */
+/** @throws InvalidInputError for an input that is not an object or has no list of tenants */
 function assertConfiguration(configuration: Configuration): void {
   if (typeof configuration !== 'object' || configuration === null) {
     throw new InvalidInputError('configuration', configuration, 'an object with tenants, smClockMhz and memClockMhz')

@@ -1,32 +1,36 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Configurations side by side: the tenants of configuration c are those from `firstTenant[c]` to before `firstTenant[c + 1]`. */
+/**
+ * Many configurations as arrays: the tenants of configuration c are those from `firstTenant[c]` up to, not including,
+ * `firstTenant[c + 1]`.
+ */
 export interface BatchInput {
   /** Index into the model's `networks`, by tenant. */
   readonly network: ArrayLike<number>
   readonly mpsPercent: ArrayLike<number>
   readonly batchSize: ArrayLike<number>
-  /** One more entry than there are configurations; ascending, from 0 to the number of tenants. */
+  /** One entry per configuration plus one; ascending, from 0 to the number of tenants. */
   readonly firstTenant: ArrayLike<number>
-  /** By configuration. */
+  /** SM clock per configuration, MHz. */
   readonly smClockMhz: ArrayLike<number>
+  /** Memory clock per configuration, MHz. */
   readonly memClockMhz: ArrayLike<number>
 }
 
 export interface BatchOutput {
-  /** By configuration. */
+  /** One value per configuration, as in the next five arrays. */
   readonly throughput: Float64Array
   readonly powerW: Float64Array
   readonly smUtilPercent: Float64Array
   readonly memUtilPercent: Float64Array
   readonly throughputSd: Float64Array
   readonly powerSdW: Float64Array
-  /** By tenant. */
+  /** One value per tenant, as in the next array. */
   readonly tenantThroughput: Float64Array
   readonly tenantLatencyMs: Float64Array
 }
 
-/** Arrays for the results of a batch; use them again for batches of the same size. */
+/** Allocate result arrays for a batch; reuse them for batches of the same size. */
 export function batchOutput({ smClockMhz, network }: BatchInput): BatchOutput {
   const ofConfigurations = () => new Float64Array(smClockMhz.length)
   const ofTenants = () => new Float64Array(network.length)
@@ -42,7 +46,7 @@ export function batchOutput({ smClockMhz, network }: BatchInput): BatchOutput {
   }
 }
 
-/** @throws InvalidInputError for arrays that do not fit together */
+/** @throws InvalidInputError for arrays whose lengths do not match */
 export function assertBatchArrays(input: BatchInput, out: BatchOutput): void {
   const configurations = input.smClockMhz.length
   const tenants = input.network.length

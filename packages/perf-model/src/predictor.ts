@@ -25,16 +25,16 @@ export interface Prediction {
   /** Standard deviation of the prediction's error, W; absent where the predictor does not know it. */
   readonly powerSdW?: number
   /**
-   * How far the configuration lies from what was measured: the standard deviation of what the fit does not know there (its
-   * parameters and corrections), in that of its own rows (their 99th percentile). Up to 1 is as well known as measured; absent
-   * where the predictor does not know it.
+   * Distance from the measured configurations: the standard deviation due to uncertain parameters and corrections,
+   * relative to that of the fit's own rows (99th percentile). A value up to 1 is as well known as the measured rows;
+   * absent if the predictor does not know it.
    */
   readonly distance?: number
-  /** In the order of the configuration's tenants. */
+  /** Predictions per tenant, in the order of the configuration's tenants. */
   readonly tenants: readonly TenantPrediction[]
 }
 
-/** In the order of the probabilities that were asked for. */
+/** Values in the order of the requested probabilities. */
 export interface PredictionQuantiles {
   /** Samples/s over all tenants. */
   readonly throughput: readonly number[]
@@ -42,7 +42,7 @@ export interface PredictionQuantiles {
 }
 
 /**
- * What searches and controllers need to know of a board. `PerfModel` is ours; anything with this shape will do.
+ * The interface that searches and controllers use. `PerfModel` implements it; any object of this shape works.
  * Predictions do not depend on the order of the tenants.
  */
 export interface Predictor {
@@ -51,22 +51,28 @@ export interface Predictor {
   readonly memClocksMhz: readonly number[]
   predict(configuration: Configuration): Prediction
   /**
-   * The highest SM clock of the board's table at which predicted power is at most `powerCapW`; undefined where even the
-   * lowest is above it.
+   * The highest SM clock of the board's table at which predicted power is at most `powerCapW`; undefined if even the
+   * lowest exceeds it.
    */
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined
   /** GPU memory that one tenant process needs, bytes. */
   memoryBytes(tenant: Tenant): number
-  /** GPU memory that is in use beside the tenants' processes, bytes; absent where the predictor does not know it. */
+  /** GPU memory in use apart from the tenants' processes, bytes; absent if the predictor does not know it. */
   readonly reservedMemoryBytes?: number
-  /** Power that the truth exceeds with a probability, W; absent where the predictor knows no more than that it is normal around `powerW`. */
+  /**
+   * Power that is exceeded with a given probability, W; absent if the predictor only assumes a normal error around
+   * `powerW`.
+   */
   upperPowerW?(configuration: Configuration, probability: number): number
-  /** Whether a configuration lies within what the predictor was fitted to and the board has; absent where it does not know. */
+  /**
+   * Whether a configuration lies within the fitted ranges and the limits of the board; absent if the predictor does not
+   * know.
+   */
   domain?(configuration: Configuration): Domain
   /**
-   * What tenants do at best in any mix, kind k being `tenants[k]`; absent or undefined where the predictor has no laws to tell it by.
+   * Bounds on tenants in any mix, kind k being `tenants[k]`; absent or undefined if the predictor cannot bound them.
    *
-   * @throws what `predict` throws of a tenant
+   * @throws what `predict` throws for a tenant
    */
   mixBounds?(tenants: readonly Tenant[]): MixBounds | undefined
 }

@@ -9,7 +9,7 @@ export const shippedParameters: Readonly<Record<string, unknown>> = { '3080Ti': 
 
 /**
  * The model of a board with the shipped parameters, which were fitted to the simulated board (see `provenance` in the
- * file). For a real board fit your own traces with `fitPerfModel`.
+ * file). For a real board, fit your own traces with `fitPerfModel`.
  *
  * @param board key, product name or alias
  * @throws UnknownNameError listing the boards that have shipped parameters

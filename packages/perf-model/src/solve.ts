@@ -3,23 +3,27 @@ import { type BoardConstants, relativeVoltage, smoothMax2 } from './board-consta
 import { isLastStep, type KindArrays, type Mix, runLayout as run, STEP_BEFORE } from './mix.js'
 import { tenantLayout as at } from './tenant-coefficients.js'
 
-/** What a mix does at one SM clock. */
+/** Performance of a mix at one SM clock. */
 export class Solution {
   totalThroughput = 0
   powerW = 0
   smUtilPercent = 0
   memUtilPercent = 0
-  /** Samples/s by tenant. */
+  /** Throughput by tenant, samples/s. */
   readonly throughput: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
-  /** Time of a batch from start to end by tenant, ms. */
+  /** Batch time from start to end by tenant, ms. */
   readonly latencyMs: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
-  /** By tenant: its dynamic power, W, and the part of the time in which it is on the device, 0..1. */
+  /** Dynamic power by tenant, W. */
   readonly dynamicW: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
+  /** Fraction of time on the device by tenant, 0..1. */
   readonly duty: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
 }
 
 const MAX_STEPS = 60
-/** Scratch of the search for the paces: of a run the device's terms at the clock, the pace, its bracket and its last step, and at the end the device time. */
+/**
+ * Scratch layout of the pace search, per run: device terms at the clock, the pace, its bracket and last step, and
+ * finally the device time.
+ */
 const pace = {
   cycles2: 0,
   mixedMs: 1,
@@ -35,11 +39,12 @@ const pace = {
 const scratch = new Float64Array(MAX_MPS_CLIENTS * pace.stride)
 
 /**
- * A mix at one SM clock, at most the top clock.
+ * Evaluate a mix at one SM clock, at most the top clock.
  *
- * Below the top clock all others are taken to slow down in the same proportion as a tenant itself: t = T(price(pace), pace) with
- * pace = t(top) / t. For like tenants that is exact. For unlike ones it keeps every tenant's throughput rising with the clock, which
- * the joint equilibrium does not (there a tenant that waits for memory loses when the others are clocked up).
+ * Below the top clock each tenant assumes that all others slow down in the same proportion as itself: t =
+ * T(price(pace), pace) with pace = t(top) / t. For like tenants that is exact. For unlike ones it keeps every tenant's
+ * throughput rising with the clock, which the joint equilibrium does not (there a tenant that waits for memory loses
+ * when the others are clocked up).
  */
 export function solve(board: BoardConstants, kinds: KindArrays, mix: Mix, smClockMhz: number, out: Solution): void {
   const c = kinds.coefficients
@@ -93,10 +98,11 @@ function enterTopClock({ terms, runs }: Mix): void {
 }
 
 /**
- * The pace x in (0, 1] at which each run's batch takes topMs / x: the law of `batchAtTop` at the price 1 / (1 - topDemand x^2), the others
- * at that pace. In eighth powers the last maximum needs no root: x^8 (t_u^8 + served^8) = topMs^8, whose logarithm is nearly
- * straight in that of x. Chebyshev's steps on that within a bracket, from where the device's part of the batch alone would take longer; run by run side by
- * side, because a processor works on several searches at once where none waits for another.
+ * Solve for the pace x in (0, 1] at which each run's batch takes topMs / x: the law of `batchAtTop` at the price 1 / (1
+ * - topDemand x^2), with the others at that pace. In eighth powers the last maximum needs no root: x^8 (t_u^8 +
+ * served^8) = topMs^8, whose logarithm is nearly linear in that of x. Chebyshev's method on it within a bracket,
+ * starting from the slowdown of the device's part alone. The runs are iterated in an interleaved loop, because a CPU
+ * overlaps independent iterations.
  */
 function solvePaces({ terms, runs, msPerMb, topPrice, topDemand }: Mix, launchOwn: number, smClockMhz: number): void {
   const perMhz = 1 / smClockMhz
@@ -170,7 +176,7 @@ function solvePaces({ terms, runs, msPerMb, topPrice, topDemand }: Mix, launchOw
       const x8 = x2 * x2 * x2 * x2
       const inverse = 1 / (x8 * queue)
       const perQueue = x8 * inverse
-      // An eighth of the derivatives by the logarithm of the pace.
+      // An eighth of the derivatives with respect to the log of the pace.
       const longerBy = x * unqueued6 * unqueued * slope * perQueue
       const logSlope = 1 + longerBy
       const logBend =
@@ -178,7 +184,7 @@ function solvePaces({ terms, runs, msPerMb, topPrice, topDemand }: Mix, launchOw
       const off = scratch[s + pace.topMs8]! * inverse - 1
       if (off < 0) scratch[s + pace.high] = x
       else scratch[s + pace.low] = x
-      // Pade's quotient for the logarithm of 1 + off, and three terms of the exponential function.
+      // Pade approximation of ln(1 + off), and three terms of the exponential series.
       const divisor = 6 + 4 * off
       const per = 1 / (divisor * logSlope)
       const tangent = 0.125 * off * (6 + off) * per

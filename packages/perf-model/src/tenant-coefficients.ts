@@ -4,15 +4,15 @@ import type { BoardParameters, NetworkParameters } from './parameters.js'
 export const MAX_BATCH_SIZE = 256
 
 /**
- * What a tenant of a given network, SM count and batch size asks of the board, as numbers that depend on no clock and on
- * no co-runner. They are computed once per kind of tenant and lie side by side in one `Float64Array`, `stride` apart.
+ * Layout of a kind's coefficients: the demands of a tenant with a given network, SM count and batch size, independent
+ * of clocks and co-runners. Computed once per kind and stored in one `Float64Array`, `stride` apart.
  */
 export const tenantLayout = {
   /** Clock-bound device time, ms x MHz. */
   cycles: 0,
-  /** Memory traffic that arithmetic hides, MB per batch. */
+  /** Memory traffic that overlaps with arithmetic, MB per batch. */
   mixedMb: 1,
-  /** Memory traffic that nothing hides, MB per batch. */
+  /** Memory traffic without overlap, MB per batch. */
   streamMb: 2,
   /** Device time per batch that no clock changes, ms. */
   gapMs: 3,
@@ -22,28 +22,28 @@ export const tenantLayout = {
   hostMs: 5,
   /** Time per MB that the tenant's own SMs need, ms x MHz. */
   ownCycles: 6,
-  /** Part of the time in which the tenant launches kernels when alone, 0..1. Written by `writeDemands`. */
+  /** Fraction of time spent launching kernels when alone at the top clocks, 0..1. Set by `writeDemands`. */
   launchDemand: 7,
-  /** The same for the rest of the host's work. */
+  /** Fraction of time for the rest of the host's work, likewise. */
   hostDemand: 8,
   sms: 9,
   batchSize: 10,
   /** Energy of a batch that scales with the square of the voltage, mJ. */
   coreEnergyMj: 11,
-  /** Energy of a batch's DRAM traffic without caches, mJ. */
+  /** Energy of a batch's DRAM traffic if all of it misses the caches, mJ. */
   memoryEnergyMj: 12,
-  /** Memory traffic per batch as the board's utilisation counter sees it without caches, MB. */
+  /** Memory traffic per batch in the utilisation counter if all of it misses the caches, MB. */
   countedMb: 13,
-  /** Memory traffic per ms without caches when the tenant is alone at the top clocks. Written by `writeDemands`. */
+  /** Memory traffic per ms if all of it misses the caches, alone at the top clocks. Set by `writeDemands`. */
   mbPerMs: 14,
-  /** Index of the network. Written by the table of kinds. */
+  /** Index of the network. Set by `KindTable`. */
   network: 15,
   stride: 16,
 } as const
 
 const at = tenantLayout
 
-/** Write one tenant's coefficients, all but its demands and its traffic, which need a clock to refer to. */
+/** Write one tenant's coefficients except its demands and `mbPerMs`, which `writeDemands` adds. */
 export function writeTenantCoefficients(
   board: BoardParameters,
   network: NetworkParameters,

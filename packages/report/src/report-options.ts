@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 
-/** What every command that writes a report asks for, beside what it reports on. */
+/** Options shared by the commands that write a report. */
 export interface RawReportOptions {
   readonly pictures?: boolean
   readonly paper?: string
@@ -14,7 +14,7 @@ export function addReportOptions(command: Command): Command {
     .option('--json', 'print the list of files as JSON')
 }
 
-/** What such a command prints: its files, the first three of them where a person reads. */
+/** Output of such a command: its files. A person sees the first three. */
 export function writtenFiles(files: readonly string[], folder: string, json: boolean): string {
   if (json) return `${JSON.stringify({ files }, null, 2)}\n`
   return `${files.slice(0, 3).join('\n')}\n${files.length > 3 ? `and ${files.length - 3} more in ${folder}\n` : ''}`

@@ -1,7 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import type { LinearProgram } from './linear-program.js'
 
-/** The solver failed, or answered what is no answer: a defect of it, or numbers too far apart for doubles. */
+/** The solver failed or its answer did not verify: a defect, or coefficients of too different magnitude for doubles. */
 export class SolverError extends PctodlError {
   constructor(problem: string) {
     super('SOLVER_FAILED', `${problem}; scale the program so that its coefficients are within a few powers of ten`)
@@ -9,18 +9,18 @@ export class SolverError extends PctodlError {
 }
 
 /**
- * Check an answer against the program itself, by plain arithmetic: whole numbers whole, bounds and constraints kept to the
- * tolerance. Whole variables are rounded in place first.
+ * Check an answer against the program by plain arithmetic: integrality, bounds and constraints, to the tolerance.
+ * Integer variables are first rounded in place.
  *
  * @returns the objective of the checked values
- * @throws SolverError where something is not kept
+ * @throws SolverError for a violation
  */
 export function certify({ variables, constraints }: LinearProgram, values: Float64Array, tolerance: number): number {
   let objective = 0
   variables.forEach(({ objective: each, atLeast = 0, atMost = Number.POSITIVE_INFINITY, whole }, i) => {
     if (whole === true) {
       const rounded = Math.round(values[i]!)
-      // Solvers take for whole what is whole to a millionth.
+      // Solvers accept values within about 1e-6 of an integer.
       if (!(Math.abs(rounded - values[i]!) <= 1e-5))
         throw new SolverError(`variable ${i} came back as ${values[i]}, not whole`)
       values[i] = rounded

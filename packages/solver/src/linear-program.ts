@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Make the objective least or most over variables within their bounds, with every constraint kept. */
+/** Minimize or maximize a linear objective over bounded variables, subject to linear constraints. */
 export interface LinearProgram {
   readonly sense: 'minimize' | 'maximize'
   readonly variables: readonly Variable[]
@@ -8,27 +8,27 @@ export interface LinearProgram {
 }
 
 export interface Variable {
-  /** What one unit adds to the objective. */
+  /** Coefficient in the objective. */
   readonly objective: number
-  /** Default 0. */
+  /** Lower bound. Default 0. */
   readonly atLeast?: number
-  /** Default: no limit. */
+  /** Upper bound. Default: none. */
   readonly atMost?: number
-  /** Only whole numbers will do. */
+  /** Restrict the variable to integers. */
   readonly whole?: boolean
 }
 
 export type Term = readonly [variable: number, coefficient: number]
 
-/** `atLeast <= sum of coefficient x variable <= atMost`; an absent side is open. Equal sides make an equation. */
+/** `atLeast <= sum of coefficient x variable <= atMost`; an absent side is unbounded, equal sides make an equation. */
 export interface LinearConstraint {
-  /** Each variable once at most, by its place in `variables`. */
+  /** Each variable at most once, by its index in `variables`. */
   readonly terms: readonly Term[]
   readonly atLeast?: number
   readonly atMost?: number
 }
 
-/** @throws InvalidInputError naming the place */
+/** @throws InvalidInputError naming the invalid entry */
 export function assertProgram({ variables, constraints }: LinearProgram): void {
   variables.forEach(({ objective, atLeast = 0, atMost = Number.POSITIVE_INFINITY }, i) => {
     if (!Number.isFinite(objective))

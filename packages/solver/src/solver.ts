@@ -4,43 +4,47 @@ import { assertProgram, type LinearProgram, type Term } from './linear-program.j
 
 export interface SolveOptions {
   /**
-   * Most iterations of the simplex method over all linear programs of the search: work, so that the same program gives the same
-   * answer on any machine. The solver looks at the limit now and then and may pass it by some. Default: none.
+   * Maximum simplex iterations over all linear programs of the search: a limit on work instead of time, so that every
+   * machine gives the same answer. The solver checks it from time to time and may exceed it slightly. Default: none.
    */
   readonly maxIterations?: number
-  /** Values of some variables to start from; the solver completes them. */
+  /** Initial values of some variables; the solver completes them. */
   readonly start?: readonly Term[]
-  /** A bound so near to the answer proves it best. Default 1e-9. */
+  /** An answer this close to the bound counts as optimal. Default 1e-9. */
   readonly absoluteGap?: number
-  /** How far a constraint may be missed, relative to its largest term and to 1. Default 1e-6. */
+  /** Maximum violation of a constraint, relative to its largest term and to 1. Default 1e-6. */
   readonly tolerance?: number
 }
 
-/** What is known when the search ends. */
+/** State at the end of the search. */
 export interface Answer {
   /**
-   * `optimal`: `values` are best; `limited`: the work ran out, `values` are the best found or null; `infeasible`: nothing keeps
-   * the constraints; `unbounded`: there is no best.
+   * `optimal`: `values` are optimal; `limited`: the iteration limit was reached, `values` are the best found or null;
+   * `infeasible`: nothing satisfies the constraints; `unbounded`: the objective has no limit.
    */
   readonly status: 'optimal' | 'limited' | 'infeasible' | 'unbounded'
-  /** By variable, checked against the program; null where none was found. */
+  /** By variable, verified against the program; null if none were found. */
   readonly values: Float64Array | null
-  /** Of `values`; NaN where there are none. */
+  /** Objective of `values`; NaN without values. */
   readonly objective: number
-  /** No solution is better than this: below it when minimizing, above it when maximizing. Infinite where nothing is known. */
+  /**
+   * Bound on the objective of any solution: from below when minimizing, from above when maximizing. Infinite if
+   * unknown, NaN if infeasible.
+   */
   readonly bound: number
 }
 
 export interface Solver {
   /**
-   * The same program and options give the same answer, bit by bit. It blocks until it is done.
+   * Solve a program, blocking until done. Equal programs and options give bitwise equal answers.
    *
-   * @throws InvalidInputError for a program that is none; SolverError where the solver fails or its answer does not hold
+   * @throws InvalidInputError for an invalid program
+   * @throws SolverError if the solver fails or its answer does not verify
    */
   solve(program: LinearProgram, options?: SolveOptions): Answer
 }
 
-/** Loading takes some 100 ms, so it is done once, when it is first needed. */
+/** Loaded once, on first use, because it takes about 100 ms. */
 let loading: Promise<Highs> | undefined
 
 /** HiGHS (WebAssembly, one thread, in Node and in browsers) as a solver. */
@@ -75,7 +79,7 @@ function solve(highs: Highs, program: LinearProgram, options: SolveOptions): Ans
     }
     model.run(callbacks)
     if (model.getModelStatus() === highs.constants.modelStatus.unboundedOrInfeasible) {
-      // Presolve saw that it is one of the two; the simplex method says which.
+      // Presolve does not distinguish the two; the simplex method does.
       model.options.set({ presolve: 'off' })
       model.run(callbacks)
     }
@@ -83,7 +87,7 @@ function solve(highs: Highs, program: LinearProgram, options: SolveOptions): Ans
   })
 }
 
-/** Nothing to choose: the sum of nothing keeps a constraint or does not. HiGHS calls such a model empty. */
+/** Answer without variables: all sums are 0. Handled here because HiGHS only reports such a model as empty. */
 function withoutVariables({ constraints }: LinearProgram): Answer {
   const kept = constraints.every(({ atLeast = 0, atMost = 0 }) => atLeast <= 0 && atMost >= 0)
   return kept

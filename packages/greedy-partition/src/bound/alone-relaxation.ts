@@ -3,31 +3,32 @@ import { smClocksAt } from '@pctodl/platform'
 import type { SearchProblem } from '../search-problem.js'
 import type { ThroughputBound } from './throughput-bound.js'
 
-/** What every kind does when it is alone on the board, at one pair of clocks. */
+/** Performance of every kind running alone on the board, at one pair of clocks. */
 interface AloneAtClock {
-  /** Weighted samples/s; 0 where the kind alone is above the limit. */
+  /** Weighted samples/s; 0 if the kind alone exceeds the power limit. */
   readonly value: Float64Array
   readonly powerW: Float64Array
 }
 
-/** Halvings of the bracket around the best price of a watt; any price gives a bound, so this is a matter of tightness only. */
+/** Steps of the search for the best price of power; any price gives a valid bound, so this only affects tightness. */
 const PRICE_STEPS = 80
 
 /**
- * A bound from nothing but what tenants do alone on the board, for predictors that tell no more. It relaxes the problem to tenants that do
- * not slow each other down, and asks of the predictor that
+ * An upper bound from predictions of tenants alone on the board, for predictors without `mixBounds`. It relaxes the
+ * problem to tenants that do not slow each other down, and assumes of the predictor that
  *
- * 1. a tenant does in a mix at most what it does alone at the same clocks,
- * 2. a tenant more never lowers power at the same clocks,
- * 3. a sample costs in a mix at least the energy above the empty board's power that it costs alone.
+ * 1. a tenant in a mix is at most as fast as alone at the same clocks,
+ * 2. adding a tenant never lowers power at the same clocks,
+ * 3. a sample in a mix needs at least the energy above the empty board's power that it needs alone.
  *
- * Let v be a kind's weighted throughput alone, P its power alone, p0 the least P of all kinds, s its share, and r <= 1 the
- * part of v that a tenant keeps in the mix. Whatever the power of the empty board is (it is at most p0), by 3 the mix draws at
- * least p0 + sum r (P - p0) once sum r >= 1, so its value is at most that of the linear program: maximise sum r v subject to
- * sum r s <= 100 and sum r (P - p0) <= limit - p0. Where sum r < 1 it is at most the largest v, which by 2 is one allowed
- * alone, and the program has that too. The program's dual has one price for share and one for power; every price of power
- * gives a bound, and the least of them is taken. The bound is the largest over all clocks. Memory, tenant bounds and
- * `maxTenants` are left out, which can only raise it. Null where not even a tenant alone keeps the cap.
+ * Let v be a kind's weighted throughput alone, P its power alone, p0 the least P of all kinds, s its share, and r <= 1
+ * the part of v that a tenant keeps in the mix. The power of the empty board is at most p0. So by 3 the mix draws at
+ * least p0 + sum r (P - p0) once sum r >= 1, and its value is at most that of the linear program: maximise sum r v
+ * subject to sum r s <= 100 and sum r (P - p0) <= limit - p0. Where sum r < 1 the value is at most the largest v, which
+ * by 2 belongs to a kind allowed alone, and the program includes that too. The program's dual has one price for share
+ * and one for power; every price of power gives a bound, and the smallest is used. The result is the largest over all
+ * clocks. Memory, tenant bounds and `maxTenants` are ignored, which can only raise it. Null if not even a single tenant
+ * is within the cap.
  */
 export function aloneRelaxation(predictor: Predictor, problem: SearchProblem): ThroughputBound | null {
   let best: ThroughputBound | null = null
@@ -60,7 +61,7 @@ function aloneAt(
   return { value, powerW }
 }
 
-/** The least value of the dual at one pair of clocks. It is convex in the price of power. */
+/** Minimum of the dual at one pair of clocks; it is convex in the price of power. */
 function boundAt({ kinds, totalUnits, powerLimitW }: SearchProblem, { value, powerW }: AloneAtClock): number {
   const minW = powerW.reduce((a, b) => Math.min(a, b))
   const roomW = powerLimitW - minW

@@ -3,29 +3,30 @@ import type { SearchProblem } from '../search-problem.js'
 import { MixesInBox } from './mixes-in-box.js'
 import { ShareKnapsack } from './share-knapsack.js'
 
-/** Steps towards the best prices; any prices give a bound, so this is a matter of tightness only. */
+/** Subgradient steps towards the best prices; any prices give a valid bound, so this only affects tightness. */
 const STEPS = 16
-/** The first step may take away such a part of the bound, each vain one makes the next so much shorter. */
+/** Fraction of the bound that the first step aims to remove. */
 const FIRST_REACH = 0.3
+/** Factor on the step size after each step without improvement. */
 const SHORTER = 0.75
 
 /**
- * What no mix of a box is worth more than. Every tenant is taken at its best in the box and at the least that it uses, shares are dealt
- * out by dynamic programming, and all else that is scarce has a price (Lagrange's relaxation; the prices by subgradients: M. Held, P. Wolfe
- * and H. Crowder, Mathematical Programming 6, 1974).
+ * Upper bound on the value of the mixes of a box. Every tenant is taken at its best speed and least resource use in the
+ * box. Shares are assigned by dynamic programming; all other resources have prices (Lagrangian relaxation, with prices
+ * found by subgradients: M. Held, P. Wolfe and H. Crowder, Mathematical Programming 6, 1974).
  */
 export class BoxRelaxation {
   readonly mixes: MixesInBox
-  /** Of the last box the best mix at the best prices: kinds, one for each tenant, */
+  /** Best mix of the last box at the best prices: one kind per tenant. */
   readonly kinds: Int32Array
-  /** and what these add to the totals at least. */
+  /** Lower bounds of that mix's totals. */
   readonly totals: Float64Array = new Float64Array(mixTotals.length)
-  /** The same at the prices that are tried, as indices into `mixes`. */
+  /** Best mix at the prices being tried, as indices into `mixes`. */
   readonly #chosen: Int32Array
   readonly #knapsack: ShareKnapsack
   readonly #value: Float64Array
   readonly #kindOfUnits: Int32Array
-  /** What is left of each row: the slope of the bound along its price. */
+  /** Unused amount of each resource: the slope of the bound along its price. */
   readonly #left: Float64Array
   readonly #trial: Float64Array
 
@@ -42,8 +43,8 @@ export class BoxRelaxation {
   }
 
   /**
-   * @param prices of what is scarce, where to start; moved to the best found
-   * @returns weighted samples/s; -Infinity where the box has no mix
+   * @param prices initial prices of the resources; replaced by the best found
+   * @returns weighted samples/s; -Infinity if the box has no mix
    */
   bound(box: MixBox, prices: Float64Array): number {
     this.mixes.enter(box)
@@ -56,7 +57,7 @@ export class BoxRelaxation {
     for (let step = 0; step < STEPS; step++) {
       let square = 0
       for (let row = 0; row < left.length; row++) {
-        // A price of nothing cannot fall.
+        // A price of 0 cannot fall.
         if (trial[row] === 0 && left[row]! > 0) left[row] = 0
         square += left[row]! * left[row]!
       }
@@ -83,7 +84,7 @@ export class BoxRelaxation {
     }
   }
 
-  /** The bound at some prices. */
+  /** Value of the dual at given prices. */
   #dual(tenants: number, prices: Float64Array): number {
     const { mixes } = this
     const priced = mixes.pricedRows(prices)

@@ -2,35 +2,40 @@ import { type MixBounds, type MixBox, mixTotals } from '@pctodl/perf-model'
 import { InvalidInputError } from '@pctodl/platform'
 import type { SearchProblem } from '../search-problem.js'
 
-/** What kinds use of something by the samples/s that they do: watts, then the host. */
+/** Number of resources that are used in proportion to samples/s: power, then the host. */
 const RATES = 2
-/** What they use by being there: the upper ends of the totals, the lower ones, memory, then one row for each of several networks. */
+/** First of the rows for the upper ends of the totals; from here on use does not depend on samples/s. */
 const HIGH = RATES
+/** First of the rows for the lower ends of the totals. */
 const LOW = HIGH + mixTotals.length
+/** Row of device memory. */
 const MEMORY = LOW + mixTotals.length
+/** First of the rows that require a tenant of each network, if there are several networks. */
 const NETWORKS = MEMORY + 1
 
 /**
- * The kinds of tenants that a box of mixes can have, each with what it is worth at best and what it uses at least, in parts of
- * what there is: watts, the host, memory, the ranges of the totals, and that every network has a tenant.
+ * The kinds of tenants that a box of mixes can contain, each with its maximum value and its minimum resource use.
+ * Resources are power, host, memory, the ranges of the totals, and the condition that every network has a tenant; uses
+ * are fractions of what is available.
  */
 export class MixesInBox {
-  /** Number of things that are used. */
+  /** Number of resources (rows). */
   readonly rows: number
-  /** How many kinds the box has. */
+  /** Number of kinds in the box. */
   count = 0
-  /** Which these are. */
+  /** Indices of these kinds. */
   readonly kind: Int32Array
   readonly units: Uint16Array
   readonly weight: Float64Array
-  /** Samples/s. */
+  /** Upper bound of samples/s. */
   readonly most: Float64Array
+  /** Lower bound of samples/s. */
   readonly least: Float64Array
-  /** Of watts, by being there. */
+  /** Power used at any speed, as a fraction of the available power. */
   readonly standing: Float64Array
-  /** `rows` numbers a kind; the first ones by a sample/s. */
+  /** `rows` uses per kind; the first `RATES` are per sample/s. */
   readonly uses: Float64Array
-  /** How much of each row there is. */
+  /** Available amount of each row. */
   readonly limits: Float64Array
   readonly #problem: SearchProblem
   readonly #bounds: MixBounds
@@ -52,7 +57,7 @@ export class MixesInBox {
     this.#adds = Float64Array.from({ length: 3 * tenants.length }, (_, i) => bounds.adds(Math.floor(i / 3), i % 3))
   }
 
-  /** Ranges of the totals that hold all mixes of so many tenants. */
+  /** Ranges of the totals that contain all mixes of a number of tenants. */
   allTotals(tenants: number): { low: Float64Array; high: Float64Array } {
     const low = new Float64Array(mixTotals.length).fill(Number.POSITIVE_INFINITY, 0, mixTotals.drawn)
     const high = new Float64Array(mixTotals.length)
@@ -64,12 +69,12 @@ export class MixesInBox {
     return { low, high }
   }
 
-  /** What a chosen kind adds to a total at least. */
+  /** Lower bound of a chosen kind's contribution to a total. */
   addsAtLeast(i: number, total: number, box: MixBox): number {
     return this.uses[i * this.rows + HIGH + total]! * box.high[total]!
   }
 
-  /** Without any kind where no mix of the box can keep the cap. */
+  /** Enter the kinds of a box; there are none if the idle power alone exceeds the limit. */
   enter(box: MixBox): void {
     const { kinds, totalUnits, powerLimitW } = this.#problem
     const roomW = powerLimitW - this.#bounds.idlePowerW(box.memClockMhz)
@@ -97,7 +102,7 @@ export class MixesInBox {
     const { minThroughput, maxThroughput, minStandingW, minJPerSample, minHostPerSample } = bounds
     const anything = minThroughput + maxThroughput + minStandingW + minJPerSample + minHostPerSample
     if (Number.isNaN(anything)) {
-      // What compares with nothing would count as what cannot be.
+      // NaN would pass every comparison below and make the bound invalid.
       throw new InvalidInputError('predictor.mixBounds', anything, `numbers for ${JSON.stringify(kinds.tenants[kind])}`)
     }
     if (maxThroughput < minTenantThroughput[network]!) return
@@ -125,9 +130,9 @@ export class MixesInBox {
   }
 
   /**
-   * What a kind is worth at some prices, weighted samples/s.
+   * Value of a kind at given prices, weighted samples/s.
    *
-   * @param priced rows with a price above 0, those that count by samples/s left out
+   * @param priced rows with a price above 0, without the rows per sample/s
    */
   worth(i: number, prices: Float64Array, priced: readonly number[]): number {
     const from = i * this.rows
@@ -137,25 +142,25 @@ export class MixesInBox {
     return worth
   }
 
-  /** Rows that have a price and do not count by samples/s. */
+  /** Rows with a price above 0, without the rows per sample/s. */
   pricedRows(prices: Float64Array): readonly number[] {
     const priced: number[] = []
     for (let row = RATES; row < this.rows; row++) if (prices[row]! > 0) priced.push(row)
     return priced
   }
 
-  /** What a sample/s of it is worth, */
+  /** Value of one sample/s net of its prices. */
   gain(i: number, prices: Float64Array): number {
     const from = i * this.rows
     return this.weight[i]! - prices[0]! * this.uses[from]! - prices[1]! * this.uses[from + 1]!
   }
 
-  /** and so how many it does: at a loss as few as it can. */
+  /** Throughput of highest net value: the minimum where a sample/s is worth less than it costs. */
   rateAt(i: number, prices: Float64Array): number {
     return this.gain(i, prices) > 0 ? this.most[i]! : this.least[i]!
   }
 
-  /** Take what a kind uses at some prices off what is left. */
+  /** Subtract a kind's use at given prices from what is left. */
   use(i: number, prices: Float64Array, left: Float64Array): void {
     const from = i * this.rows
     const rate = this.rateAt(i, prices)
@@ -164,7 +169,7 @@ export class MixesInBox {
   }
 }
 
-/** Of a total that no tenant adds to, such as the host's work of networks that need none, every part is 0. */
+/** Fraction of a total; 0 if no tenant contributes to it, such as host work of networks that need none. */
 function partOf(amount: number, whole: number): number {
   return whole > 0 ? amount / whole : 0
 }

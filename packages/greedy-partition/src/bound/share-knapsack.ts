@@ -1,9 +1,9 @@
 /**
- * The best way to give a number of tenants shares of the board: `value[u]` is what a tenant with u units is worth, -Infinity where there is none.
- * Reuses its tables from call to call.
+ * Best assignment of shares to a number of tenants: `value[u]` is the value of a tenant with u units, -Infinity if
+ * there is none. Its tables are reused between calls.
  */
 export class ShareKnapsack {
-  /** Units of each tenant of the best way found. */
+  /** Units of each tenant in the best assignment found. */
   readonly chosen: Uint16Array
   readonly #totalUnits: number
   readonly #best: Float64Array
@@ -16,13 +16,13 @@ export class ShareKnapsack {
     this.#choice = new Uint16Array(this.#best.length)
   }
 
-  /** What exactly so many tenants, at most as many as units, are worth together at most; -Infinity where no shares of them fit. */
+  /** Maximum total value of exactly this many tenants (at most one per unit); -Infinity if none fits. */
   solve(value: Float64Array, tenants: number): number {
     const width = this.#totalUnits + 1
     const best = this.#best
     const slack = this.#totalUnits - tenants
     for (let j = 1; j <= tenants; j++) {
-      // Every tenant takes a unit at least, those before and those that follow too.
+      // Every tenant takes at least one unit, including those before and after this one.
       for (let sum = j; sum <= j + slack; sum++) {
         let most = Number.NEGATIVE_INFINITY
         let choice = 0

@@ -5,44 +5,45 @@ import { smClocksAt } from '@pctodl/platform'
 import type { SearchProblem } from '../search-problem.js'
 import { BoxRelaxation } from './box-relaxation.js'
 
-/** A box and the part of the clock table that it has, both ends included. */
+/** A box with its range in the clock table, both ends included. */
 interface ClockedBox extends MixBox {
   readonly clocksMhz: readonly number[]
   readonly lowClock: number
   readonly highClock: number
-  /** The best prices found for it; of a new box those of the one that it was in. */
+  /** Best prices found for the box; a new box starts with those of its parent. */
   readonly prices: Float64Array
-  /** What no mix in it is worth more than, weighted samples/s. */
+  /** Upper bound on the value of its mixes, weighted samples/s. */
   readonly bound: number
 }
 
-/** With the mix that the bound is of: kinds and what they add to the totals. */
+/** A box with the mix that attains its bound: kinds and totals. */
 interface BoundedBox extends ClockedBox {
   readonly kinds: Int32Array
   readonly totals: Float64Array
 }
 
-/** When to stop splitting. */
+/** Stopping conditions of the splitting. */
 export interface SplitLimits {
-  /** Boxes to bound. */
+  /** Maximum number of boxes to bound. */
   readonly maxBoxes: number
-  /** A bound as low is low enough, weighted samples/s. */
+  /** Stop at a bound this low, weighted samples/s. */
   readonly enough: number
-  /** Whether the time is up. */
+  /** Whether the time limit is reached. */
   readonly late: () => boolean
 }
 
-/** Of how fast a tenant is at least in a box, beside how fast it is at most, when it is weighed which way to split it. */
+/** Weight of a tenant's minimum throughput, relative to its maximum, in the choice of a split. */
 const MIN_COUNTS = 0.3
-/** Totals are split at what the best mix has of them, but not closer to an end than such a part of the range. */
+/** A total is split at its value in the best mix, but at least this part of the range away from both ends. */
 const FROM_END = 0.25
-/** Narrower ranges than such a part of their upper ends are not split. */
+/** Ranges narrower than this part of their upper end are not split. */
 const NARROW = 1e-4
 
 /**
- * What no mix is worth more than: branch and bound over boxes of mixes, first one for each memory clock and number of tenants. The box of the
- * largest bound is split in two, along the clock or a total, whichever its best mix feels most, until the largest bound left is
- * low enough or the work is done. Undefined where no mix keeps the cap.
+ * Branch and bound over boxes of mixes for an upper bound on the value of any mix. It starts with one box for each
+ * memory clock and number of tenants. The box with the largest bound is split along the clock or a total, whichever
+ * affects its best mix most, until a stopping condition holds. Returns the box with the largest bound; undefined if no
+ * mix is within the cap.
  */
 export function splitBoxes(
   predictor: Predictor,
@@ -92,7 +93,7 @@ export function splitBoxes(
   return order.size === 0 ? undefined : boxes[order.first]
 }
 
-/** The two boxes that a box splits into best; undefined where it cannot be split any more. */
+/** The two halves of a box along its best split; undefined if it cannot be split further. */
 function halvesOf(box: BoundedBox, problem: SearchProblem, bounds: MixBounds): readonly ClockedBox[] | undefined {
   const spread = (half: MixBox) => spreadOf(half, box, problem, bounds)
   const before = 2 * spread(box)
@@ -131,7 +132,10 @@ function waysToSplit(box: BoundedBox): (readonly ClockedBox[])[] {
   return ways
 }
 
-/** How much more the mix that a box's bound is of may be worth than it is, at the box's price of a watt, as far as a half of the box leaves it open. */
+/**
+ * Optimistic value of a box's best mix within one half, at the box's price of power and minus a part of its guaranteed
+ * throughput: the half's contribution to the looseness of the bound.
+ */
 function spreadOf(
   half: MixBox,
   box: BoundedBox,

@@ -1,9 +1,9 @@
 export interface ThroughputBound {
-  /** No configuration that the options allow is predicted to serve more: samples/s, weighted as the search weighs them. */
+  /** Upper bound on the predicted throughput of all allowed configurations: samples/s, weighted as in the search. */
   readonly weightedThroughput: number
-  /** The clocks at which the bound is largest, MHz; of several clocks the highest. */
+  /** SM clock at which the bound is largest, MHz; the highest one of several. */
   readonly smClockMhz: number
   readonly memClockMhz: number
-  /** Whether the bound is reached: everything was looked at, and this is the best there is. */
+  /** Whether the bound is attained: all configurations were enumerated. */
   readonly exact: boolean
 }

@@ -9,11 +9,11 @@ import { formatPlan } from './plan-report.js'
 import { formatPartition, formatSteps, verificationCommand } from './report.js'
 import type { ServicesCall } from './services-options.js'
 
-/** The command line `pctodl partition` as a function. A cap or bound that cannot be kept is exit code 1. */
+/** The command `pctodl partition`; exit code 1 for an infeasible cap or bound. */
 export const pctodlPartition: CommandFunction = async (argv, terminal) => {
   const call = await parseOptions(argv, terminal)
   const load = () => modelOf(call.spec.key, call.paramsFolder)
-  // A board without shipped parameters is a wrong word; a folder that cannot be read is a failure.
+  // A board without shipped parameters is a usage error; an unreadable folder is a failure.
   const predictor = call.paramsFolder === undefined ? asUsage(load) : load()
   return call.services === undefined
     ? runPartition(predictor, call, terminal)
@@ -40,8 +40,8 @@ function runServices(
 
 function runPartition(predictor: PerfModel, call: PartitionCall, { stdout, stderr }: Terminal): number {
   const options = { ...call.search, models: call.networks }
-  // A fresh process reads parameters and compiles code when they are first needed; the search's time is not for that.
-  // Options that only the search can judge, such as a memory clock that the model does not know, show here.
+  // Warm up before timing: a fresh process parses parameters and compiles code on first use. This also reports options
+  // that only the search can check, such as an unknown memory clock.
   asUsage(() => warmUp(predictor, options))
   const startMs = performance.now()
   const result = partition(predictor, options)
@@ -61,7 +61,7 @@ function runPartition(predictor: PerfModel, call: PartitionCall, { stdout, stder
   return 0
 }
 
-/** The greedy stage, its result unused. */
+/** Run the greedy stage and discard its result. */
 function warmUp(predictor: PerfModel, options: PartitionOptions): void {
   const { timeBudgetMs: _, now: __, ...untimed } = options
   partition(predictor, { ...untimed, improve: false })

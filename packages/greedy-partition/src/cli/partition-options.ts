@@ -18,20 +18,20 @@ import type { NetworkDemand, PartitionOptions } from '../options.js'
 import { knownName } from './services-file.js'
 import { type RawServicesOptions, type ServicesCall, serviceGoals, servicesCall } from './services-options.js'
 
-/** What one call of the command line asks for, checked. */
+/** Checked options of one command call. */
 export interface PartitionCall {
   readonly spec: GpuSpec
   readonly networks: readonly NetworkDemand[]
-  /** Plans for services in the place of a partition. */
+  /** Set to plan for services instead of a partition. */
   readonly services: ServicesCall | undefined
   readonly search: Omit<PartitionOptions, 'models'>
-  /** Undefined for the shipped model. */
+  /** Undefined: use the shipped model. */
   readonly paramsFolder: string | undefined
   readonly explain: boolean
   readonly json: boolean
 }
 
-/** Time for a search that is given no other bound, ms. */
+/** Time limit of a search without any other limit, ms. */
 const DEFAULT_BUDGET_MS = 50
 const DEFAULT_RISK = 0.05
 
@@ -60,7 +60,7 @@ const referenceSpelling: OptionAliases = {
   '--mem-freq': '--mem-clock',
 }
 
-/** @throws UsageError for anything that a user could have typed wrong */
+/** @throws UsageError for any invalid option */
 export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<PartitionCall> {
   const command = newCommand(
     {
@@ -170,7 +170,7 @@ function searchOptions(raw: RawOptions): PartitionCall['search'] {
   }
 }
 
-/** Time bounds the search, unless only evaluations do: then its plan depends on nothing but what was asked for. */
+/** The search is limited by time, unless only evaluations are given: then its plan is reproducible. */
 function searchBudget({ budgetMs, budgetEvaluations }: RawOptions): Partial<PartitionOptions> {
   if (budgetMs === undefined && budgetEvaluations !== undefined) return { budgetEvaluations }
   return {
@@ -180,7 +180,7 @@ function searchBudget({ budgetMs, budgetEvaluations }: RawOptions): Partial<Part
   }
 }
 
-/** `resnet50` or `resnet50=1.5`. */
+/** Parse `resnet50` or `resnet50=1.5`. */
 function parseDemand(text: string): NetworkDemand {
   const [name = '', weightText, ...more] = text.split('=')
   const weight = weightText === undefined ? 1 : Number(weightText)

@@ -7,7 +7,7 @@ import type { ServicesCall } from './services-options.js'
 import { stoppedWords } from './stopped-words.js'
 import { newTable } from './table.js'
 
-/** A plan for services for a reader. */
+/** Text report of a plan for services. */
 export function formatPlan(
   spec: GpuSpec,
   { services, ratesPerS, withoutMaxBatchSize, options }: ServicesCall,
@@ -57,7 +57,7 @@ export function formatPlan(
   ].join('\n')
 }
 
-/** Which largest batches nobody asked for. */
+/** Notes on batch limits that differ from the user's input. */
 function batchNotes(services: readonly Service[], unsaid: readonly string[]): string[] {
   const larger = services.filter(({ maxBatchSize }) => maxBatchSize > LARGEST_BATCH_SIZE).map(({ name }) => name)
   return [

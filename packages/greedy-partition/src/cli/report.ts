@@ -5,7 +5,7 @@ import type { PartitionCall } from './partition-options.js'
 import { stoppedWords } from './stopped-words.js'
 import { newTable } from './table.js'
 
-/** The result of our search for a reader. */
+/** Text report of a partition. */
 export function formatPartition(call: PartitionCall, result: FeasiblePartition, elapsedMs: number): string {
   const { configuration, prediction, marginW, capExceedanceProbability: risk } = result
   const several = call.networks.length > 1
@@ -50,7 +50,7 @@ export function formatPartition(call: PartitionCall, result: FeasiblePartition, 
   ].join('\n')
 }
 
-/** What more processes would bring. */
+/** Table of what more processes would gain. */
 function formatTrade(trade: readonly TradeRow[]): string {
   const table = newTable(['processes', 'p99 ms', 'samples/s', 'W'])
   for (const { processes, p99LatencyMs, throughput, powerW } of trade) {
@@ -59,7 +59,7 @@ function formatTrade(trade: readonly TradeRow[]): string {
   return table.toString()
 }
 
-/** The steps of our search, from the empty board on. */
+/** Table of the search steps, from the empty board on. */
 export function formatSteps(steps: readonly PartitionStep[]): string {
   const table = newTable(['step', 'stage', 'move', 'SM MHz', 'memory MHz', 'samples/s', 'W'])
   steps.forEach(({ stage, move, configuration, throughput, powerW }, i) => {
@@ -69,7 +69,10 @@ export function formatSteps(steps: readonly PartitionStep[]): string {
   return table.toString()
 }
 
-/** How to measure the configuration: the profiler's single mode, which runs one network. */
+/**
+ * Command that measures the configuration with the profiler's single mode, which runs one network; null for several
+ * networks.
+ */
 export function verificationCommand(spec: GpuSpec, { tenants, smClockMhz, memClockMhz }: Configuration): string | null {
   const model = tenants[0]?.model
   if (model === undefined || tenants.some((tenant) => tenant.model !== model)) return null

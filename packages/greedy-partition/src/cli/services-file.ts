@@ -4,12 +4,12 @@ import { assertServices, InvalidInputError, networkName, type Service } from '@p
 import { parse, YAMLError } from 'yaml'
 import { MAX_RATE_PER_S } from '../services/plan-problem.js'
 
-/** Services with the rates that come to them. */
+/** Services and their request rates. */
 export interface ServicesFile {
   readonly services: readonly Service[]
   /** Requests/s, in the order of the services. */
   readonly ratesPerS: readonly number[]
-  /** Names of those for which the file says no `maxBatchSize`. */
+  /** Names of the services without `maxBatchSize` in the file. */
   readonly withoutMaxBatchSize: readonly string[]
 }
 
@@ -17,10 +17,10 @@ export const DEFAULT_MAX_BATCH_SIZE = 64
 const fields = ['name', 'model', 'rate', 'p99Ms', 'weight', 'maxBatchSize', 'maxQueueDelayMs']
 
 /**
- * Read a list of services from YAML or JSON: `name`, `model`, `rate` (requests/s) and `p99Ms` of each; `weight` (1), `maxBatchSize` (64)
- * and `maxQueueDelayMs` (0) where given. YAML's merge keys (`<<: *others`) are understood.
+ * Read a list of services from YAML or JSON: `name`, `model`, `rate` (requests/s) and `p99Ms` of each, with optional
+ * `weight` (1), `maxBatchSize` (64) and `maxQueueDelayMs` (0). YAML merge keys (`<<: *others`) are supported.
  *
- * @throws UsageError naming the file, and the service and field where there is one
+ * @throws UsageError naming the file, and the service and field if known
  */
 export function readServicesFile(file: string): ServicesFile {
   let text: string
@@ -38,7 +38,10 @@ export function readServicesFile(file: string): ServicesFile {
   }
 }
 
-/** @throws InvalidInputError naming the service and the field; YAMLError */
+/**
+ * @throws InvalidInputError naming the service and the field
+ * @throws YAMLError
+ */
 export function parseServices(text: string): ServicesFile {
   const list: unknown = parsed(text)
   if (!Array.isArray(list) || list.length === 0) {
@@ -72,7 +75,7 @@ export function parseServices(text: string): ServicesFile {
   return { services, ratesPerS, withoutMaxBatchSize }
 }
 
-/** Values that hold themselves, and more aliases than anybody writes, are nobody's services. */
+/** Parse YAML, rejecting cyclic values and an excessive number of aliases. */
 function parsed(text: string): unknown {
   try {
     const value: unknown = parse(text, { merge: true })
@@ -88,7 +91,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Parameters fitted elsewhere may be of networks that the family has no name for: whether they are there shows later. */
+/** The common name of a network, or the name as given: custom parameters may contain networks without a common name. */
 export function knownName(name: string): string {
   try {
     return networkName(name)

@@ -4,7 +4,7 @@ import type { PartitionObjective } from '../options.js'
 import type { ServiceGoal, ServicePlanOptions } from '../services/plan-options.js'
 import { readServicesFile } from './services-file.js'
 
-/** What a call with `--services` asks for. */
+/** Checked options of a call with `--services`. */
 export interface ServicesCall {
   readonly services: readonly Service[]
   readonly ratesPerS: readonly number[]
@@ -12,7 +12,7 @@ export interface ServicesCall {
   readonly options: ServicePlanOptions
 }
 
-/** Options of the command that plans for services take. */
+/** Command options used by plans for services. */
 export interface RawServicesOptions {
   readonly services?: string
   readonly objective?: ServiceGoal | PartitionObjective
@@ -32,7 +32,7 @@ export interface RawServicesOptions {
 
 export const serviceGoals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
-/** Words that only saturated tenants understand. */
+/** Options that only apply to saturated tenants. */
 const forTenantsOnly = [
   'model',
   'risk',
@@ -44,13 +44,13 @@ const forTenantsOnly = [
   'maxBatch',
   'explain',
 ]
-/** Words that only services understand. */
+/** Options that only apply to services. */
 const forServicesOnly = ['rateMargin', 'latencyMargin', 'burstiness']
 
 /**
- * @param given whether an option stands in the call, by its name in camel case
- * @returns undefined where no services are asked for
- * @throws UsageError for options that do not go together, or a file that cannot be read
+ * @param given whether an option was given in the call, by its name in camel case
+ * @returns undefined without `--services`
+ * @throws UsageError for options that exclude each other, or a file that cannot be read
  */
 export function servicesCall(raw: RawServicesOptions, given: (option: string) => boolean): ServicesCall | undefined {
   const { services: file, objective = file === undefined ? 'few-processes' : 'min-power' } = raw

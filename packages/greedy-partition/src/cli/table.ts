@@ -1,6 +1,6 @@
 import Table from 'cli-table3'
 
-/** Plain ASCII, so that it reads the same in a log. */
+/** A plain ASCII table, which is also readable in a log. */
 export function newTable(head: string[]): Table.Table {
   const bar = {
     top: '',

@@ -1,7 +1,7 @@
 import { fits, type Instances, type Layout } from './layout.js'
 import type { PlanProblem } from './plan-problem.js'
 
-/** Every layout that the board has room for. */
+/** Enumerate all layouts that fit on the board. */
 export function* everyLayout(problem: PlanProblem): Generator<Layout> {
   for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
     yield* from(problem, memIndex, [], problem.totalUnits, problem.maxTenants)
@@ -31,10 +31,10 @@ function* from(
   }
 }
 
-/** How many there are at most: before memory is looked at. */
+/** Upper bound on the number of layouts: memory is not checked. */
 export function layoutCount({ services, totalUnits, maxTenants, maxInstances, memClocksMhz }: PlanProblem): number {
   const width = totalUnits + 1
-  // By processes and units of the services so far.
+  // Number of ways by processes and units of the services so far.
   let ways = new Float64Array((maxTenants + 1) * width)
   ways[0] = 1
   for (const { batchSizes } of services) {

@@ -9,11 +9,11 @@ import type { ServicePlan } from './plan-result.js'
 import { servicePlan } from './service-plan.js'
 
 /**
- * The best plan there is, by looking at every layout with alike processes for each service. Meant for two or three services, coarse
- * shares and few batch sizes, to judge `planServices` by. Budgets and seed of the options are not used.
+ * The best plan by enumerating every layout with identical processes per service, as a reference for `planServices`.
+ * Meant for two or three services, coarse shares and few batch sizes. Budgets and seed of the options are ignored.
  *
- * @param limits.maxLayouts refuse larger spaces, so that a typing error does not take a day; default 200,000
- * @throws InvalidInputError also where the space is larger
+ * @param limits.maxLayouts reject larger spaces, so that a typing error does not take a day; default 200,000
+ * @throws InvalidInputError for invalid options, or a larger space
  */
 export function exhaustiveServices(
   model: PerfModel,

@@ -2,9 +2,9 @@ import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving
 import { type Layout, tenantsOf } from './layout.js'
 import type { PlanProblem } from './plan-problem.js'
 
-/** A layout with its models at the clocks that were looked at. */
+/** A layout with a cache of its serving models by clock. */
 export class LayoutBoard {
-  /** How many clocks there are. */
+  /** Number of SM clocks. */
   readonly clocks: number
   readonly #problem: PlanProblem
   readonly #layout: Layout
@@ -16,7 +16,7 @@ export class LayoutBoard {
     this.clocks = problem.smClocksMhz[layout.memIndex]!.length
   }
 
-  /** Board power at a clock, W, and what share of each service's requests is in time into `attainments`. */
+  /** Board power at a clock, W; writes each service's fraction of requests in time into `attainments`. */
   powerAt(clockIndex: number, ratesPerS: readonly number[], attainments: Float64Array): number {
     return this.#at(clockIndex).attainments(ratesPerS, attainments, this.#problem.burstiness)
   }

@@ -11,7 +11,10 @@ export const layoutClimb: ClimbSettings = {
   shakes: 12,
 }
 
-/** Layouts, by how near they come to the objectives and then by what the goal costs; a move is the layout that it leads to. */
+/**
+ * Search space of layouts, compared by shortfall from the objectives, then by the cost of the goal. A move is the
+ * layout that it leads to.
+ */
 export class Layouts implements Landscape<Scored, Layout> {
   readonly #scorer: LayoutScorer
 
@@ -39,7 +42,7 @@ export class Layouts implements Landscape<Scored, Layout> {
     return bestFirst(a, b)
   }
 
-  /** The number of processes and the memory state. */
+  /** Number of processes and memory state. */
   shape({ layout: { services, memIndex } }: Scored): string {
     return `${memIndex} ${services.reduce((sum, { count }) => sum + count, 0)}`
   }

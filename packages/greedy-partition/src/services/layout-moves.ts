@@ -1,10 +1,10 @@
 import type { Instances, Layout } from './layout.js'
 import type { PlanProblem } from './plan-problem.js'
 
-/** Share changes that are tried, in units: near ones finely, far ones coarsely. */
+/** Share changes to try, in units: fine steps nearby, coarse steps further away. */
 const strides = [1, 2, 4, 8]
 
-/** All layouts that one small change makes of a layout; what the board has no room for is for the scorer to refuse. */
+/** All layouts that differ by one small change; the scorer rejects those that do not fit on the board. */
 export function layoutsAround(problem: PlanProblem, layout: Layout): Layout[] {
   const { services, memIndex } = layout
   const around: Layout[] = []
@@ -30,7 +30,7 @@ export function layoutsAround(problem: PlanProblem, layout: Layout): Layout[] {
       if (count * stride <= free) put([i, { ...of, units: units + stride }])
     }
     if (free >= count) put([i, { ...of, units: units + Math.floor(free / count) }])
-    // The same share in another number of processes, with batches as they are, larger or smaller.
+    // The same share split into another number of processes, with the same, the next larger or the next smaller batch.
     for (let other = 1; other <= problem.maxInstances; other++) {
       if (other === count) continue
       const each = Math.floor(total / other)
@@ -42,7 +42,8 @@ export function layoutsAround(problem: PlanProblem, layout: Layout): Layout[] {
     put([i, { ...of, count: count - 1 }])
     if (units <= free) put([i, { ...of, count: count + 1 }])
   })
-  // One gives share to another, as it is or with the next batch size.
+  // One service gives share to another, optionally with the next smaller batch of the giver or the next larger one of
+  // the taker.
   services.forEach((giver, i) => {
     services.forEach((taker, j) => {
       if (i === j) return

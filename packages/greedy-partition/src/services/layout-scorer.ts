@@ -4,36 +4,37 @@ import { LayoutBoard } from './layout-board.js'
 import { maxValue } from './max-value.js'
 import type { PlanProblem } from './plan-problem.js'
 
-/** Share of the requests that must be in time. */
+/** Fraction of the requests that must be in time. */
 const WANTED = 0.99
-/** To which part of itself a load factor is found, and below which it counts as none. */
+/** Relative precision of a load factor. */
 const FACTOR_STEP = 2e-3
+/** Load factors below this count as 0. */
 const MIN_FACTOR = 1e-3
 
-/** Part of the best value that a layout must reach at the best's clock to be looked at further. */
+/** Fraction of the best value that a layout must reach at the best layout's clock to be evaluated further. */
 const HOPEFUL = 0.95
-/** Clocks by which the best one for a value is looked for at first. */
+/** Initial stride of the search for the clock of highest value. */
 const CLOCK_STRIDE = 4
 
-/** A layout at the best clock for it. */
+/** A layout at its best clock. */
 export interface Scored {
   readonly layout: Layout
   readonly clockIndex: number
-  /** 0 where it keeps what must be kept; else by how much it does not: the less, the nearer. */
+  /** 0 if it meets all objectives; otherwise a measure of how far it misses them. */
   readonly shortfall: number
-  /** The less the better, among those without a shortfall: W, or less the factor or the value. */
+  /** Lower is better among layouts without a shortfall: power, W, or the negative load factor or value. */
   readonly cost: number
   readonly powerW: number
-  /** Requests/s that are let in, margin included. */
+  /** Admitted requests/s, including the margin. */
   readonly ratesPerS: readonly number[]
 }
 
-/** Scores each layout once. */
+/** Scores layouts and caches the scores. */
 export class LayoutScorer {
   readonly problem: PlanProblem
   evaluations = 0
   readonly #known = new Map<string, Scored | undefined>()
-  /** Costs that a layout was found not to be below, by layout. */
+  /** By layout: a cost that it is known not to undercut. */
   readonly #notBelow = new Map<string, number>()
   readonly #startMs: number
   readonly #attainments: Float64Array
@@ -46,7 +47,7 @@ export class LayoutScorer {
     this.#attainments = new Float64Array(problem.services.length)
   }
 
-  /** Which budget is spent; undefined while there is some left. */
+  /** The spent budget; undefined while none is spent. */
   spent(): 'evaluation-budget' | 'time-budget' | undefined {
     const { budgetEvaluations, timeBudgetMs, now } = this.problem
     if (this.evaluations >= budgetEvaluations) return 'evaluation-budget'
@@ -54,7 +55,7 @@ export class LayoutScorer {
     return undefined
   }
 
-  /** Undefined for a layout that the board has no room for. */
+  /** Undefined for a layout that does not fit on the board. */
   score(layout: Layout): Scored | undefined {
     if (!fits(this.problem, layout)) return undefined
     const key = layoutKey(layout)
@@ -67,8 +68,8 @@ export class LayoutScorer {
   }
 
   /**
-   * The score where it is better than another's, undefined where it is not: what cannot be better is left as soon as that shows, at
-   * the other's clock or with the other's load.
+   * Score a layout if it is better than another; undefined if not. Stops early if a check at the other's clock or load
+   * shows that it cannot be better.
    */
   scoreAbove(layout: Layout, than: Scored): Scored | undefined {
     if (!fits(this.problem, layout)) return undefined
@@ -91,7 +92,7 @@ export class LayoutScorer {
     const { clockIndex } = than
     if (clockIndex >= smClocksMhz[layout.memIndex]!.length) return false
     if (goal === 'min-power') {
-      // A higher clock takes more power, a lower one keeps less.
+      // A higher clock draws more power, a lower one misses more objectives.
       const { met, powerW } = this.holds(this.board(layout), clockIndex, ratesPerS)
       return !met && powerW >= than.cost
     }
@@ -105,7 +106,7 @@ export class LayoutScorer {
         ) === undefined
       )
     }
-    // Not a proof: what is worth much less at the other's clock is hardly worth more at another one.
+    // Heuristic: a layout worth much less at the other's clock is hardly worth more at another one.
     const there = maxValue(this.problem, this.board(layout), clockIndex)
     return (there?.value ?? 0) < -than.cost * HOPEFUL
   }
@@ -123,7 +124,7 @@ export class LayoutScorer {
     return new LayoutBoard(this.problem, layout)
   }
 
-  /** Whether all objectives hold, and watts. */
+  /** Whether all objectives are met, and the power in W. */
   holds(board: LayoutBoard, clockIndex: number, ratesPerS: readonly number[]): { met: boolean; powerW: number } {
     const powerW = board.powerAt(clockIndex, ratesPerS, this.#attainments)
     return { met: this.#attainments.every((attainment) => attainment >= WANTED), powerW }
@@ -146,7 +147,7 @@ export class LayoutScorer {
     return { layout, clockIndex, shortfall: 0, cost: powerW, powerW, ratesPerS }
   }
 
-  /** The lowest clock at which all objectives hold: latencies fall and power rises with the clock. */
+  /** The lowest clock at which all objectives are met: latencies fall and power rises with the clock. */
   minClock(board: LayoutBoard, ratesPerS: readonly number[]): number | undefined {
     const met = (clockIndex: number) => this.holds(board, clockIndex, ratesPerS).met
     let low = -1
@@ -186,7 +187,7 @@ export class LayoutScorer {
     return { layout, clockIndex, shortfall: 0, cost: -low, powerW, ratesPerS: times(low) }
   }
 
-  /** A clock at which objectives and cap hold. */
+  /** A clock at which all objectives and the cap are met. */
   #clockFor(board: LayoutBoard, ratesPerS: readonly number[]): number | undefined {
     let low = -1
     let high = board.clocks
@@ -226,7 +227,7 @@ export class LayoutScorer {
     return { layout, clockIndex: at, shortfall: 0, cost: -best.value, powerW: best.powerW, ratesPerS: best.ratesPerS }
   }
 
-  /** What misses its objective at the highest clock, and by how much. */
+  /** Score of a layout that misses objectives even at the highest clock. */
   #short(layout: Layout, board: LayoutBoard, ratesPerS: readonly number[]): Scored {
     const clockIndex = board.clocks - 1
     const { powerW, services } = board.predictAt(clockIndex, ratesPerS)
@@ -242,14 +243,14 @@ export class LayoutScorer {
   }
 }
 
-/** The better of two first; the canonical order decides ties. */
+/** Comparator that sorts the better one first; ties follow the canonical order. */
 export function bestFirst(a: Scored, b: Scored): number {
   if (a.shortfall !== b.shortfall) return a.shortfall - b.shortfall
   if (a.cost !== b.cost) return a.cost - b.cost
   return layoutKey(a.layout) < layoutKey(b.layout) ? -1 : 1
 }
 
-/** Gains below this part are rounding. */
+/** Gains below this part are rounding errors. */
 const MIN_GAIN = 1e-6
 
 export function isBetter(a: Scored, b: Scored): boolean {

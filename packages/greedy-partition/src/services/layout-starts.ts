@@ -1,12 +1,12 @@
 import { fits, type Layout, layoutOf } from './layout.js'
 import type { PlanProblem } from './plan-problem.js'
 
-/** Of a service, at most, where the climb begins. */
+/** Maximum number of processes per service in a starting layout. */
 const MAX_PROCESSES = 4
 
 /**
- * Where the climb begins: one to four processes for each service, with equal shares and with shares by offered load, at every batch size and
- * in every memory state, and the configuration that the caller gave.
+ * Starting layouts of the climb: one to four processes per service, with equal shares and with shares by offered load,
+ * at every batch size and in every memory state; plus the caller's configuration.
  */
 export function startLayouts(problem: PlanProblem): Layout[] {
   const starts: Layout[] = []
@@ -37,7 +37,7 @@ export function equalShares({ services, totalUnits }: PlanProblem): number[] {
   return services.map(() => Math.floor(totalUnits / services.length))
 }
 
-/** In proportion to what the requests would take of the whole board, each at least one unit. */
+/** Shares in proportion to the fraction of the whole board that the requests would need, at least one unit each. */
 export function sharesByLoad(problem: PlanProblem, memIndex: number, batch: number): number[] {
   const { services, ratesPerS, totalUnits, model } = problem
   const clocks = problem.smClocksMhz[memIndex]!
@@ -53,7 +53,7 @@ export function sharesByLoad(problem: PlanProblem, memIndex: number, batch: numb
   })
   const total = loads.reduce((sum, load) => sum + load, 0)
   const units = loads.map((load) => Math.max(1, Math.floor((totalUnits * load) / total)))
-  // What rounding up took too much, the largest give back.
+  // Take the excess of rounding up from the largest shares.
   for (let over = units.reduce((sum, each) => sum + each, 0) - totalUnits; over > 0; over--) {
     units[units.indexOf(Math.max(...units))]!--
   }

@@ -1,18 +1,18 @@
 import type { Configuration, Tenant } from '@pctodl/platform'
 import type { PlanProblem } from './plan-problem.js'
 
-/** The processes of one service: alike ones. */
+/** The identical processes of one service. */
 export interface Instances {
   readonly count: number
-  /** Share of each in units of the share step. */
+  /** Share per process, in units of the share step. */
   readonly units: number
   /** Index into the problem's batch sizes of the service. */
   readonly batch: number
 }
 
-/** The processes of all services in one memory state; the SM clock is chosen for it. */
+/** The processes of all services in one memory state; the SM clock is chosen by the scorer. */
 export interface Layout {
-  /** In the order of the services. */
+  /** Processes of each service, in the order of the services. */
   readonly services: readonly Instances[]
   readonly memIndex: number
 }
@@ -23,7 +23,7 @@ export function layoutKey({ services, memIndex }: Layout): string {
   return key
 }
 
-/** Whether the shares, the processes and their memory are within the board. */
+/** Whether shares, processes and memory fit on the board. */
 export function fits(problem: PlanProblem, { services }: Layout): boolean {
   let units = 0
   let count = 0
@@ -50,7 +50,10 @@ export function tenantsOf(problem: PlanProblem, { services }: Layout): Tenant[] 
   })
 }
 
-/** What of a configuration can be a layout: each service's processes as the mean of its shares, its batch as the next smaller one. */
+/**
+ * Convert a configuration to the nearest layout: each process gets the mean share of its service and the next smaller
+ * batch size; undefined if it does not fit.
+ */
 export function layoutOf(problem: PlanProblem, { tenants, memClockMhz }: Configuration): Layout | undefined {
   const memIndex = Math.max(0, problem.memClocksMhz.indexOf(memClockMhz))
   const services: Instances[] = []

@@ -2,24 +2,24 @@ import type { LayoutBoard } from './layout-board.js'
 import type { PlanProblem } from './plan-problem.js'
 
 const WANTED = 0.99
-/** Halvings by which a rate is found. */
+/** Bisection steps for an admitted rate. */
 const HALVINGS = 8
-/** What is let in of a service of which nothing is, as a part of its rate: latencies of no requests at all are not defined. */
+/** Fraction of its rate at which a service counts as fully shed: latencies are undefined without any requests. */
 const NONE = 1e-6
 
 export interface Admitted {
-  /** Requests/s that are let in, by service. */
+  /** Admitted requests/s, by service. */
   readonly ratesPerS: readonly number[]
-  /** Weighted requests/s. */
+  /** Sum of weight x requests/s. */
   readonly value: number
   readonly powerW: number
 }
 
 /**
- * What to let in at a clock: of each service at most what it answers in time beside the others, and then, where that takes too
- * much power, less of those whose requests are worth least a joule.
+ * Choose the admitted rates at a clock. Each service gets at most what it answers in time beside the others; if that
+ * exceeds the power limit, services whose requests have the least value per joule are reduced first.
  *
- * @returns undefined where not even the waiting board keeps the cap
+ * @returns undefined if even the idle board exceeds the limit
  */
 export function maxValue(
   problem: PlanProblem,
@@ -30,7 +30,7 @@ export function maxValue(
   const rates = [...problem.ratesPerS]
   const attainments = new Float64Array(rates.length)
   const power = () => board.powerAt(clockIndex, rates, attainments)
-  /** The most of a service's rate at which something holds. */
+  /** Raise a service's rate as far as a condition holds. */
   const raise = (i: number, holds: () => boolean) => {
     let low = NONE * problem.ratesPerS[i]!
     let high = rates[i]!

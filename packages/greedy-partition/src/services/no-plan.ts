@@ -3,7 +3,7 @@ import { LayoutScorer, type Scored } from './layout-scorer.js'
 import type { PlanProblem } from './plan-problem.js'
 import type { InfeasibleServicePlan } from './plan-result.js'
 
-/** Why there is no plan, after a search that found none; `best` is the nearest that it came. */
+/** Explain why a search found no plan; `best` is the closest layout. */
 export function noPlan(scorer: LayoutScorer, best: Scored | undefined): InfeasibleServicePlan {
   const { problem, evaluations } = scorer
   const clamped = problem.boardLimitW === undefined ? {} : { boardLimitW: problem.boardLimitW }
@@ -52,7 +52,7 @@ function overCap({ problem, evaluations }: LayoutScorer, best: Scored): Infeasib
   }
 }
 
-/** What stops one service even where it has the board for itself, whatever the cap; undefined where nothing does. */
+/** Reason why one service cannot be met even alone on the board without a cap; undefined if it can. */
 function aloneOnBoard(
   problem: PlanProblem,
   index: number,

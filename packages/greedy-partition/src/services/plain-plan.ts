@@ -10,17 +10,17 @@ import type { ServicePlan } from './plan-result.js'
 import { servicePlan } from './service-plan.js'
 
 /**
- * What one would do without a search, one process for each service:
- * - `equal-shares`: equal shares, each service with the batch size that is best for all as they are, one service after the other
- * - `one-batch`: equal shares, one batch size for all
- * - `shares-by-load`: shares by what the requests would take of the whole board, each with its best batch size
+ * Baselines without a search, with one process per service:
+ * - `equal-shares`: equal shares; the batch sizes are optimised for one service after the other
+ * - `one-batch`: equal shares and one batch size for all
+ * - `shares-by-load`: shares by the fraction of the board that the requests would need, with optimised batch sizes
  *
- * SM and memory clock are chosen as well as in `planServices`.
+ * SM and memory clock are chosen as in `planServices`.
  */
 export type PlainManner = 'equal-shares' | 'one-batch' | 'shares-by-load'
 
 /**
- * Plan in one of the obvious manners, to compare with.
+ * Plan by one of these baselines, for comparison.
  *
  * @throws what `planServices` throws
  */
@@ -41,7 +41,7 @@ export function plainPlan(
   return servicePlan(scorer, best, 'greedy-only')
 }
 
-/** The manner's shares with each batch size for all, in each memory state. */
+/** Layouts with the baseline's shares and one batch size for all, in each memory state. */
 function uniform(problem: PlanProblem, manner: PlainManner): Layout[] {
   const most = Math.max(...problem.services.map(({ batchSizes }) => batchSizes.length))
   const layouts: Layout[] = []
@@ -59,7 +59,7 @@ function uniform(problem: PlanProblem, manner: PlainManner): Layout[] {
   return layouts.filter((layout) => fits(problem, layout))
 }
 
-/** One service's batch size after the other's, until none helps. */
+/** Optimise one service's batch size after the other, until none improves. */
 function ownBatches(scorer: LayoutScorer, from: Scored): Scored {
   const { services } = scorer.problem
   let best = from

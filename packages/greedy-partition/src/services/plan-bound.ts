@@ -1,25 +1,25 @@
 import { batchSizesUpTo } from '@pctodl/perf-model/serving'
 import type { PlanProblem } from './plan-problem.js'
 
-/** What a request of each service takes at least at a clock, whatever its process and its batch. */
+/** Lower bounds of the cost of a request at a clock, over all processes and batch sizes. */
 interface Least {
   readonly idleW: number
-  /** J a request, by service. */
+  /** Energy per request, J, by service. */
   readonly energyJ: readonly number[]
-  /** Part of the board for a second, by service: a share of it for the time of a batch. */
+  /** Board time per request, by service: share x batch time / batch size, s. */
   readonly boardS: readonly number[]
 }
 
-/** SM clocks of a memory state that are looked at: the ends and so many between. */
+/** Number of SM clocks evaluated per memory state, both ends included. */
 const CLOCKS = 8
 
 /**
- * What no plan can be better than, by the model: the least that a request takes of any process alone, of its energy above that of the
- * waiting board and of the share of the board that it keeps busy, with batches that are always full. W at least for `min-power`, the
- * factor at most for `max-load`, weighted requests/s at most for `max-value`.
+ * Model bound on any plan: a lower bound of power (W) for `min-power`, an upper bound of the factor for `max-load`, or
+ * of the weighted requests/s for `max-value`. It charges each request its least energy above the idle board and its
+ * least board time, with a process running alone and full batches.
  *
- * Between two clocks that are looked at, power is taken from the lower and speed from the higher one: the least that a request takes
- * rises with the clock in energy and falls in time.
+ * Between two evaluated clocks, power is taken from the lower and speed from the higher one: the least energy of a
+ * request rises with the clock, and its least time falls.
  */
 export function planBound(problem: PlanProblem): number {
   const bounds: number[] = []

@@ -1,61 +1,63 @@
 import type { Configuration } from '@pctodl/platform'
 
 /**
- * - `min-power`: all objectives met at the rates, with the fewest watts
+ * - `min-power`: meet all objectives at the rates with minimum power
  * - `max-load`: the largest common factor on all rates at which all objectives and the cap hold
- * - `max-value`: where not all requests can be answered in time, the admitted rate of each service that maximises the weighted requests/s in time
+ * - `max-value`: the most weighted requests/s answered in time, by choosing the admitted rate of each service
  */
 export type ServiceGoal = 'min-power' | 'max-load' | 'max-value'
 
 export interface ServicePlanOptions {
   readonly objective: ServiceGoal
-  /** W. Above the highest limit that the board takes, that limit holds, and the result says so. */
+  /** Power cap, W. A cap above the board's highest limit is reduced to that limit, and the result reports it. */
   readonly powerCapW: number
-  /** Watts to stay below the cap. Default 0. */
+  /** Distance to stay below the cap, W. Default 0. */
   readonly powerMarginW?: number
   /**
-   * The plan holds for so many times the rates, at least 1: room for what the rates do meanwhile and for the prediction's error.
-   * Default 1.1.
+   * Plan for the rates times this factor, at least 1: a margin for changing rates and prediction errors. Default 1.1.
    */
   readonly rateMargin?: number
-  /** Part of each p99 objective that is kept free, 0 to 0.9. Default 0.1. */
+  /** Fraction by which each p99 objective is shortened for planning, 0 to 0.9. Default 0.1. */
   readonly latencyMargin?: number
-  /** Variance over mean of the requests in a time: 1 for independent users. One number, or one a service. Default 1. */
+  /**
+   * Variance-to-mean ratio of the number of requests in an interval: 1 for independent users. One number, or one per
+   * service. Default 1.
+   */
   readonly burstiness?: number | readonly number[]
-  /** Shares are multiples of this, percent; an integer 1..100. Default 5. */
+  /** Step of the shares, percent; an integer 1..100. Default 5. */
   readonly sharePercentStep?: number
-  /** Most processes of one service. Default 4. */
+  /** Maximum number of processes per service. Default 4. */
   readonly maxInstances?: number
-  /** Most processes. Default 48, the MPS client limit. */
+  /** Maximum number of processes. Default 48, the MPS client limit. */
   readonly maxTenants?: number
   /**
-   * Batch sizes to choose from, beside each service's largest. Default 1, 2, 4, ... 256. A service whose largest batch is above 256 gets
-   * none above 256.
+   * Batch sizes to choose from, at most 256. Default: 1, 2, 4, ... 256, and each service's largest if that is not above
+   * 256.
    */
   readonly batchSizes?: readonly number[]
   /** SM clocks to choose from, MHz. Default: all of the board. */
   readonly smClocksMhz?: readonly number[]
   /** Memory clocks to choose from, MHz. Default: all that the model knows. */
   readonly memClocksMhz?: readonly number[]
-  /** Device memory for all tenants together, bytes, at most the board's. Default: the board's, less what is in use without tenants. */
+  /** Device memory for all tenants, bytes, at most the board's. Default: the board's minus its reserved memory. */
   readonly memoryBytes?: number
-  /** A configuration to start from as well, such as the present one; what of it the options do not allow is left out. */
+  /** A further starting configuration, such as the current one; it is ignored if it does not fit the options. */
   readonly startFrom?: Configuration
-  /** Most layouts (processes, shares and batches in one memory state) to look at. Default 2000. */
+  /** Maximum number of layouts (processes, shares and batches in one memory state) to evaluate. Default 2000. */
   readonly budgetEvaluations?: number
-  /** Most time, ms on `now`. Results depend on the speed of the machine. Default: no limit. */
+  /** Time limit, ms on `now`. Results depend on the speed of the machine. Default: no limit. */
   readonly timeBudgetMs?: number
-  /** Monotonic milliseconds, such as `performance.now`; needed for a time limit. */
+  /** Monotonic clock in milliseconds, such as `performance.now`; required for a time limit. */
   readonly now?: () => number
   /** Seed of the order in which moves are tried. Default 1. */
   readonly seed?: number
-  /** `false` ends with the best of the starts, for comparisons. Default true. */
+  /** `false` returns the best start, for comparisons. Default true. */
   readonly improve?: boolean
-  /** Work out what no plan can be better than, too. Default false: it takes about as long as some hundred layouts. */
+  /** Also compute a bound on any plan. Default false: it takes about as long as a few hundred layouts. */
   readonly bound?: boolean
 }
 
-/** Every option there is, to tell a misspelt one. */
+/** All option names, to detect misspelt ones. */
 export const knownPlanOptions = [
   'objective',
   'powerCapW',

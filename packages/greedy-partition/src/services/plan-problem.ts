@@ -11,35 +11,35 @@ import {
 import { integer, memClocks, memoryForTenants, number } from '../option-checks.js'
 import { knownPlanOptions, type ServiceGoal, type ServicePlanOptions } from './plan-options.js'
 
-/** No larger batches are planned, whatever a service takes: predictors are not fitted to any. */
+/** Largest planned batch, whatever a service allows: predictors are not fitted to larger ones. */
 export const LARGEST_BATCH_SIZE = 256
 const DEFAULT_BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
-/** Requests/s that a service without any is planned for. */
+/** Requests/s assumed for a service with a rate of 0. */
 const MIN_RATE_PER_S = 1e-3
-/** Beyond any board by far; its sums and squares are still numbers. */
+/** Far above the capacity of any board, but small enough for sums and squares. */
 export const MAX_RATE_PER_S = 1e7
 
-/** A service with what the options allow it. */
+/** A service with its allowed batch sizes. */
 export interface PlannedService {
   readonly service: Service
-  /** Ascending. */
+  /** Allowed batch sizes, ascending. */
   readonly batchSizes: readonly number[]
-  /** Of a process, by batch size. */
+  /** Memory of a process, by batch size. */
   readonly memoryBytes: readonly number[]
 }
 
-/** Checked options, everything filled in. */
+/** Validated options with all defaults. */
 export interface PlanProblem {
   readonly model: PerfModel
   readonly goal: ServiceGoal
   readonly services: readonly PlannedService[]
-  /** With the objectives to plan for: shorter by the margin. */
+  /** Services with their objectives shortened by the margin. */
   readonly objectives: readonly Service[]
-  /** Requests/s to plan for, margin included. */
+  /** Requests/s to plan for, including the margin. */
   readonly ratesPerS: readonly number[]
-  /** Those asked for. */
+  /** Requested rates, at least `MIN_RATE_PER_S`. */
   readonly askedPerS: readonly number[]
   readonly rateMargin: number
   readonly burstiness: readonly number[]
@@ -53,9 +53,9 @@ export interface PlanProblem {
   readonly maxInstances: number
   readonly maxTenants: number
   readonly memoryBytes: number
-  /** Descending. */
+  /** Memory clocks, descending, MHz. */
   readonly memClocksMhz: readonly number[]
-  /** By memory state, ascending. */
+  /** SM clocks by memory state, each list ascending, MHz. */
   readonly smClocksMhz: readonly (readonly number[])[]
   readonly costs: BatchCostTable
   readonly startFrom: ServicePlanOptions['startFrom']
@@ -68,9 +68,10 @@ export interface PlanProblem {
 }
 
 /**
- * Check the options once; inside the package they are trusted.
+ * Validate the options once; the rest of the package trusts them.
  *
- * @throws InvalidInputError naming the field; UnknownNameError for a network that the model does not know
+ * @throws InvalidInputError naming the field
+ * @throws UnknownNameError for a network that the model does not know
  */
 export function planProblem(
   model: PerfModel,

@@ -12,12 +12,14 @@ import type { PlanBound, ServicePlan } from './plan-result.js'
 import { servicePlan } from './service-plan.js'
 
 /**
- * Choose processes, shares and batch sizes for services, and SM and memory clock, so that their latency objectives hold under the
- * power cap: with the fewest watts, at the largest common factor on their rates, or for the most weighted requests.
+ * Choose processes, shares and batch sizes for services, and SM and memory clock, so that their latency objectives hold
+ * under the power cap: with minimum power, at the largest common factor on their rates, or for the most weighted
+ * requests.
  *
- * @param ratesPerS requests/s that arrive, in the order of the services, each at least 0
- * @throws InvalidInputError for options that no search could use; UnknownNameError for a network that the model does not know; a
- *   cap, objective, rate or memory that cannot be kept is a result (`feasible: false`), not an error
+ * @param ratesPerS arriving requests/s, in the order of the services, each at least 0
+ * @throws InvalidInputError for invalid options
+ * @throws UnknownNameError for a network that the model does not know. A cap, objective, rate or memory that cannot be
+ * met is a result (`feasible: false`), not an error.
  */
 export function planServices(
   model: PerfModel,
@@ -27,7 +29,7 @@ export function planServices(
 ): ServicePlan {
   const problem = planProblem(model, services, ratesPerS, options)
   if (problem.goal !== 'max-value') return planFor(problem)
-  // Where all can be answered, the plan that does so with the fewest watts is as good as any and better than most.
+  // If all requests can be answered, the plan of minimum power has the maximum value too.
   const all = planFor({ ...problem, goal: 'min-power' })
   if (all.feasible) return { ...all, score: worthOfAll(problem), binds: { what: 'nothing' }, ...boundOfAll(problem) }
   return planFor(problem)
@@ -45,7 +47,7 @@ function planFor(problem: PlanProblem): ServicePlan {
   return servicePlan(scorer, best, stoppedBecause)
 }
 
-/** Of all requests. */
+/** Value of admitting all requests. */
 function worthOfAll({ askedPerS, services }: PlanProblem): number {
   return askedPerS.reduce((sum, rate, i) => sum + services[i]!.service.weight * rate, 0)
 }

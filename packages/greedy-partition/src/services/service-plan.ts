@@ -5,10 +5,10 @@ import { planBound } from './plan-bound.js'
 import type { PlanProblem } from './plan-problem.js'
 import type { FeasibleServicePlan, PlanBinds, PlanBound } from './plan-result.js'
 
-/** By how much the load is raised to see what gives way first. */
+/** Factor by which the load is raised to find the limit. */
 const A_LITTLE = 1.01
 
-/** The best that a search found, as the caller sees it. */
+/** Result for the best layout that a search found. */
 export function servicePlan(scorer: LayoutScorer, best: Scored, stoppedBecause: StoppedBecause): FeasibleServicePlan {
   const { problem } = scorer
   const { model, costs, goal, rateMargin, burstiness, powerCapW, boardLimitW } = problem
@@ -53,7 +53,7 @@ function boundOf(problem: PlanProblem, score: number): PlanBound {
   return { value, gap: Math.max(0, problem.goal === 'min-power' ? score / value - 1 : value / score - 1) }
 }
 
-/** What gives way first where the board is asked for a little more, or for as much at a little less clock. */
+/** The limit that is violated first at a slightly higher load (`min-power`: at the next lower clock). */
 function bindsOf(scorer: LayoutScorer, best: Scored): PlanBinds {
   const { problem } = scorer
   const board = scorer.board(best.layout)

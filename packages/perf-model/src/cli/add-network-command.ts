@@ -28,10 +28,9 @@ interface RawOptions {
   readonly json?: boolean
 }
 
-/** What is printed of the new network: all of the board, at the top clocks. */
+/** Batch sizes of the preview, at the full share and the top clocks. */
 const shownBatches = [1, 8, 64]
 
-/** The command line `pctodl add-network` as a function. */
 export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -66,7 +65,7 @@ export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
   const sizes = Object.fromEntries(raw.sizes.map(axisSize))
   const samples = raw.samples === undefined ? {} : { samples: wholeNumber('--samples', raw.samples) }
   const output = parameterFile(params, board)
-  // What is there may be a day's fit, or hold networks that were added before.
+  // The existing file may hold an expensive fit, or networks that were added before.
   if (existsSync(output) && (from === undefined || path.resolve(from) !== path.resolve(params))) {
     throw new UsageError(
       `${output} is there already and would be lost: add to it with --from ${params}, or name another folder with --params`,
@@ -110,7 +109,7 @@ function wholeNumber(option: string, text: string): number {
   throw new UsageError(`${option}: got '${text}', expected a positive whole number`)
 }
 
-/** What the graph asks of its reader is asked of whoever called: axes without a size, and samples that do not fit. */
+/** Rethrow errors about axis sizes and samples as usage errors, because the caller sets both with options. */
 function ofOptions<T>(read: () => T): T {
   try {
     return read()
@@ -130,7 +129,7 @@ function bytesOf(file: string): Buffer {
   }
 }
 
-/** Networks of the zoo alone teach: of others only their parameters are known. */
+/** Only networks of the zoo have a graph to learn from; undefined for all others. */
 function graphOf<Graph>(layerGraph: (name: string) => Graph, name: string): Graph | undefined {
   try {
     return layerGraph(name)

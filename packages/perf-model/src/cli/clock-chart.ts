@@ -1,6 +1,6 @@
 import type { chartConfig, palette, TopLevelSpec } from '@pctodl/charts'
 
-/** What is predicted at one SM clock; standard deviations where the predictor knows them. */
+/** Prediction at one SM clock; the standard deviations are 0 where the predictor has none. */
 export interface ClockPoint {
   readonly smClockMhz: number
   readonly throughput: number
@@ -9,7 +9,7 @@ export interface ClockPoint {
   readonly powerSdW: number
 }
 
-/** Throughput and power over the SM clock, with a band of one standard deviation, and a mark at the clock asked for. */
+/** Throughput and power over the SM clock, with a band of one standard deviation and a mark at the requested clock. */
 export function clockChart(
   points: readonly ClockPoint[],
   { title, smClockMhz }: { readonly title: string; readonly smClockMhz: number },

@@ -12,11 +12,10 @@ import { loadCharts } from './optional-packages.js'
 import { residualChart } from './residual-chart.js'
 import { findTraceFiles, readTraceFile, TraceFileError } from './trace-files.js'
 
-/** The command line `pctodl fit` as a function. */
 export const fit: CommandFunction = async (argv, terminal) => {
   const options = await parseFitOptions(argv, terminal)
   const { stdout, stderr } = terminal
-  // A missing package should be known before the minutes are spent.
+  // Fail on a missing package before the fit, which takes minutes.
   const charts = options.plot === undefined ? undefined : await loadCharts()
   const { files, rows, staticRows } = readRows(options)
   stderr.write(`${rows.length} rows of ${files.length} files\n`)
@@ -48,7 +47,7 @@ async function fitTo(
     const step = steps.next()
     if (step.done) return step.value
     stderr.write(`fit ${step.value.done} of ${step.value.total}\n`)
-    // An interrupt is only heard when the code waits.
+    // Interrupts are only delivered when the event loop gets a turn.
     await setImmediate()
     signal.throwIfAborted()
   }

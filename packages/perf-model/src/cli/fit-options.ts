@@ -12,13 +12,13 @@ import {
 import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
 import { version } from '../../package.json'
 
-/** What one call of `pctodl fit` asks for. */
+/** Checked options of one `pctodl fit` call. */
 export interface CommandFitOptions {
   readonly spec: GpuSpec
   readonly platform: string
-  /** Trace files; none: those of the Python code's layout in this folder. */
+  /** Trace files; empty: find files in the Python code's layout in the current folder. */
   readonly traces: readonly string[]
-  /** Networks to fit; `null`: all that the traces have. */
+  /** Networks to fit; `null`: all networks in the traces. */
   readonly models: readonly string[] | null
   readonly dataset: string | undefined
   readonly memFreq: number | undefined
@@ -48,7 +48,7 @@ interface RawOptions {
 
 const steps = ['all', 'sm', 'mem', 'power', 'throughput'] as const
 
-/** @throws UsageError for anything that a user could have typed wrong */
+/** @throws UsageError for any invalid option */
 export async function parseFitOptions(argv: readonly string[], terminal: Terminal): Promise<CommandFitOptions> {
   const command = newCommand(
     {

@@ -1,10 +1,10 @@
 import type { FitReport } from '../fit/fit-perf-model.js'
 import { newTable } from './prediction-report.js'
 
-/** Parameters whose uncertainty is worth a line at most. */
+/** At most this many of the least certain parameters are listed. */
 const SHOWN_PARAMETERS = 8
 
-/** The report of a fit for readers. */
+/** Text report of a fit. */
 export function formatFitReport(
   report: FitReport,
   { staticRows, files }: { readonly staticRows: number; readonly files: readonly string[] },

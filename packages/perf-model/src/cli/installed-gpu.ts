@@ -5,10 +5,10 @@ import { PctodlError } from '@pctodl/platform'
 const TIMEOUT_MS = 10_000
 
 /**
- * Ask `nvidia-smi` for one property of the first GPU.
+ * Query `nvidia-smi` for one property of the first GPU.
  *
- * @param remedy what the user can say instead
- * @throws PctodlError `NO_GPU` where there is no answer
+ * @param remedy advice for the user, appended to the error message
+ * @throws PctodlError `NO_GPU` if there is no answer
  */
 export async function askInstalledGpu(
   property: 'name' | 'clocks.mem',

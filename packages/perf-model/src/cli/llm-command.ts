@@ -28,7 +28,6 @@ interface LlmOptions {
   readonly json?: boolean
 }
 
-/** The command line `pctodl llm` as a function. */
 export const llm: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -114,7 +113,7 @@ function phaseOf(pass: PassEstimate | null, tokens: number, board: OperatorBoard
   }
 }
 
-/** What of an answer no public measurement supports. */
+/** Notes on the parts of an answer that no public measurement supports. */
 function unsupported(board: OperatorBoard, wattsFrom: readonly string[], maxContext: number | null): string[] {
   const notes = [
     'The dependence on clock and cap is a model with assumed voltage and memory energy: no public measurement of language-model operators against the clock exists for datacentre Hopper and Blackwell.',

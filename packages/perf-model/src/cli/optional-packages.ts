@@ -2,7 +2,7 @@ import { PctodlError } from '@pctodl/platform'
 
 type Charts = typeof import('@pctodl/charts')
 
-/** The charts package, which only some options need. */
+/** Load the charts package, an optional dependency. */
 export async function loadCharts(option = '--plot'): Promise<Charts> {
   try {
     return await import('@pctodl/charts')
@@ -13,7 +13,7 @@ export async function loadCharts(option = '--plot'): Promise<Charts> {
 
 type ModelZoo = typeof import('@pctodl/model-zoo')
 
-/** The package that reads graphs, which one command needs. */
+/** Load the package that reads graphs, an optional dependency. */
 export async function loadModelZoo(): Promise<ModelZoo> {
   try {
     return await import('@pctodl/model-zoo')

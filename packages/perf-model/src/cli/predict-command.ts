@@ -10,7 +10,6 @@ import { type PredictOptions, parsePredictOptions } from './predict-options.js'
 import { formatPrediction } from './prediction-report.js'
 import { testOnTraces } from './test-on-traces.js'
 
-/** The command line `pctodl predict` as a function. */
 export const predict: CommandFunction = async (argv, terminal) => {
   const options = await parsePredictOptions(argv, terminal)
   const board = options.platform ?? (await askInstalledGpu('name', 'name the board with --gpu', terminal.signal))
@@ -43,7 +42,7 @@ export const predict: CommandFunction = async (argv, terminal) => {
   return 0
 }
 
-/** The memory clock asked for, MHz; undefined leaves it to the parameters. */
+/** Requested memory clock, MHz; undefined: use the first memory clock of the parameters. */
 async function memClock({ memFreq, gpuMemFreq }: PredictOptions, board: string, { signal }: Terminal) {
   if (!gpuMemFreq) return memFreq
   return Number(await askInstalledGpu('clocks.mem', `give the memory clock of ${board} with --mem-clock`, signal))

@@ -13,7 +13,7 @@ import {
 } from '@pctodl/command-line'
 import { version } from '../../package.json'
 
-/** What one call of `pctodl predict` asks for. */
+/** Checked options of one `pctodl predict` call. */
 export interface PredictOptions {
   /** One name for all tenants, or one for each; `all` with `--test` only. */
   readonly model: readonly string[]
@@ -25,7 +25,7 @@ export interface PredictOptions {
   readonly memFreq: number | undefined
   readonly gpuMemFreq: boolean
   readonly params: string | undefined
-  /** Null: predict; otherwise trace files to compare with, none of them meaning those of the Python code's layout. */
+  /** Null: predict. Otherwise the trace files to compare with; empty: find files in the Python code's layout. */
   readonly test: readonly string[] | null
   readonly sample: number
   readonly seed: number
@@ -58,7 +58,7 @@ const referenceSpelling: OptionAliases = {
   '--mem-freq': '--mem-clock',
 }
 
-/** @throws UsageError for anything that a user could have typed wrong */
+/** @throws UsageError for any invalid option */
 export async function parsePredictOptions(argv: readonly string[], terminal: Terminal): Promise<PredictOptions> {
   const command = newCommand(
     {

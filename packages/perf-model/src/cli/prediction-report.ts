@@ -13,7 +13,7 @@ export interface FoundPrediction {
   readonly domain: Domain
 }
 
-/** A prediction for readers: the totals, then the tenants, then what the fit did not cover. */
+/** Text report of a prediction: totals, tenants, then the fields outside the fitted domain. */
 export function formatPrediction(found: FoundPrediction): string {
   const { board, memClockMhz, smClockMhz, parameters, configuration, prediction, domain } = found
   const { throughput, powerW, smUtilPercent, memUtilPercent, throughputSd, powerSdW, tenants } = prediction
@@ -38,7 +38,7 @@ export function formatPrediction(found: FoundPrediction): string {
   return `${lines.join('\n')}\n`
 }
 
-/** Columns of plain text, numbers to the right. */
+/** Plain-text table: first column left-aligned, all others right-aligned. */
 export function newTable(head: readonly string[]): Table.Table {
   const line = { mid: '', left: '', 'left-mid': '', 'mid-mid': '', right: '', 'right-mid': '' }
   const edge = { top: '', 'top-mid': '', 'top-left': '', 'top-right': '' }

@@ -2,13 +2,13 @@ import type { chartConfig, palette, TopLevelSpec } from '@pctodl/charts'
 import { SeededRandom } from '@pctodl/numerics'
 import type { RowPrediction } from '../fit/fit-report.js'
 
-/** Points of a chart at most: more hide each other and make the file large. */
+/** Maximum number of points in a chart: more would overlap and make the file large. */
 const MAX_POINTS = 3000
-/** Errors that the vertical axis may end at, percent: the first within which nearly all points lie. */
+/** Candidate ends of the error axis, percent: the first one that covers nearly all points is used. */
 const axisEnds = [5, 10, 20, 30, 50]
 const NEARLY_ALL = 0.99
 
-/** Errors of a fit, in percent of the measurement, over what was measured: one panel for throughput, one for power. */
+/** Relative errors of a fit against the measured value: one panel for throughput, one for power. */
 export function residualChart(
   predictions: readonly RowPrediction[],
   { board, heldOut }: { readonly board: string; readonly heldOut: boolean },

@@ -20,7 +20,7 @@ interface Metrics {
   readonly r2: number
 }
 
-/** `pctodl predict --test`: predictions beside measured rows, in the Python code's metrics. */
+/** `pctodl predict --test`: compares predictions with measured rows, in the Python code's metrics. */
 export function testOnTraces(
   predictor: PerfModel,
   options: PredictOptions,
@@ -60,7 +60,7 @@ export function testOnTraces(
   return 0
 }
 
-/** In the order of `quantities`. */
+/** Values in the order of `quantities`. */
 function quantitiesOf({
   smUtilPercent,
   memUtilPercent,

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { PctodlError, type TraceRow } from '@pctodl/platform'
 import { parseTraceCsv, TraceFormatError } from '@pctodl/platform/trace-csv'
 
-/** Folders in which the Python code's profiler leaves its files, each with the file names' beginning. */
+/** Folders to which the Python code's profiler writes its files, each with the prefix of the file names. */
 const places = [
   { folder: 'mps_profile', stem: 'mps_results' },
   { folder: 'scale_profile', stem: 'sweep_results' },
@@ -16,7 +16,7 @@ export interface TraceSelection {
   readonly platform?: string | undefined
 }
 
-/** A trace cannot be read. Where a cell is to blame, the message names its row and column. */
+/** A trace file cannot be read or parsed. For a bad cell the message names its row and column. */
 export class TraceFileError extends PctodlError {
   readonly file: string
 
@@ -27,9 +27,9 @@ export class TraceFileError extends PctodlError {
 }
 
 /**
- * The trace files of the Python code's layout under a folder: `mps_profile/mps_results[_dataset][_machine].csv` and
- * `scale_profile/sweep_results[_machine].csv`. What is given has to be in the name; a sweep without a machine in its name
- * fits all.
+ * Find trace files of the Python code's layout under a folder: `mps_profile/mps_results[_dataset][_machine].csv` and
+ * `scale_profile/sweep_results[_machine].csv`. A given dataset or platform must appear in the file name, except that a
+ * sweep file without a machine or dataset matches any.
  */
 export function findTraceFiles(root: string, { dataset, platform }: TraceSelection): string[] {
   const wantedDataset = dataset?.toLowerCase()
@@ -58,13 +58,13 @@ export function findTraceFiles(root: string, { dataset, platform }: TraceSelecti
 
 export interface TraceFile {
   readonly rows: readonly TraceRow[]
-  /** Which data row of the file each of `rows` is, counted from 1. */
+  /** Number of each row of `rows` among the data rows of the file, counted from 1. */
   readonly rowNumbers: readonly number[]
   /** Rows of the network `static` (power without any tenant), which are left out. */
   readonly staticRows: number
 }
 
-/** @throws TraceFileError naming the file, and row and column where a cell is to blame */
+/** @throws TraceFileError naming the file, and the row and column of a bad cell */
 export function readTraceFile(file: string): TraceFile {
   let text: string
   try {
@@ -80,13 +80,13 @@ export function readTraceFile(file: string): TraceFile {
     return { rows, rowNumbers, staticRows: lines.length - kept.length }
   } catch (error) {
     if (!(error instanceof TraceFormatError)) throw error
-    // The parser has not seen the rows that were left out.
+    // The parser numbers only the rows that were kept, so translate back to rows of the file.
     const number = rowNumbers[error.row - 1] ?? 0
     throw new TraceFileError(file, error.message.replace(`row ${error.row},`, `row ${number},`), { cause: error })
   }
 }
 
-/** The word has to be a whole field, so no list can be mistaken for it. */
+/** `static` must be a whole field, so that a list containing the word does not match. */
 function isStatic(line: string): boolean {
   return /(^|,)\s*"?static"?\s*(,|$)/.test(line)
 }

@@ -18,23 +18,30 @@ import { type TraceTable, traceTable } from './trace-table.js'
 import { type KnownNetwork, WorkLaw } from './work-law.js'
 
 export interface AddNetworkOptions {
-  /** The work of networks that the model knows, by name: at least three. The more and the more unlike, the better the estimate. */
+  /**
+   * Work of at least three networks of the model, by name. More networks, and more diverse ones, give a better
+   * estimate.
+   */
   readonly known: Readonly<Record<string, NetworkWork>>
-  /** What was measured of the new network on this board, alone or beside others: none will do, ten do much. */
+  /** Measured rows of the new network on this board, alone or with co-runners. Optional; ten rows help a lot. */
   readonly rows?: readonly TraceRow[]
 }
 
 const MIN_KNOWN = 3
-/** Of more than this part of its elements a graph alone says too little. */
+/** Largest share of unknown elements at which a graph without rows is accepted. */
 const MAX_UNKNOWN = 0.5
 const HUBER = 2
 const MAX_ITERATIONS = 15
-/** How far the parameters of a network lie from what its work says, as standard deviations of logarithms. */
+/** Prior spread of a network's parameters about the work law, as standard deviations of logarithms. */
 const LAW_SD = 0.4
+/** Exceptions to `LAW_SD`, by parameter. */
 const lawSds: Readonly<Record<string, number>> = { launchMs: 0.05, hostPerSampleMs: 0.1, gapMs: 0.2 }
-/** What is left of the logarithms of throughput and power where a network has no corrections of its own: the ten rows' errors of networks left out. */
+/**
+ * Residual standard deviation of ln(throughput) and ln(power) for a network without its own corrections: the errors
+ * with ten rows when known networks were left out.
+ */
 const UNCORRECTED_SD = { speed: 0.03, power: 0.012 }
-/** Of what belongs to other networks: as good as certain. */
+/** Prior standard deviation of the other networks' parameters: practically fixed. */
 const HELD_SD = 1e-4
 
 const workFields: readonly (keyof NetworkWork)[] = [
@@ -48,16 +55,17 @@ const workFields: readonly (keyof NetworkWork)[] = [
 ]
 
 /**
- * A model that knows one network more, from what the network asks of a device (`networkWork` of `@pctodl/model-zoo`, for any ONNX file) and
- * any number of measured rows. What the board takes for a unit of work is learnt from the networks that the model knows; rows then
- * move the parameters from there, as far as they say more than that (the most likely parameters under a normal prior). The
- * corrections are the mean of the known networks', and what they and the parameters leave unknown is in the predictions' standard
- * deviations and in their `distance`: allow searches to go there (`maxDistance`) where that is what you want. The model given is not changed.
+ * Add one network to a model, from its work (`networkWork` of `@pctodl/model-zoo`, for any ONNX file) and any number of
+ * measured rows. The board's cost per unit of work is learnt from the networks that the model knows; rows then refine
+ * the new network's parameters (maximum a posteriori under a normal prior). Its corrections are the mean of the known
+ * networks' corrections. The remaining uncertainty appears in the predictions' standard deviations and in their
+ * `distance`; allow searches to use the network with `maxDistance`. The given model is not changed.
  *
- * @param name what tenants call it, unknown to the model so far
- * @throws InvalidInputError for a name that the model knows, work that is no `NetworkWork` or unknown for its larger part (without rows), fewer than
- * three known networks, rows of which none is usable, or none with the new network
- * @throws UnknownNameError for a known network, or one in the rows, that the model does not know
+ * @param name name of the network for tenants, not yet in the model
+ * @throws InvalidInputError for a name that the model already has, work that is no valid `NetworkWork` or more than
+ * half unknown (without rows), fewer than three known networks, rows of which none is usable, or none with the new
+ * network
+ * @throws UnknownNameError for a known network, or one in the rows, that the model does not have
  */
 export function addNetwork(model: PerfModel, name: string, work: NetworkWork, options: AddNetworkOptions): PerfModel {
   assertKnownOptions('options', options, ['known', 'rows'])
@@ -103,7 +111,7 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
     corrections: model.memClocksMhz.map((memClockMhz) => meanCorrection(others, memClockMhz)),
   }
   assertWithinReach(network)
-  // What the graph does not show may be as much again.
+  // The unknown operators may cost as much as their share of the elements.
   const unseenSd = rows.length === 0 ? -Math.log(1 - unknownShare) : 0
   learn(model, table, network, unseenSd)
   return new PerfModel(
@@ -121,7 +129,10 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
 
 const laws = new WeakMap<PerfModel, { readonly teachers: string; readonly law: WorkLaw }>()
 
-/** The law that a model's networks tell, which takes most of the time: kept for whoever adds another network to the same model. */
+/**
+ * The work law of a model's networks. Fitting it takes most of the time, so it is cached for further calls on the same
+ * model.
+ */
 function lawOf(model: PerfModel, known: readonly KnownNetwork[]): WorkLaw {
   const teachers = JSON.stringify(known)
   const found = laws.get(model)
@@ -131,7 +142,10 @@ function lawOf(model: PerfModel, known: readonly KnownNetwork[]): WorkLaw {
   return law
 }
 
-/** Move a network's parameters to where rows and law agree, and say in its corrections what is still unknown. */
+/**
+ * Fit a network's parameters to the rows under the prior of the law, and write the remaining uncertainty into its
+ * corrections.
+ */
 function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, unseenSd: number): void {
   const { parameters, spec } = model
   const networks = table.networkNames.map((name) => {
@@ -165,7 +179,7 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, 
     const covariance = covarianceAfter(objective, result.parameters, index)
     objective.settle(result.parameters)
     const variances = nodeVariances(objective, index, covariance, speed ? 'totalThroughput' : 'powerW')
-    // In full, beyond what the error model has judged of the networks that were fitted.
+    // Never below what the error model already covers for the fitted networks.
     const { unknownSd } = parameters.profile
     const judged = speed ? unknownSd.throughput : unknownSd.power
     network.corrections.forEach((correction, m) => {
@@ -179,8 +193,8 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, 
 }
 
 /**
- * Covariance of a network's parameters at the most likely point: the inverse of the curvature there, prior included (the Laplace approximation:
- * C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, section 3.4).
+ * Covariance of a network's parameters at the posterior mode: the inverse curvature there, prior included (Laplace
+ * approximation: C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, section 3.4).
  */
 function covarianceAfter(objective: ModelObjective, point: Float64Array, network: number): ParameterCovariance {
   const n = objective.parameterCount
@@ -191,7 +205,7 @@ function covarianceAfter(objective: ModelObjective, point: Float64Array, network
   objective.jacobian(point, residuals, jacobian)
   const precision = new Float64Array(n * n)
   for (let i = 0; i < m; i++) {
-    // Beliefs are no outliers: the last rows are those of the prior.
+    // The last `n` residuals belong to the prior and get no Huber weight.
     const weight = i < m - n ? Math.min(1, HUBER / Math.abs(residuals[i]!)) : 1
     for (let a = 0; a < n; a++) {
       const first = weight * jacobian[i * n + a]!
@@ -244,7 +258,7 @@ function assertWork(field: string, work: NetworkWork): void {
   }
 }
 
-/** Parameters end somewhere: beyond, nothing that is predicted would grow with the work any more. */
+/** @throws InvalidInputError for work beyond a parameter's bound, where predictions would stop growing with the work */
 function assertWithinReach(network: NetworkParameters): void {
   for (const { key, upper } of [...throughputParameters.network, ...powerParameters.network]) {
     if (network[key] <= upper) continue
@@ -253,7 +267,7 @@ function assertWithinReach(network: NetworkParameters): void {
   }
 }
 
-/** The mean of the networks' corrections; how these differ is what no network's work tells. */
+/** Mean of the networks' corrections; their scatter becomes the standard deviations. */
 function meanCorrection(networks: readonly NetworkParameters[], memClockMhz: number): NetworkCorrection {
   const found = networks.flatMap(({ corrections }) => corrections.filter((entry) => entry.memClockMhz === memClockMhz))
   const speeds = found.map(({ speed }) => speed)
@@ -267,7 +281,7 @@ function meanCorrection(networks: readonly NetworkParameters[], memClockMhz: num
   }
 }
 
-/** Empty where no grid has anything: no correction. */
+/** Empty (no correction) if all grids are empty. */
 function meanGrid(grids: readonly (readonly number[])[], nodes: number): number[] {
   if (grids.every((grid) => grid.length === 0)) return []
   return Array.from({ length: nodes }, (_, i) => {
@@ -284,7 +298,7 @@ function scatterOf(grids: readonly (readonly number[])[]): number[] {
   })
 }
 
-/** Its work covers what any network of the fit covers. */
+/** Profile of the new network: the union of the ranges of the fitted networks. */
 function rangesOf(name: string, { networks }: FittedProfile): FittedProfile['networks'][number] {
   const widest = (of: 'mpsPercent' | 'batchSize' | 'tenants'): [number, number] => [
     Math.min(...networks.map((network) => network[of][0])),

@@ -6,21 +6,22 @@ import type { ModelObjective } from './model-objective.js'
 import { makeMonotone } from './monotone-grid.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
-/** A network with fewer rows has no corrections. */
+/** Minimum number of rows at which a network gets corrections. */
 const MIN_ROWS = 12
-/** Remainders count as no larger than this, so that an outlier pulls no further. */
+/** Residuals of ln(throughput) are clipped to this, to limit the pull of outliers. */
 const LARGEST_SPEED = 0.3
+/** Residuals of ln(dynamic power) are clipped to this. */
 const LARGEST_POWER = 0.6
-/** What one tenant among unlike ones counts; a row with like tenants counts 1. */
+/** Weight of one tenant in a row of unlike tenants; a row of like tenants has weight 1. */
 const UNLIKE_WEIGHT = 0.5
-/** A prediction this close to the limit says nothing of what the power would be without it. */
+/** Rows predicted above this part of the limit are skipped: the limit may have reduced their measured power. */
 const NEAR_LIMIT = 0.97
-/** The corrections act within a fixed point, so what they leave is looked at once more. */
+/** The corrections act within a fixed point, so the residuals are fitted twice. */
 const SPEED_PASSES = 2
 
 /**
- * Fit what the equations leave over of the throughput, tenant by tenant, as factors on the speed of the device and of the host: how
- * much either of them decides is what tells them apart, and changes with the clock.
+ * Fit the throughput residual of each tenant as factors on the speed of the device and of the host. The two are told
+ * apart by how strongly each affects a row, which changes with the clock.
  */
 export function fitSpeedCorrections(table: TraceTable, rows: readonly TableRow[], objective: ModelObjective): void {
   for (let pass = 0; pass < SPEED_PASSES; pass++) {
@@ -41,7 +42,7 @@ export function fitSpeedCorrections(table: TraceTable, rows: readonly TableRow[]
   }
 }
 
-/** The same for the dynamic power, which is what remains of the measured power without the idle power. */
+/** Fit the residual of the dynamic power, which is the measured power minus the idle power. */
 export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[], objective: ModelObjective): void {
   const { board, limitW } = objective
   const observations = rows.flatMap((row): Observation[] => {
@@ -50,7 +51,7 @@ export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[]
     if (row.nominalClock && powerW > NEAR_LIMIT * limitW) return []
     const dynamicW = powerW - idleW
     const value = Math.log(Math.max(row.row.powerAverageW - idleW, 0.1 * dynamicW) / dynamicW)
-    // Noise is relative to the whole power, so a small dynamic part is known the less.
+    // Noise is relative to the whole power, so a small dynamic part is known less precisely.
     const weight = (dynamicW / powerW) ** 2
     const observe = (kind: number, counts: number): Observation => {
       const { network, mpsPercent, batchSize } = kindOf(objective, kind)
@@ -58,7 +59,7 @@ export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[]
       return { network, nodes, value: limited(value, LARGEST_POWER), weight: counts * weight }
     }
     if (row.likeTenants) return [observe(row.kinds[0]!, 1)]
-    // Which tenant a remainder belongs to cannot be seen in the board's power: all share it.
+    // The board's power does not show which tenant caused a residual, so all tenants share it.
     return row.kinds.map((kind) => observe(kind, UNLIKE_WEIGHT / row.kinds.length))
   })
   objective.networks.forEach((network, k) => {
@@ -94,7 +95,7 @@ function speedObservations(objective: ModelObjective, row: TableRow): Observatio
       ...deviceNodes(row, correctionNodesOf(mpsPercent, batchSize, count), by.device[i]!),
       ...hostNodes(objective.table, hostNodesOf(batchSize, count), by.host[i]!),
     ]
-    // What the present corrections do is part of what is to be explained.
+    // Add back the effect of the current corrections: the new grids replace them.
     const present = objective.networks[network]!
     const memClockMhz = objective.table.memClocksMhz[row.memIndex]!
     const grid = present.corrections.find((entry) => entry.memClockMhz === memClockMhz)?.speed ?? []
@@ -128,7 +129,7 @@ function gridOf(nodes: Float64Array, memIndex: number): number[] {
   return Array.from(nodes.subarray(memIndex * CORRECTION_NODES, (memIndex + 1) * CORRECTION_NODES))
 }
 
-/** Of device and host together: either of them may be what decides. */
+/** Mean variance of device and host grids, because either may limit the speed. */
 function deviations({ memClocksMhz }: TraceTable, { variances }: KrigedNodes, memIndex: number): number[] {
   const host = variances.subarray(memClocksMhz.length * CORRECTION_NODES)
   return gridOf(variances, memIndex).map((device, i) => rounded(Math.sqrt(0.5 * (device + host[i % HOST_NODES]!))))

@@ -3,8 +3,9 @@ import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
 /**
- * GPU memory in use = a reserve + for each tenant a base and a part per sample, none negative. A linear problem, solved
- * with the same solver for the sake of its bounds. Rows without a measurement are left out; without any, all stay 0.
+ * Fit GPU memory in use = a reserve + for each tenant a base and a part per sample, all >= 0. The problem is linear;
+ * the nonlinear solver is used for its bounds. Rows without a measurement are left out; without any, all parameters
+ * stay unchanged.
  */
 export function fitMemory(
   table: TraceTable,

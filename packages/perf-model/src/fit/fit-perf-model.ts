@@ -12,29 +12,29 @@ import type { ModelObjective } from './model-objective.js'
 import { profileOf } from './profile-of.js'
 import { type TableRow, traceTable } from './trace-table.js'
 
-/** Share of the rows that count as what was measured. */
+/** Quantile of the rows' uncertainty that defines a distance of 1. */
 const COVERED = 0.99
 
 export interface FitOptions {
-  /** What the rows are, in words; kept with the parameters. */
+  /** Description of the rows, stored with the parameters. */
   readonly source: string
   readonly seed?: number
   /** Folds of the cross-validation, 0 for none. Default 5. */
   readonly folds?: number
-  /** Starting points that race for a few iterations before the best is followed to its end. Default 2; folds take one. */
+  /** Starting points that run a few iterations before the best is fitted to the end. Default 2; folds use one. */
   readonly starts?: number
-  /** Iterations of a stage at most. Default 80. */
+  /** Maximum iterations per stage. Default 80. */
   readonly maxIterations?: number
   /**
-   * What the clock column holds where no clock was locked: the mean that was measured (default), or the nominal clock,
-   * whatever the board made of it. Predicted power of such rows is then held to the power at which the board levels off.
+   * Meaning of the clock column where no clock was locked: the measured mean (default), or the nominal clock, which the
+   * power limit may have lowered. Predicted power of nominal rows is capped at the power at which the board levels off.
    */
   readonly unlockedClock?: 'measured' | 'nominal'
-  /** Fit, beside the equations, the smooth remainder that they leave. Default true. */
+  /** Also fit the smooth residual of the equations. Default true. */
   readonly corrections?: boolean
   /** Parameters of a board of the same kind, from which the fit starts: it then needs fewer rows and less time. */
   readonly from?: Pick<PerfModelParameters, 'boardParameters' | 'networks'>
-  /** Called after each finished fit: the one of all rows, then one per fold. */
+  /** Called after each finished fit: first the fit of all rows, then one per fold. */
   readonly onProgress?: (done: number, total: number) => void
 }
 
@@ -53,17 +53,17 @@ const knownOptions = [
 export interface FitReport {
   readonly rows: number
   readonly failedRows: number
-  /** Distinct sets of tenant kinds; the cross-validation holds out whole ones. */
+  /** Number of distinct sets of tenant kinds; cross-validation holds out whole groups. */
   readonly groups: number
-  /** Errors of the delivered parameters on the rows they were fitted to. */
+  /** Errors of the returned parameters on the rows they were fitted to. */
   readonly inSampleErrors: readonly ErrorSummary[]
-  /** Errors on groups of rows that the parameters in use had not seen. */
+  /** Errors on the held-out groups of each fold. */
   readonly heldOutErrors: readonly ErrorSummary[]
-  /** Parameters of the fit of all rows, with their uncertainty. */
+  /** Parameters of the fit of all rows, with their standard errors. */
   readonly fitted: readonly FittedParameter[]
-  /** Every row beside its prediction: held out where there was a cross-validation, in sample otherwise. */
+  /** Every row with its prediction: held out if there was a cross-validation, in sample otherwise. */
   readonly predictions: readonly RowPrediction[]
-  /** Parameters of the last fit of all rows that lie on a bound of their range, as `owner.name`. */
+  /** Parameters of the fit of all rows that ended on a bound of their range, as `owner.name`. */
   readonly atBound: readonly string[]
 }
 
@@ -73,12 +73,12 @@ export interface FittedModel {
 }
 
 /**
- * Fit one board with all its networks to measured rows: first the parameters of time to throughput, then those of power to
- * power given the predicted activity (as it will be at prediction), then the utilisation scale and the memory needs. The
- * errors reported as held out come from a cross-validation over groups that share the same kinds of tenants, so neither
+ * Fit one board with all its networks to measured rows: first the time parameters to throughput, then the power
+ * parameters to power given the predicted activity (as at prediction time), then the utilisation scale and the memory
+ * needs. Held-out errors come from a cross-validation over groups with the same kinds of tenants, so that neither
  * another clock nor another number of the same tenants leaks into training.
  *
- * @throws InvalidInputError where no row is usable, or there are fewer groups than folds
+ * @throws InvalidInputError if no row is usable, or there are fewer groups than folds
  */
 export function fitPerfModel(traceRows: readonly TraceRow[], spec: GpuSpec, options: FitOptions): FittedModel {
   const steps = fitSteps(traceRows, spec, options)
@@ -89,7 +89,7 @@ export function fitPerfModel(traceRows: readonly TraceRow[], spec: GpuSpec, opti
   }
 }
 
-/** `fitPerfModel` in steps of seconds, so that what calls it can look up between two of them. */
+/** `fitPerfModel` as a generator with steps of seconds, so that the caller can do other work in between. */
 export function* fitSteps(
   traceRows: readonly TraceRow[],
   spec: GpuSpec,

@@ -22,11 +22,11 @@ interface RowErrors {
   readonly errors: Readonly<Record<ErrorSummary['quantity'], readonly number[]>>
   /** ln(measured / predicted). */
   readonly logs: Readonly<Record<ErrorState['quantity'], number>>
-  /** What the sizes of these may depend on. */
+  /** Terms of the error model for this row. */
   readonly features: RowFeatures
 }
 
-/** What a row's errors may depend on, and what the fit does not know of it. */
+/** Terms of the error model for a row, and the fit's standard deviations there. */
 export interface RowFeatures {
   readonly throughput: ErrorTerms
   readonly power: ErrorTerms
@@ -34,7 +34,7 @@ export interface RowFeatures {
   readonly powerSd: number
 }
 
-/** One row beside its prediction. */
+/** One measured row and its prediction. */
 export interface RowPrediction {
   readonly row: TraceRow
   /** Samples/s over all tenants. */
@@ -75,7 +75,7 @@ export class ErrorCollector {
     }))
   }
 
-  /** What the errors say of those of predictions: how much boards of one kind differ, scaled to these rows. */
+  /** Error states for the parameters: the spread among boards of one kind, scaled to the errors of these rows. */
   errorStates(networks: readonly string[]): ErrorState[] {
     return (boardKind.errors as ErrorState[]).map((kind) =>
       scaledTo(
@@ -113,7 +113,7 @@ function relative(predicted: number, measured: number): number {
   return 100 * Math.abs(predicted / measured - 1)
 }
 
-/** Errors are kept in parameter files, where more digits would only be noise. */
+/** Rounded for parameter files: further digits would be noise. */
 function digits(value: number): number {
   return Number(value.toFixed(3))
 }

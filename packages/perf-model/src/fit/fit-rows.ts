@@ -18,20 +18,23 @@ import { powerResiduals, throughputResiduals, utilisationResiduals } from './sta
 import { parameterCovariance, relativeStandardErrors } from './standard-errors.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
-/** Size of the parameters' pull towards the start, in standard deviations per unit of the logarithm: next to nothing. */
+/** Strength of the prior towards the start, in standard deviations per unit of the logarithm: very weak. */
 const PRIOR = 0.05
 const HUBER = 2
 const RACE_ITERATIONS = 12
-/** A stage ends where a step lowers its cost by a smaller part: corrections take up what is left. */
+/** A stage ends when a step lowers its cost by less than this part: the corrections absorb the rest. */
 const COST_TOLERANCE = 5e-4
 
 export interface RowFitOptions {
   readonly seed: number
   readonly starts: number
   readonly maxIterations: number
-  /** Fit the smooth remainder too. */
+  /** Also fit the smooth residual. */
   readonly corrections: boolean
-  /** Where to start, in the place of typical figures: a fit of nearly the same rows, or of a like board, which is then soon done. */
+  /**
+   * Starting point instead of typical values: a fit of nearly the same rows or of a similar board, which converges
+   * quickly.
+   */
   readonly from?: FitStart | undefined
 }
 
@@ -41,12 +44,12 @@ export interface FitStart {
   readonly networks: readonly NetworkParameters[]
 }
 
-/** A parameter of the fit with its uncertainty. */
+/** A fitted parameter with its uncertainty. */
 export interface FittedParameter {
-  /** `board.smPowerW`, `resnet50.launchMs` ... */
+  /** Name such as `board.smPowerW` or `resnet50.launchMs`. */
   readonly name: string
   readonly value: number
-  /** In parts of the value; null for a parameter on a bound, and for one that the rows do not determine. */
+  /** Relative to the value; null for a parameter on a bound or one that the rows do not determine. */
   readonly relativeStandardError: number | null
 }
 
@@ -57,7 +60,7 @@ export interface RowFit {
   readonly atBound: readonly string[]
 }
 
-/** One fit of one set of rows, stage after stage. */
+/** Run all stages of a fit on one set of rows. */
 export function fitRows(
   table: TraceTable,
   rows: readonly TableRow[],
@@ -107,7 +110,7 @@ export function fitRows(
   return { objective, fitted, atBound }
 }
 
-/** Those that are there at a memory clock, and the first one at any other. */
+/** Idle powers of a board; a memory clock without one gets the first. */
 function idlePowers(
   { idlePowerW }: BoardParameters,
   memClocksMhz: readonly number[],
@@ -116,7 +119,7 @@ function idlePowers(
   return { idlePowerW: memClocksMhz.map((memClockMhz) => ({ memClockMhz, powerW: at(memClockMhz).powerW })) }
 }
 
-/** What the parameters leave uncertain at the nodes of the corrections, beside what the corrections do. */
+/** Add the variance due to the parameters to the corrections' own standard deviations at each node. */
 function addParameterVariances(
   objective: ModelObjective,
   covariance: ReturnType<typeof parameterCovariance>,
@@ -136,7 +139,7 @@ function addParameterVariances(
   })
 }
 
-/** Shortest batch time, ms, and least SM mega-cycles per sample of a network over its rows with like tenants. */
+/** Shortest batch time, ms, and least SM mega-cycles per sample of a network, over its rows with like tenants. */
 function minTimes(table: TraceTable, rows: readonly TableRow[], network: number) {
   let minBatchMs = Number.POSITIVE_INFINITY
   let minCycles = Number.POSITIVE_INFINITY
@@ -147,11 +150,11 @@ function minTimes(table: TraceTable, rows: readonly TableRow[], network: number)
     minBatchMs = Math.min(minBatchMs, batchMs)
     minCycles = Math.min(minCycles, (1e-3 * batchMs * row.smClockMhz * sms) / batchSize)
   }
-  // A network that never runs among its like starts from typical figures.
+  // Typical values for a network without rows of like tenants.
   return Number.isFinite(minBatchMs) ? { minBatchMs, minCycles } : { minBatchMs: 8, minCycles: 40 }
 }
 
-/** Let several points descend for a few iterations and return the best of them. */
+/** Run a few iterations from several points and return the best end point. */
 function bestStart(
   objective: ModelObjective,
   bounds: { lower: Float64Array; upper: Float64Array; huber: number },

@@ -2,7 +2,7 @@ import type { BoardParameters, NetworkParameters } from '../parameters.js'
 
 type NumericKeys<T> = { [K in keyof T]: T[K] extends number ? K : never }[keyof T]
 
-/** One parameter that a fit may move. All are positive, so it works on their logarithms: steps are then relative ones. */
+/** One parameter that a fit may change. All are positive, and the fit uses their logarithms, so steps are relative. */
 export interface FreeParameter<Key> {
   readonly key: Key
   readonly lower: number
@@ -12,7 +12,7 @@ export interface FreeParameter<Key> {
 export type FreeBoardParameter = FreeParameter<NumericKeys<BoardParameters> | 'idlePowerW'>
 export type FreeNetworkParameter = FreeParameter<NumericKeys<NetworkParameters>>
 
-/** The parameters of one stage of the fit. */
+/** Free parameters of one stage of the fit. */
 export interface FreeParameters {
   readonly board: readonly FreeBoardParameter[]
   readonly network: readonly FreeNetworkParameter[]
@@ -20,7 +20,7 @@ export interface FreeParameters {
 
 const free = <Key>(key: Key, lower: number, upper: number): FreeParameter<Key> => ({ key, lower, upper })
 
-/** Stage 1: what decides time. The lower bounds of the small terms stand for zero. */
+/** Stage 1: parameters of time. The lower bounds of the small terms stand for zero. */
 export const throughputParameters: FreeParameters = {
   board: [
     free('bytesPerCyclePerSm', 1, 200),
@@ -45,7 +45,7 @@ export const throughputParameters: FreeParameters = {
   ],
 }
 
-/** Stage 2: what turns activity into watts. */
+/** Stage 2: parameters that turn activity into power. */
 export const powerParameters: FreeParameters = {
   board: [
     free('idlePowerW', 5, 250),
@@ -58,10 +58,10 @@ export const powerParameters: FreeParameters = {
   network: [free('coreEnergyMj', 0.01, 3000), free('batchEnergyMj', 0.01, 10_000), free('memoryEnergyMj', 0.01, 3000)],
 }
 
-/** Stage 3: what the memory utilisation counts. */
+/** Stage 3: memory traffic as the utilisation counter sees it. */
 export const utilisationParameters: FreeParameters = { board: [], network: [free('countedMbPerSample', 0.1, 10_000)] }
 
-/** Where every fit starts; the other starts of a multi-start are drawn around it. */
+/** Starting point of a fit; a multi-start draws further points around it. */
 export function startBoard(memClocksMhz: readonly number[]): BoardParameters {
   return {
     bytesPerCyclePerSm: 10,
@@ -82,11 +82,11 @@ export function startBoard(memClocksMhz: readonly number[]): BoardParameters {
 }
 
 /**
- * Where the fit of a network starts. Fits of this kind have several valleys (a gap on the device looks like launch time on
- * the host); two measured bounds put the start near the right one.
+ * Starting point of a network. Such fits have several local minima (a gap on the device looks like launch time on the
+ * host); two measured bounds put the start near the right one.
  *
- * @param minBatchMs shortest batch time seen: hardly more than the launch time
- * @param minCycles least SM mega-cycles per sample seen: at least the arithmetic
+ * @param minBatchMs shortest batch time seen: slightly above the launch time
+ * @param minCycles least SM mega-cycles per sample seen: an upper bound of the arithmetic
  */
 export function startNetwork(name: string, minBatchMs: number, minCycles: number): NetworkParameters {
   return {

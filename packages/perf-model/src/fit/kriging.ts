@@ -2,11 +2,11 @@ import { factorise, inverseFromFactor, solveFactorised } from '@pctodl/numerics'
 import { correctionGrid } from '../correction-grid.js'
 import type { WeightedNode } from '../corrections.js'
 
-/** A remainder, and the values at nodes that it is a sum of. */
+/** A residual, modelled as a weighted sum of node values. */
 export interface NodeObservation {
   readonly nodes: readonly WeightedNode[]
   readonly value: number
-  /** Rows that it counts for. */
+  /** Number of rows that it counts for. */
   readonly weight: number
 }
 
@@ -16,21 +16,22 @@ export interface KrigedNodes {
   readonly variances: Float64Array
 }
 
-/** Distance, in the logarithm of share, batch or number of tenants, over which a remainder changes. */
+/** Correlation length of the residual, in the logarithm of share, batch or number of tenants. */
 const CORRELATION_LENGTH = 0.7
-/** Variance of what all nodes of a grid have in common, in parts of that of what is smooth. */
+/** Variance of the level common to all nodes of a grid, relative to the smooth part's. */
 const LEVEL = 1
 /** Correlation of the grids of two memory clocks. */
 const AMONG_CLOCKS = 0.8
-/** Variance of the noise of one row in parts of that of what is smooth. */
+/** Noise variance of one row, relative to the smooth part's. */
 const NOISE = 0.2
 
 /**
- * The most likely values at nodes, given rows that are weighted sums of them, a Gaussian prior that holds neighbours together,
- * and independent noise: kriging (C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, chapter 2 and
- * section 8.3) with the nodes as inducing points. Far from any row the values return to the level that all have in common.
+ * Kriging: the most likely node values, given rows that are weighted sums of them, a Gaussian prior that correlates
+ * neighbours, and independent noise (C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006,
+ * chapter 2 and section 8.3), with the nodes as inducing points. Far from any row the values return to the common
+ * level.
  *
- * @param precision of the prior, n x n by rows, in units of the size of what is smooth, which is estimated
+ * @param precision of the prior, n x n, row-major, in units of the smooth part's variance, which is estimated
  */
 export function krige(precision: Float64Array, n: number, observations: readonly NodeObservation[]): KrigedNodes {
   const matrix = Float64Array.from(precision)
@@ -49,7 +50,8 @@ export function krige(precision: Float64Array, n: number, observations: readonly
   const drawn = Float64Array.from(values)
   factorise(matrix, n)
   solveFactorised(matrix, n, values)
-  // The squares of what was observed, in standard deviations of what the prior expects of it.
+  // `squares - explained` is the squared observations in units of their prior standard deviation; it estimates the
+  // variance scale.
   const explained = values.reduce((sum, value, i) => sum + value * drawn[i]!, 0)
   const size = Math.max(0, squares - explained) / Math.max(1, count)
   const inverse = inverseFromFactor(matrix, n)
@@ -58,7 +60,7 @@ export function krige(precision: Float64Array, n: number, observations: readonly
 
 const known = new Map<number, Float64Array>()
 
-/** Prior precision of one grid over share, batch and tenants for each memory clock, and one of the host over batch and tenants. */
+/** Prior precision of one device grid per memory clock (share, batch, tenants) and one host grid (batch, tenants). */
 export function gridPrecision(memClocks: number): Float64Array {
   const found = known.get(memClocks)
   if (found !== undefined) return found
@@ -70,7 +72,7 @@ export function gridPrecision(memClocks: number): Float64Array {
   const nodes = device.length
   const n = memClocks * nodes + host.length
   const precision = new Float64Array(n * n)
-  // The inverse of (1 - c) I + c 11', which correlates the grids of the clocks.
+  // Inverse of (1 - c) I + c 11', which correlates the grids of the memory clocks.
   const own = 1 / (1 - AMONG_CLOCKS)
   const shared = (own * AMONG_CLOCKS) / (1 - AMONG_CLOCKS + memClocks * AMONG_CLOCKS)
   for (let a = 0; a < memClocks; a++) {

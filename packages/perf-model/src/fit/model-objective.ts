@@ -13,19 +13,19 @@ import type { RowFeatures } from './fit-report.js'
 import type { FreeParameters } from './free-parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
-/** Step of the difference quotients of corrections: a sensitivity need not be exact. */
+/** Step of the finite differences of corrections; coarse, because a sensitivity need not be exact. */
 const SENSITIVITY_STEP = 1e-3
 
-/** What a stage of the fit compares. */
+/** Residuals of one stage of the fit. */
 export interface StageResiduals {
   count(row: TableRow): number
-  /** @param limitW power that the board does not exceed where its clock was left to it */
+  /** @param limitW cap on the predicted power of rows with a nominal clock */
   write(row: TableRow, solution: Solution, out: Float64Array, at: number, limitW: number): void
 }
 
-/** One coordinate of the search. */
+/** One coordinate of the parameter vector. */
 export interface Slot {
-  /** Network that the parameter belongs to, or -1 for the board. */
+  /** Network of the parameter, or -1 for the board. */
   readonly network: number
   readonly key: string
   /** Index in the list of idle powers, or -1. */
@@ -35,9 +35,9 @@ export interface Slot {
 }
 
 /**
- * The least-squares problem of one stage of a fit: the logarithms of the chosen parameters of the board and of every
- * network, all at once, since rows with several networks tie them together. A difference quotient for a network's
- * parameter touches only the rows in which that network runs, which is what makes one joint fit affordable.
+ * The least-squares problem of one stage of a fit: the logarithms of the free parameters of the board and of every
+ * network, fitted jointly, since rows with several networks couple them. A finite difference for a network's parameter
+ * only evaluates the rows with that network, which keeps the joint fit affordable.
  */
 export class ModelObjective implements LeastSquaresProblem {
   readonly parameterCount: number
@@ -69,11 +69,11 @@ export class ModelObjective implements LeastSquaresProblem {
     free: FreeParameters,
     readonly stage: StageResiduals,
     /**
-     * Strength of the pull towards the start, in standard deviations per unit of the logarithm; for a pull that couples the
-     * parameters an upper factor U of its precision U'U, by rows, made from the slots.
+     * Strength of the prior towards the start, in standard deviations per unit of the logarithm. For a prior that
+     * couples parameters: a function of the slots that returns the upper factor U of its precision U'U, row-major.
      */
     readonly prior: number | ((slots: readonly Slot[]) => Float64Array),
-    /** Power that rows with a nominal clock do not exceed, W. */
+    /** Cap on the predicted power of rows with a nominal clock, W. */
     readonly limitW: number,
   ) {
     this.#rows = rows
@@ -115,7 +115,7 @@ export class ModelObjective implements LeastSquaresProblem {
     return Float64Array.from(this.slots, (slot) => Math.log(slot.upper))
   }
 
-  /** The current parameters as a point of the search. */
+  /** The current parameters as a parameter vector. */
   pack(): Float64Array {
     return Float64Array.from(this.slots, (slot) => {
       const value = Math.min(slot.upper, Math.max(slot.lower, this.#get(slot)))
@@ -123,18 +123,18 @@ export class ModelObjective implements LeastSquaresProblem {
     })
   }
 
-  /** Put a point of the search into the parameter objects. */
+  /** Write a parameter vector into the parameter objects. */
   unpack(point: Float64Array): void {
     this.slots.forEach((slot, j) => void this.#set(slot, Math.exp(point[j]!)))
   }
 
-  /** Take a point of the search for good: parameters and coefficients then belong to it. */
+  /** Write a parameter vector into the parameter objects and recompute all coefficients. */
   settle(point: Float64Array): void {
     this.unpack(point)
     this.#refresh()
   }
 
-  /** `owner.parameter` of a coordinate of the search. */
+  /** Name of a coordinate as `owner.parameter`. */
   nameOf(index: number): string {
     const { network, key } = this.slots[index]!
     return `${network < 0 ? 'board' : this.networks[network]!.name}.${key}`
@@ -175,7 +175,7 @@ export class ModelObjective implements LeastSquaresProblem {
     out.set(this.#pull, this.#rowStart[this.#rows.length]! * n)
   }
 
-  /** Take up the networks' corrections as they are now. */
+  /** Reload the networks' current corrections. */
   readCorrections(): void {
     const { kinds, memClocksMhz } = this.table
     kinds.forEach(({ network, sms, batchSize }, kind) => {
@@ -186,8 +186,8 @@ export class ModelObjective implements LeastSquaresProblem {
   }
 
   /**
-   * Solve one row of the table, used in the fit or not; the result holds until the next call. Where the
-   * board kept its own clock, `powerW` is not yet held to the limit; `powerOf` is.
+   * Evaluate any row of the table; the result is valid until the next call. For a nominal clock `powerW` is not yet
+   * capped at the limit; `powerOf` caps it.
    */
   evaluate(row: TableRow): Solution {
     const { kinds, memIndex } = row
@@ -197,7 +197,7 @@ export class ModelObjective implements LeastSquaresProblem {
     return this.#solution
   }
 
-  /** What the errors of the row evaluated last may depend on. */
+  /** Error-model terms of the row that was evaluated last. */
   featuresOf(row: TableRow): RowFeatures {
     const { kinds, memIndex } = row
     const { memClocksMhz } = this.table
@@ -219,8 +219,8 @@ export class ModelObjective implements LeastSquaresProblem {
   }
 
   /**
-   * The change of the logarithms of a row's throughputs, tenant by tenant, with the logarithm of the factors on the speed of
-   * the device and of the host of one kind of tenant.
+   * Derivatives of the log throughput of each tenant of a row with respect to the log of one kind's factors on device
+   * speed and host speed.
    */
   speedSensitivity(row: TableRow, kind: number): { readonly device: Float64Array; readonly host: Float64Array } {
     const before = Float64Array.from(this.evaluate(row).throughput.subarray(0, row.kinds.length))
@@ -237,7 +237,7 @@ export class ModelObjective implements LeastSquaresProblem {
     return { device: by(from), host: by(from + TENANT_NODES) }
   }
 
-  /** Predicted power of a row, W. */
+  /** Predicted power of a row, W, capped at the limit for a nominal clock. */
   powerOf(row: TableRow): number {
     const { powerW } = this.evaluate(row)
     return row.nominalClock ? Math.min(powerW, this.limitW) : powerW

@@ -6,9 +6,9 @@ const PER_SHARE = CORRECTION_NODES / SHARES
 const ROUNDS = 20
 
 /**
- * Make grids rise along the share, and from one memory clock to the next, with as little change as will do: averages of
- * what is in the wrong order (pool adjacent violators), in turn along both, and at last running maxima, which leave
- * nothing in the wrong order.
+ * Make grids non-decreasing along the share and from one memory clock to the next, with little change: alternating
+ * isotonic regressions (pool adjacent violators) along both axes, then running maxima to remove the remaining
+ * violations.
  *
  * @param grids by memory clock, descending, as the model lists them
  */

@@ -8,16 +8,16 @@ import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js
 import type { ModelObjective } from './model-objective.js'
 import type { ParameterCovariance } from './standard-errors.js'
 
-/** Step of the difference quotients, in the logarithm of a parameter. */
+/** Step of the finite differences, in the logarithm of a parameter. */
 const STEP = 1e-4
 
 type Quantity = 'totalThroughput' | 'powerW'
 
 /**
- * Variance that the covariance of the parameters of one stage gives to the logarithm of throughput or power at the nodes of the
- * corrections: g' C g with the gradient g of like tenants there, as many as fit, in the middle of the clocks.
+ * Variance of ln(throughput) or ln(power) at the nodes of the corrections that is due to the parameters of one stage:
+ * g' C g with the gradient g for like tenants there (as many as fit, at the middle SM clock).
  *
- * @returns by memory clock, then as `correctionGrid` lays nodes out
+ * @returns by memory clock, then in the node order of `correctionGrid`
  */
 export function nodeVariances(
   objective: ModelObjective,
@@ -50,7 +50,7 @@ export function nodeVariances(
     }),
   )
 
-  /** Logarithms of the quantity at all nodes with the parameters as they are. */
+  /** Returns a function that computes the quantity's logarithm at all nodes for the current parameters. */
   function nodeEvaluator({ board, networks }: ModelObjective, index: number, of: Quantity): () => Float64Array[] {
     const coefficients = new Float64Array(tenantLayout.stride)
     const corrections = new Float64Array(table.memClocksMhz.length * CORRECTIONS * TENANT_NODES).fill(1)

@@ -2,11 +2,11 @@ import type { GpuSpec } from '@pctodl/platform'
 import type { ModelObjective } from './model-objective.js'
 import type { TableRow } from './trace-table.js'
 
-/** Rows that want so much more power than the limit are surely held down by it. */
+/** Rows predicted at this multiple of the limit or above are certainly throttled by it. */
 const SURELY = 1.05
 const MIN_ROWS = 5
 
-/** The power at which a board levels off under its default limit, W: the median of the rows that it surely holds down. */
+/** Power at which a board levels off under its default limit, W: the median of the certainly throttled rows. */
 export function powerLimitHeld(spec: GpuSpec, rows: readonly TableRow[], objective: ModelObjective): number {
   const limitW = spec.powerLimitW.default
   const held = rows

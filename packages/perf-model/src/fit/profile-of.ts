@@ -2,7 +2,7 @@ import { mixes, mixIndex } from '../domain.js'
 import type { FittedProfile } from '../parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
-/** What the rows of a table cover. */
+/** Ranges that the rows of a table cover. */
 export function profileOf({ networkNames, memClocksMhz, rows }: TraceTable): Omit<FittedProfile, 'unknownSd'> {
   return {
     networks: networkNames.map((name, k) => {

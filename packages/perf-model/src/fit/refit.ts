@@ -5,16 +5,17 @@ import { traceTable } from './trace-table.js'
 
 export interface RefitOptions {
   /**
-   * Forget how certain earlier rows have made the model (a new driver, another season): what they taught stays, and new rows may move it
-   * as if they were the first. Default false.
+   * Forget the certainty gained from earlier rows (after a new driver, or in another season): the learnt mean stays,
+   * but new rows move it as easily as the first ones did. Default false.
    */
   readonly forget?: boolean
 }
 
 /**
- * A model that also takes account of a few new rows of one board, for use while it runs. How that board differs from the one of the equations is
- * learnt in closed form, and ten calls with a row each know what one call with ten rows knows. The equations stay: only predictions of
- * throughput, latency and power move, and their standard deviations shrink. The model given is not changed.
+ * Update a model with a few new rows of one board, for use while it runs. The board's difference from the equations is
+ * learnt in closed form, so ten calls with one row each give the same as one call with ten rows. The equations stay:
+ * only predictions of throughput, latency and power move, and their standard deviations shrink. The given model is not
+ * changed.
  *
  * @throws UnknownNameError for a network that the model does not know
  * @throws InvalidInputError for rows of which none is usable, or at a memory clock that the model does not know
@@ -50,7 +51,7 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], options: R
   return new PerfModel({ ...parameters, provenance, errors }, spec)
 }
 
-/** Predictions are then those of the equations. */
+/** A model with these parameters predicts by the equations alone. */
 function withoutRows(parameters: PerfModel['parameters']): PerfModel['parameters'] {
   return { ...parameters, errors: parameters.errors.map((state) => ({ ...state, rows: 0 })) }
 }

@@ -2,21 +2,21 @@ import type { Solution } from '../solve.js'
 import type { StageResiduals } from './model-objective.js'
 import type { TableRow } from './trace-table.js'
 
-/** Relative errors that count as one standard deviation. */
+/** Relative errors of one standard deviation. */
 const THROUGHPUT_SIGMA = 0.03
 const TENANT_SIGMA = 0.06
 const POWER_SIGMA = 0.02
-/** Points. */
+/** One standard deviation of a utilisation, points. */
 const UTILISATION_SIGMA = 3
 
-/** Total throughput, and each tenant's where they differ and were measured one by one. */
+/** Residuals of the total throughput, and of each tenant's if they differ and were measured. */
 export const throughputResiduals: StageResiduals = {
   count: (row) => 1 + (hasTenantResiduals(row) ? row.kinds.length : 0),
   write(row, solution, out, at) {
     out[at] = Math.log(solution.totalThroughput / row.row.throughput) / THROUGHPUT_SIGMA
     if (!hasTenantResiduals(row)) return
     const count = row.kinds.length
-    // Divided by the root of the count, a row with many tenants weighs no more than one with few.
+    // Dividing by the root of the count gives rows with many tenants no more weight than rows with few.
     const scale = 1 / (TENANT_SIGMA * Math.sqrt(count))
     for (let i = 0; i < count; i++) {
       const measured = row.row.tenantThroughput[i]!
@@ -25,7 +25,7 @@ export const throughputResiduals: StageResiduals = {
   },
 }
 
-/** Where the clock is nominal, what is predicted above the limit counts as the limit. */
+/** For a nominal clock the prediction is capped at the limit. */
 export const powerResiduals: StageResiduals = single((row, solution, limitW) => {
   const powerW = row.nominalClock ? Math.min(solution.powerW, limitW) : solution.powerW
   return Math.log(powerW / row.row.powerAverageW) / POWER_SIGMA

@@ -2,16 +2,16 @@ import { factorise, inverseFromFactor, type LeastSquaresProblem, type LevenbergM
 
 /** Covariance of the parameters of a fit that are not on a bound. */
 export interface ParameterCovariance {
-  /** Indices of these parameters. */
+  /** Indices of the parameters that are not on a bound. */
   readonly free: readonly number[]
-  /** By rows, `free.length` squared. */
+  /** Row-major, `free.length` squared. */
   readonly covariance: Float64Array
 }
 
 /**
- * Covariance of a fit's parameters from the curvature at its end: s^2 (J'WJ)^-1 over the parameters that are not on a bound, W
- * being Huber's weights and s^2 the weighted mean square of the residuals (C. Bates and D. Watts, Nonlinear Regression Analysis,
- * 1988, section 2.3).
+ * Covariance of a fit's parameters from the curvature at the optimum: s^2 (J'WJ)^-1 over the parameters that are not on
+ * a bound, with Huber weights W and the weighted mean square s^2 of the residuals (C. Bates and D. Watts, Nonlinear
+ * Regression Analysis, 1988, section 2.3).
  */
 export function parameterCovariance(
   problem: LeastSquaresProblem,
@@ -38,14 +38,14 @@ export function parameterCovariance(
       for (let b = 0; b <= a; b++) normal[a * size + b]! += first * jacobian[i * n + free[b]!]!
     }
   }
-  // The weak pull towards the start keeps every pivot above zero.
+  // The weak prior keeps every pivot positive.
   factorise(normal, size)
   const inverse = inverseFromFactor(normal, size)
   const variance = square / Math.max(1, m - n - size)
   return { free, covariance: inverse.map((value) => variance * value) }
 }
 
-/** Standard errors of logarithms, so relative ones; NaN for a parameter on a bound. */
+/** Standard errors of the logarithms, i.e. relative errors; NaN for a parameter on a bound. */
 export function relativeStandardErrors(
   { free, covariance }: ParameterCovariance,
   parameterCount: number,

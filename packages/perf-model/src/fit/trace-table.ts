@@ -17,13 +17,13 @@ export interface TableRow {
   /** All tenants are of one kind. */
   readonly likeTenants: boolean
   readonly memIndex: number
-  /** The board kept its own clock, and `smClockMhz` is not what it was but what it would be without a power limit. */
+  /** The clock was not locked, and `smClockMhz` is the nominal clock, which the power limit may have lowered. */
   readonly nominalClock: boolean
-  /** Rows that share a group share their tenants' kinds, whatever their number and clocks: they are held out together. */
+  /** Rows with the same kinds of tenants, whatever their number and clocks, are held out together. */
   readonly group: string
 }
 
-/** The rows of a fit in the form in which the objectives walk over them. */
+/** Usable rows of a fit, with names replaced by indices. */
 export interface TraceTable {
   readonly networkNames: readonly string[]
   readonly memClocksMhz: readonly number[]
@@ -33,14 +33,14 @@ export interface TraceTable {
 }
 
 export interface TraceTableOptions {
-  /** What the clock column holds where no clock was locked. Default: the clock that was measured. */
+  /** Meaning of the clock column where no clock was locked. Default: the measured clock. */
   readonly unlockedClock?: 'measured' | 'nominal' | undefined
-  /** Memory clocks of the table, descending, rows or no rows. Default: those of the rows. */
+  /** Memory clocks of the table, descending, with or without rows. Default: those of the rows. */
   readonly memClocksMhz?: readonly number[] | undefined
 }
 
 /**
- * @throws InvalidInputError where no row is usable, or one that did not fail cannot be of this board: `rows[i]` counts
+ * @throws InvalidInputError if no row is usable, or a row that did not fail cannot be from this board; `rows[i]` counts
  * from 0
  */
 export function traceTable(
@@ -85,7 +85,7 @@ export function traceTable(
   return { networkNames, memClocksMhz, kinds, rows, failedRows: traceRows.length - usable.length }
 }
 
-/** A sensor or a division by 0 may say infinity; one such row would leave nothing of a fit. */
+/** Reject infinite values from a sensor or a division by 0: one such row would ruin the fit. */
 function assertMeasured({ throughput, powerAverageW, tenantThroughput }: TraceRow, name: string): void {
   const finite = (field: string, value: number) => {
     if (!Number.isFinite(value)) throw new InvalidInputError(`${name}.${field}`, value, 'a finite number')
@@ -97,7 +97,10 @@ function assertMeasured({ throughput, powerAverageW, tenantThroughput }: TraceRo
   })
 }
 
-/** @throws InvalidInputError for a row that cannot be of this board; `name` is what messages call the row */
+/**
+ * @param name name of the row in error messages
+ * @throws InvalidInputError for a row that cannot be from this board
+ */
 export function assertTraceRow({ tenants, smClockMhz, memClockMhz }: TraceRow, name: string, spec: GpuSpec): void {
   const clocks = smClocksAt(spec, memClockMhz)
   if (clocks === undefined) {

@@ -3,18 +3,18 @@ import { type Configuration, type NetworkWork, smClocksAt } from '@pctodl/platfo
 import type { NetworkParameters } from '../parameters.js'
 import { PerfModel } from '../perf-model.js'
 
-/** A network that the board's model knows, and its work. */
+/** A network of the model, and its work. */
 export interface KnownNetwork {
   readonly name: string
   readonly work: NetworkWork
 }
 
-/** The parameters that a law gives; what a network's rows correct beyond them is kept apart. */
+/** The parameters that the law predicts; the corrections are handled separately. */
 export type LawParameters = Omit<NetworkParameters, 'name' | 'hostSpeed' | 'corrections'>
 
 /**
- * What a board takes for a unit of work. The law is linear with non-negative coefficients, so a network with twice the work takes twice
- * the time, traffic and energy; what one network costs beyond it is its own.
+ * Starting costs per unit of work. The law is linear with positive coefficients, so a network with twice the work takes
+ * twice the time, traffic and energy.
  */
 const start = {
   cyclesPerGflop: 1,
@@ -37,10 +37,11 @@ const start = {
 type Coefficients = Readonly<Record<keyof typeof start, number>>
 const names = Object.keys(start) as (keyof typeof start)[]
 const startLogs = names.map((name) => Math.log(start[name]))
-/** Standard deviation of the logarithm of each coefficient about its start: boards differ a lot. */
+/** Prior standard deviation of ln(coefficient) about its start: wide, because boards differ a lot. */
 const START_SD = 1.5
-/** Errors of the law that count as one standard deviation: networks of one work differ. */
+/** Standard deviation of ln(throughput) about the law: networks of equal work differ. */
 const THROUGHPUT_SD = 0.1
+/** Standard deviation of ln(power) about the law. */
 const POWER_SD = 0.05
 const HUBER = 2
 const MAX_ITERATIONS = 25
@@ -48,11 +49,11 @@ const SERIAL_PER_SAMPLE = 1e-3
 
 const shares = [10, 30, 100]
 const batches = [1, 8, 64, 256]
-/** Tenants where the share leaves room for them. */
+/** Tenant counts of the sample points, where the share permits. */
 const counts = [1, 3]
 const clockParts = [0.25, 0.6, 1]
 
-/** The works of some networks, and what a model says of them, as the law for others. */
+/** Maps a network's work to parameters, fitted to known networks and the model's predictions for them. */
 export class WorkLaw {
   readonly #coefficients: Coefficients
   readonly #memory: (work: NetworkWork) => Pick<LawParameters, 'memoryBaseMib' | 'memoryPerSampleMib'>
@@ -141,7 +142,7 @@ function elements({ computedMelements, movedMelements }: NetworkWork): number {
   return computedMelements + movedMelements
 }
 
-/** Where the law is to agree with the model. */
+/** Configurations at which the law is fitted to the model. */
 function pointsOf(model: PerfModel, name: string): Configuration[] {
   return model.memClocksMhz.flatMap((memClockMhz) => {
     const clocks = smClocksAt(model.spec, memClockMhz)!
@@ -162,7 +163,7 @@ function pointsOf(model: PerfModel, name: string): Configuration[] {
   })
 }
 
-/** A process takes a base and its weights, and for each sample of the batch a multiple of the peak of activations. */
+/** Memory per process: a base plus its weights; per sample of the batch: a multiple of the peak of activations. */
 function memoryLaw(own: readonly { readonly parameters: NetworkParameters; readonly work: NetworkWork }[]) {
   const base = leastSquares(
     own.map(({ work }) => [1, work.weightMelements]),

@@ -3,16 +3,16 @@ import type { OperatorBoard } from './operator-board.js'
 import { atClock, type CostedOperator, costOperator } from './operator-model.js'
 import { type OperatorDtype, type OperatorWork, weightBytes } from './operator-work.js'
 
-/** Graphs of decoders: what `@pctodl/model-zoo` exports, handed in so that this entry needs no second package. */
+/** Functions of `@pctodl/model-zoo`, passed in so that this module does not depend on that package. */
 export interface DecoderGraphs {
   decoderOperators(decoder: Decoder, pass: DecoderPass): DecoderOperator[]
   decoderParameters(decoder: Decoder): number
   kvCacheBytes(decoder: Decoder, batch: number, length: number, bytesPerElement: number): number
 }
 
-/** One pass through a model on one board. */
+/** Time, power and energy of one pass through a model on one board. */
 export interface PassEstimate {
-  /** Part of the default clock. */
+  /** SM clock as a fraction of the default clock. */
   readonly clock: number
   readonly seconds: number
   readonly watts: number
@@ -23,7 +23,7 @@ interface CountedOperator extends CostedOperator {
   readonly count: number
 }
 
-/** A pass whose operators are costed once, to be asked at many clocks. */
+/** One prefill or decode step on a board, with its operators costed once for evaluation at many clocks. */
 export class LanguageModelPass {
   private constructor(
     private readonly operators: readonly CountedOperator[],
@@ -45,7 +45,7 @@ export class LanguageModelPass {
     return new LanguageModelPass(operators, board)
   }
 
-  /** Boards whose measured watts stand for this one's. */
+  /** Boards whose measured power stands in for this board's. */
   get wattsFrom(): string[] {
     return [...new Set(this.operators.flatMap(({ wattsFrom }) => wattsFrom ?? []))]
   }
@@ -60,12 +60,12 @@ export class LanguageModelPass {
     return { clock, seconds, energyJ, watts: energyJ / seconds }
   }
 
-  /** Lowest clock of the board, as a part of the default one. */
+  /** Lowest SM clock as a fraction of the default clock. */
   get lowestClock(): number {
     return this.board.lowestClockMhz / this.board.boostClockMhz
   }
 
-  /** The fastest that keeps the cap; null where the lowest clock does not. */
+  /** The fastest estimate within the cap; null if even the lowest clock exceeds it. */
   within(capW: number): PassEstimate | null {
     if (this.at(1).watts <= capW) return this.at(1)
     let [low, high] = [this.lowestClock, 1]
@@ -78,7 +78,7 @@ export class LanguageModelPass {
     return this.at(low)
   }
 
-  /** The clock of the fewest joules that keeps the cap and takes at most `seconds`; null where there is none. */
+  /** The estimate of least energy within the cap that takes at most `seconds`; null if there is none. */
   minEnergy(capW: number, seconds: number): PassEstimate | null {
     let best: PassEstimate | null = null
     for (let i = 0; i <= 100; i++) {
@@ -102,7 +102,7 @@ function costed(operator: DecoderOperator, board: OperatorBoard, dtype: Operator
   return costOperator({ ...operator, kind, dtype: 'bfloat16', kvDtype: 'bfloat16' }, board)
 }
 
-/** A stream through the memory after a launch: assumed, nothing measured; its power is that of the bytes and of half the SMs' share. */
+/** Cost of an elementwise operator: a stream through memory after a launch. Assumed, not measured. */
 function elementwise(elements: number, board: OperatorBoard): CostedOperator {
   const bytes = 2 * elements
   const memoryS = bytes / (0.75e12 * board.bandwidthTBs)
@@ -115,7 +115,7 @@ function elementwise(elements: number, board: OperatorBoard): CostedOperator {
   return { work, atDefault, wattsFrom: null, at: (clock) => atClock(atDefault, work, board, clock) }
 }
 
-/** Bytes that weights and the cache of `batch` sequences of `length` tokens take. */
+/** Memory, in bytes, of the weights and of the cache for `batch` sequences of `length` tokens. */
 export function memoryBytes(
   graphs: DecoderGraphs,
   decoder: Decoder,

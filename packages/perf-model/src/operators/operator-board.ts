@@ -9,12 +9,12 @@ import {
   smClocksAt,
 } from '@pctodl/platform'
 
-/** What the operator model knows of a board: peaks and limits of its specification. */
+/** Specification of a board as the operator model uses it: peaks and limits. */
 export interface OperatorBoard {
   readonly name: string
-  /** Board whose fitted operators stand for this one; itself where it was measured. */
+  /** Board whose fitted operators are used for this one; its own name if it was measured. */
   readonly measuredAs: string
-  /** Dense peaks of FP16, FP8, INT8 and FP4 products, TFLOP/s; 0 where there is none. */
+  /** Dense peaks of FP16, FP8, INT8 and FP4 matrix products, TFLOP/s; 0 if unsupported. */
   readonly peakTflops: readonly [half: number, fp8: number, int8: number, fp4: number]
   readonly bandwidthTBs: number
   readonly memoryGiB: number
@@ -22,14 +22,14 @@ export interface OperatorBoard {
   readonly boostClockMhz: number
   readonly lowestClockMhz: number
   readonly powerLimitW: number
-  /** Board power while it waits at its operating clocks, assumed, W. */
+  /** Assumed board power when idle at its operating clocks, W. */
   readonly idleW: number
 }
 
 /** Boards whose operators were measured. */
 const measuredBoards: readonly string[] = ['A100-80GB', 'L40S', 'H100', 'H200', 'GB200', 'RTXPRO6000']
 
-/** The measured board that stands for others of its compute capability. */
+/** Measured board that is used for others of the same compute capability. */
 const nearest: Readonly<Record<string, string>> = {
   '8.0': 'A100-80GB',
   '8.6': 'A100-80GB',
@@ -39,10 +39,11 @@ const nearest: Readonly<Record<string, string>> = {
   '12.0': 'RTXPRO6000',
 }
 
-/** Part of its limit that a board draws while it waits, assumed: of modules and server boards, and of GDDR boards since Ada. */
+/** Assumed idle power as a fraction of the limit, for boards with HBM. */
 const WAITING = 0.17
+/** The same fraction for boards with GDDR memory. */
 const WAITING_GDDR = 0.1
-/** What the sweeps of an RTX 3090 agree with best. */
+/** The same fraction for chips made by Samsung: best agreement with the sweeps of an RTX 3090. */
 const WAITING_SAMSUNG = 0.285
 
 function idleOf(spec: GpuSpec): number {
@@ -51,7 +52,7 @@ function idleOf(spec: GpuSpec): number {
   return part * spec.powerLimitW.default
 }
 
-/** @throws InvalidInputError for a generation of which no operator was measured */
+/** @throws InvalidInputError for a compute capability without a measured board */
 function operatorBoard(spec: GpuSpec): OperatorBoard {
   if (!Object.hasOwn(nearest, spec.computeCapability)) {
     const known = Object.keys(nearest).join(', ')
@@ -81,12 +82,15 @@ function operatorBoard(spec: GpuSpec): OperatorBoard {
   }
 }
 
-/** The boards of this release that the operator model answers for. */
+/** All built-in boards that the operator model supports. */
 export const operatorBoards: readonly OperatorBoard[] = Object.values(gpuSpecs)
   .filter(({ computeCapability }) => computeCapability in nearest)
   .map(operatorBoard)
 
-/** @throws UnknownNameError listing the boards that exist; InvalidInputError for one that no measurement stands for */
+/**
+ * @throws UnknownNameError listing the known boards
+ * @throws InvalidInputError for a compute capability without a measured board
+ */
 export function findOperatorBoard(name: string): OperatorBoard {
   return operatorBoard(findGpuSpec(name))
 }

@@ -1,7 +1,7 @@
 import type { OperatorBoard } from './operator-board.js'
 import { type OperatorDtype, type OperatorWork, peakFlops } from './operator-work.js'
 
-/** A fitted sum over traits, the constant first, and the range of what it was fitted to. */
+/** A fitted linear function of traits (weights with the constant first), clamped to the range of the fitted values. */
 export interface LinearLaw {
   readonly weights: readonly number[]
   readonly range: readonly [lowest: number, highest: number]
@@ -13,15 +13,15 @@ export function evaluateLaw({ weights, range: [lowest, highest] }: LinearLaw, tr
   return Math.min(highest, Math.max(lowest, sum))
 }
 
-/** Seconds at default clocks and limit. */
+/** Predicted seconds at the default clocks and limit. */
 export function lawTime(law: LinearLaw, work: OperatorWork): number {
   return work.baseS * Math.exp(evaluateLaw(law, work.traits))
 }
 
-/** Terms of the power law that mean the same on every board: the first ones. */
+/** Number of leading terms of the power law that have the same meaning on every board. */
 export const usageTraits = 7
 
-/** Terms of the power law: how much of the peaks is used, for how long, and the shape. */
+/** Terms of the power law: use of the peaks, duration, and shape. */
 export function powerTraits(work: OperatorWork, dtype: OperatorDtype, board: OperatorBoard, seconds: number): number[] {
   const flop = work.flop / seconds / peakFlops(board, dtype)
   const bytes = work.bytes / seconds / (board.bandwidthTBs * 1e12)
@@ -31,7 +31,7 @@ export function powerTraits(work: OperatorWork, dtype: OperatorDtype, board: Ope
   return [...use, time, Math.max(0, time), compute, memory, ...work.traits]
 }
 
-/** Watts at default clocks and limit. */
+/** Predicted watts at the default clocks and limit. */
 export function lawPower(law: LinearLaw, traits: readonly number[], board: OperatorBoard): number {
   return Math.min(1, Math.exp(evaluateLaw(law, traits))) * board.powerLimitW
 }

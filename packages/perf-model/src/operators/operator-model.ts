@@ -7,32 +7,36 @@ import parameters from './parameters.json'
 const laws: Readonly<Record<string, { readonly time: LinearLaw; readonly power?: LinearLaw }>> =
   parameters.laws as never
 const usage: Readonly<Record<string, LinearLaw>> = parameters.usage as never
-/** Software whose kernels were measured, the first one preferred. */
+/** Backends whose kernels were measured, in order of preference. */
 const backends = ['vllm', 'trtllm'] as const
 
-/** Energy of a byte from memory: assumed. */
+/** Assumed energy per byte from memory, pJ. */
 const memoryPjPerByte = 45
-/** Voltage falls with the clock, down to a floor: chosen on an RTX 3090 under power limits (`scripts/check-language-models.ts`). */
+/**
+ * Relative voltage never falls below this. Both constants are fitted to an RTX 3090 under power limits
+ * (`scripts/check-language-models.ts`).
+ */
 const voltageFloor = 0.8
+/** Fall of the relative voltage per unit of relative clock. */
 const voltageSlope = 1.3
 
-/** Time and board power of one operator, at its board's default clocks and limit or below them. */
+/** Time and board power of one operator. */
 export interface OperatorCost {
   readonly seconds: number
   readonly watts: number
 }
 
-/** An operator on a board, costed once: `at` answers for any clock. */
+/** An operator costed on a board; `at` evaluates it at any clock. */
 export interface CostedOperator {
   readonly work: OperatorWork
   readonly atDefault: OperatorCost
-  /** Board whose measured watts stand for this one's; null where they were measured. */
+  /** Board whose measured power stands in for this board's; null if this board's own was measured. */
   readonly wattsFrom: string | null
-  /** @param clock as a part of the clock that the board runs at by default */
+  /** @param clock as a fraction of the board's default clock */
   at(clock: number): OperatorCost
 }
 
-/** @throws InvalidInputError where no measurement says how long the operator takes on the board in this format */
+/** @throws InvalidInputError if the operator was not measured in this format on the board */
 export function costOperator(operator: Operator, board: OperatorBoard, software: string = backends[0]): CostedOperator {
   const { kind, dtype } = operator
   const tail = `${kind} ${dtype}${'kvDtype' in operator ? ` ${operator.kvDtype}` : ''}`
@@ -61,7 +65,10 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
   }
 }
 
-/** The clock stretches what the SMs do and lowers their voltage; the memory keeps its pace and its energy per byte. */
+/**
+ * Scale a cost to a lower clock: SM work takes longer at a lower voltage; memory keeps its speed and its energy per
+ * byte.
+ */
 export function atClock(
   atDefault: OperatorCost,
   work: OperatorWork,

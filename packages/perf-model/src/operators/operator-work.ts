@@ -1,9 +1,9 @@
 import type { OperatorBoard } from './operator-board.js'
 
-/** Number format of a product, as serving frameworks call it. */
+/** Number format of a product, with the names that serving frameworks use. */
 export type OperatorDtype = keyof typeof formats
 
-/** Index of the board's peak, and bytes of an activation and of a weight. */
+/** By format: index into `peakTflops`, bytes per activation, bytes per weight. */
 const formats = {
   bfloat16: [0, 2, 2],
   fp8: [1, 1, 1],
@@ -18,7 +18,7 @@ const formats = {
 
 export const operatorDtypes = Object.keys(formats) as readonly OperatorDtype[]
 
-/** (m x k) by (k x n). */
+/** Matrix product (m x k) by (k x n). */
 export interface Gemm {
   readonly kind: 'gemm'
   readonly dtype: OperatorDtype
@@ -27,7 +27,10 @@ export interface Gemm {
   readonly k: number
 }
 
-/** Attention of `batch` sequences, causal: all of `length` tokens (prefill), or one new token after `length` cached ones (decode). */
+/**
+ * Causal attention of `batch` sequences: over all `length` tokens (prefill), or of one new token over `length` cached
+ * ones (decode).
+ */
 export interface Attention {
   readonly kind: 'prefill' | 'decode'
   readonly dtype: OperatorDtype
@@ -37,7 +40,7 @@ export interface Attention {
   readonly heads: number
   readonly kvHeads: number
   readonly headDim: number
-  /** Tokens of a sliding window; 0: none. */
+  /** Sliding window in tokens; 0: none. */
   readonly window: number
 }
 
@@ -50,37 +53,39 @@ export interface Moe {
   readonly inter: number
   readonly topk: number
   readonly experts: number
-  /** Tokens go to some experts far more often than to others. */
+  /** Whether some experts receive far more tokens than others. */
   readonly skewed: boolean
 }
 
 export type Operator = Gemm | Attention | Moe
 
-/** What an operator asks of a board. */
+/** Work of an operator on a board, and its roofline time. */
 export interface OperatorWork {
   readonly flop: number
   /** Bytes with each operand read or written once. */
   readonly bytes: number
-  /** Roofline before any fit: seconds of the tensor cores, of the memory, and of both with a launch. */
+  /** Roofline time of the tensor cores, before any fit, s. */
   readonly computeS: number
+  /** Roofline time of the memory, s. */
   readonly memoryS: number
+  /** Smooth maximum of both plus a launch, s. */
   readonly baseS: number
-  /** Terms of the fitted efficiency, in a fixed order. */
+  /** Inputs of the fitted efficiency, in a fixed order. */
   readonly traits: readonly number[]
 }
 
 const launchS = 4e-6
 const log2 = Math.log2
 const hinges = (x: number, ...knots: readonly number[]) => knots.map((knot) => Math.max(0, x - knot))
-/** How much longer the last wave makes all of them. */
+/** Log of the slowdown by a partly filled last wave. */
 const waveLoss = (waves: number) => Math.log(Math.ceil(waves) / waves)
 
-/** The larger of two times, rounded where they meet. */
+/** Smooth maximum of two times (3-norm). */
 export function smoothMax(a: number, b: number): number {
   return Math.cbrt(a ** 3 + b ** 3)
 }
 
-/** @param dtype of the products, whose peak the board must have */
+/** @param dtype format of the product; the board must have a peak for it */
 export function peakFlops(board: OperatorBoard, dtype: OperatorDtype): number {
   return board.peakTflops[formats[dtype][0]] * 1e12
 }
@@ -95,7 +100,7 @@ export function operatorWork(operator: Operator, board: OperatorBoard): Operator
   return operator.kind === 'prefill' ? prefillWork(operator, board) : decodeWork(operator, board)
 }
 
-/** Tile height, width, and the part of the peak that such tiles reach. */
+/** Tile height, tile width, and the fraction of the peak that such tiles reach. */
 const tiles = [
   [128, 256, 0.8],
   [128, 128, 0.74],
@@ -107,7 +112,7 @@ const tiles = [
   [16, 64, 0.16],
 ] as const
 
-/** Tiles in whole waves over the SMs, with the split of k that ends first. */
+/** Time of tiles in whole waves over the SMs, for the best tile size and split of k, s. */
 function tiledS(m: number, n: number, k: number, groups: number, peak: number, board: OperatorBoard): number {
   let best = Number.POSITIVE_INFINITY
   for (const [height, width, efficiency] of tiles) {
@@ -235,7 +240,7 @@ function decodeWork(operator: Attention, board: OperatorBoard): OperatorWork {
   const bytes = 2 * batch * kvHeads * perHead + 4 * batch * heads * headDim
   const group = heads / kvHeads
   const waves = (batch * kvHeads) / board.smCount
-  // Kernels that give each query head its own block: the cost of a block, and the cache read from L2 for each head.
+  // Kernels with one block per query head: cost of the blocks, and of reading the cache from L2 once per head.
   const blocksS = (batch * heads * 1.2e-6) / board.smCount
   const perHeadS = (batch * heads * perHead) / (2e12 * board.bandwidthTBs)
   return workOf(
@@ -260,7 +265,10 @@ function decodeWork(operator: Attention, board: OperatorBoard): OperatorWork {
   )
 }
 
-/** @param own traits of the operator, from which side of the roofline it is on (-1..1) and the logarithm of its size in launches */
+/**
+ * @param own operator-specific traits, given u, the side of the roofline (-1 memory-bound to 1 compute-bound), and x,
+ * the log of the base time in launches
+ */
 function workOf(
   flop: number,
   bytes: number,

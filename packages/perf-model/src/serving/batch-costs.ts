@@ -3,33 +3,33 @@ import type { PerfModel } from '../perf-model.js'
 import type { Predictor } from '../predictor.js'
 import { idlePower } from './idle-power.js'
 
-/** What a tenant's batches take while no other tenant runs, by size. */
+/** Times and energies of a tenant's batches when it runs alone, by batch size. */
 export interface BatchCosts {
   readonly aloneMs: Float64Array
-  /** Above the waiting board, J a batch. */
+  /** Energy of a batch above that of the idle board, J. */
   readonly energyJ: Float64Array
 }
 
-/** Costs kept at most; beyond, all are forgotten: they are predicted again where they are needed. */
+/** Maximum number of cached entries; when exceeded, the cache is cleared. */
 const MAX_KEPT = 200_000
 
 /**
- * Times and energies of batches of tenants that run alone, each predicted once: hand the same object to every `ServingModel` of one
- * predictor, and configurations that share tenants and clocks share what is known of them.
+ * Cached times and energies of batches of tenants that run alone. Pass one table to every `ServingModel` of a
+ * predictor, so that configurations with common tenants and clocks share its entries.
  */
 export class BatchCostTable {
   readonly predictor: Predictor
   readonly #idleW: number | undefined
-  /** By clocks, network, and share with largest size. */
+  /** Nested caches: by clocks, then network, then share and largest batch size. */
   readonly #kept = new Map<number, Map<string, Map<number, BatchCosts>>>()
   #count = 0
-  /** Those of the last call, whose map is at hand. */
+  /** Key and map of the last used clocks. */
   #clocks = 0
   #atClocks = new Map<string, Map<number, BatchCosts>>()
 
   /**
-   * @param idlePowerW of the board at its clocks while its processes wait; needed for a predictor that is no `PerfModel`
-   * @throws InvalidInputError where it is needed and missing
+   * @param idlePowerW of the board at its clocks with idle processes; required unless the predictor is a `PerfModel`
+   * @throws InvalidInputError if it is required and missing
    */
   constructor(predictor: Predictor, idlePowerW?: number) {
     if (idlePowerW === undefined && (predictor as Partial<PerfModel>).parameters === undefined) {
@@ -39,7 +39,7 @@ export class BatchCostTable {
     this.#idleW = idlePowerW
   }
 
-  /** Power of the board whose processes wait, W. */
+  /** Power of the board with idle processes, W. */
   idlePowerW(smClockMhz: number, memClockMhz: number): number {
     if (this.#idleW !== undefined) return this.#idleW
     const { parameters } = this.predictor as PerfModel
@@ -47,7 +47,7 @@ export class BatchCostTable {
   }
 
   /**
-   * @param sizes `batchSizesUpTo` the largest
+   * @param sizes `batchSizesUpTo` the largest batch
    * @throws what the predictor throws
    */
   of(model: string, mpsPercent: number, sizes: readonly number[], smClockMhz: number, memClockMhz: number): BatchCosts {
@@ -96,7 +96,7 @@ export class BatchCostTable {
   }
 }
 
-/** Powers of two up to the largest batch, and that: the sizes that a tenant runs; a batch is filled up to the next. */
+/** Batch sizes of a tenant: powers of two below the largest, and the largest. A batch is padded to the next size. */
 export function batchSizesUpTo(largest: number): number[] {
   const sizes: number[] = []
   for (let size = 1; size < largest; size *= 2) sizes.push(size)

@@ -1,74 +1,76 @@
 import { LatencyMixture } from './latency-mixture.js'
 import { balanced } from './stationary.js'
 
-/** One queue from which alike servers take batches. Times in ms. */
+/** One queue served by identical servers in batches. Times in ms. */
 export interface BatchQueueInput {
   /** Requests/ms. */
   readonly ratePerMs: number
-  /** Time of a batch of each size, in the order of the sizes; does not fall. */
+  /** Time of a batch of each size, in the order of the sizes; non-decreasing. */
   readonly batchMs: Float64Array
   readonly servers: number
-  /** The longest that a free server waits for a batch to fill. */
+  /** Longest time that a free server waits for a batch to fill. */
   readonly delayMs: number
   /**
-   * Variance over mean of the number of requests in a time, at least 1: 1 for independent users (Poisson), b for Gamma intervals of
-   * burstiness b over times that are long against them. Default 1.
+   * Variance-to-mean ratio of the number of requests in an interval, >= 1: 1 for independent users (Poisson), b for
+   * Gamma-distributed gaps of burstiness b over long intervals. Default 1.
    */
   readonly burstiness?: number
 }
 
-/** Points within a batch at which an arrival behind a backlog is taken to come. */
+/** Number of representative arrival times within a batch, for arrivals behind a backlog. */
 const MOMENTS = 3
-/** Probabilities below are not followed. */
+/** States of a lower probability are ignored. */
 const LEAST = 1e-7
-/** A backlog whose length halves with less than each fortieth of a request more than that is as good as none. */
+/** Upper limit of the backlog's decay rate per request: a backlog that falls faster is negligible. */
 const STEEPEST = 4
-/** Share of the capacity from which on the servers count as overloaded. */
+/** Utilisation from which the servers count as overloaded. */
 const MAX_LOAD = 0.995
-/** Share of a backlog that is not told apart. */
+/** Tail probability of a backlog that is not resolved further. */
 const MIN_BACKLOG = 5e-4
 
 const latencies = new LatencyMixture()
 
 /**
- * How long requests take where servers answer batches of all that wait, at most as many as the largest size; a batch takes what
- * the next larger size does. Several servers count as one that is so many times as fast, whose batches take as long as theirs.
+ * Latencies of requests to servers that batch all waiting requests, up to the largest size; a batch takes the time of
+ * the next larger size. Several servers are modelled as one that starts that many times as many batches, each of the
+ * same latency.
  *
- * The embedded chain of the bulk queue (Bailey, 1954) on few states: how many requests arrive during a batch depends on its size
- * alone, so a batch's size is the state, and one more state is a full batch with a backlog behind it, whose length is taken to
- * fall geometrically at the rate at which that of the exact chain does far out. Latencies are a mixture of uniform ones: who
- * comes during a batch waits for what is left of it, and then takes what the next one does.
+ * Embedded Markov chain of the bulk queue (Bailey, 1954) on few states. The number of arrivals during a batch depends
+ * only on its size, so the batch size is the state; one more state is a full batch with a backlog, whose length is
+ * assumed geometric with the asymptotic decay rate of the exact chain. Latencies are a mixture of uniform
+ * distributions: a request that arrives during a batch waits for the rest of it and then takes the time of the next.
  */
 export class BatchQueue {
-  /** Whose latencies the one mixture holds: a search makes many queues, and asks each once. */
+  /** Queue that `latencies` belongs to. A search creates many queues and asks each once, so one is enough. */
   static #measured: BatchQueue | undefined
   /** Batch sizes, ascending. */
   readonly sizes: readonly number[]
-  /** Share of the batches that run each size. */
+  /** Fraction of the batches of each size. */
   readonly shares: Float64Array
-  /** Batches/ms of all servers. */
+  /** Batches/ms over all servers. */
   batchesPerMs = 0
-  /** Share of a server's time in which it runs, 0..1. */
+  /** Fraction of time in which a server is busy, 0..1. */
   utilisation = 0
-  /** Whether the servers cannot keep up: latencies then grow without bound. */
+  /** Whether the servers cannot keep up, so that latencies grow without bound. */
   overloaded = false
   readonly #most: number
-  /** For each number of requests, the index of the batch size that runs it. */
+  /** For each request count, the index of the batch size that runs it. */
   readonly #kindOf: Uint16Array
   readonly #moves: Float64Array
   readonly #states: Float64Array
-  /** By state: probability that nobody is left at its end, and how long a free server then waits for more, on average, ms. */
+  /** By state: probability that the queue is empty at the end of its batch. */
   readonly #idle: Float64Array
+  /** By state: mean time that a free server then waits for a batch to fill, ms. */
   readonly #waitsMs: Float64Array
   #ratePerMs = 0
   #batchMs: Float64Array = new Float64Array()
   #servers = 1
   #delayMs = 0
   #burstiness = 1
-  /** By how much the probability of a backlog falls with each request more. */
+  /** Ratio of the probabilities of backlogs that differ by one request. */
   #decay = 0
 
-  /** @param sizes ascending; the last is the most requests in a batch */
+  /** @param sizes batch sizes, ascending */
   constructor(sizes: readonly number[]) {
     const kinds = sizes.length
     this.sizes = sizes
@@ -85,7 +87,7 @@ export class BatchQueue {
     this.#waitsMs = new Float64Array(kinds + 1)
   }
 
-  /** Batches and utilisation at these rates; latencies are worked out when they are asked for. */
+  /** Compute batch rates and utilisation; latencies are computed on demand. */
   solve({ ratePerMs, batchMs, servers, delayMs, burstiness = 1 }: BatchQueueInput): void {
     const last = this.sizes.length - 1
     this.#ratePerMs = ratePerMs
@@ -109,28 +111,28 @@ export class BatchQueue {
     this.#countCycles()
   }
 
-  /** Latency that a share of the requests does not exceed, ms. */
+  /** Quantile of the latency, ms. */
   quantileMs(share: number): number {
     if (this.overloaded) return Number.POSITIVE_INFINITY
     this.#measure()
     return latencies.quantileMs(share)
   }
 
-  /** Share of the requests that are answered within a time, 0..1. */
+  /** Fraction of the requests answered within a time, 0..1. */
   within(latencyMs: number): number {
     if (this.overloaded) return 0
     this.#measure()
     return latencies.within(latencyMs)
   }
 
-  /** Time from a batch's start to its end as if all servers were one, ms. */
+  /** Service time of a state's batch as if all servers were one, ms. */
   #takesMs(state: number): number {
     return this.#batchMs[Math.min(state, this.sizes.length - 1)]! / this.#servers
   }
 
   /**
-   * 1 / z where z > 1 solves E[z^(arrivals during a full batch)] = z^(most): so falls the backlog of the exact chain far out.
-   * In x = ln z the difference is concave; Newton's method comes down to its root from the right.
+   * 1 / z where z > 1 solves E[z^(arrivals during a full batch)] = z^(most): the asymptotic decay of the exact chain's
+   * backlog. In x = ln z the difference is concave, so Newton's method converges to its root from the right.
    */
   #findDecay(arrivals: number): number {
     const most = this.#most
@@ -143,7 +145,7 @@ export class BatchQueue {
       const power = Math.exp(x)
       const excess =
         spread === 1 ? most * x - arrivals * (power - 1) : most * x + shape * Math.log((1 - q * power) * spread)
-      // The root is further still: so steep a fall is as good as none.
+      // The root is further right: so steep a decay is negligible.
       if (step === 0 && excess >= 0) break
       const move = excess / (spread === 1 ? most - arrivals * power : most - (shape * q * power) / (1 - q * power))
       x -= move
@@ -152,7 +154,7 @@ export class BatchQueue {
     return Math.exp(-x)
   }
 
-  /** Where a batch of a state leads. */
+  /** Transition probabilities out of a state. */
   #leave(state: number): void {
     const kinds = this.sizes.length
     const row = state * (kinds + 1)
@@ -182,7 +184,10 @@ export class BatchQueue {
     this.#waitsMs[state] = waited
   }
 
-  /** Where so many wait when a server is free: those who come while it waits for more are their mean, between two whole numbers. */
+  /**
+   * Transition for `left` waiting requests when a server becomes free. Arrivals while it waits are replaced by their
+   * mean, split between the two nearest integers.
+   */
   #place(row: number, left: number, share: number, takesMs: number): number {
     const waitMs = this.#collectMs(left, takesMs)
     const count = Math.min(this.#most, Math.max(1, left) + this.#ratePerMs * waitMs)
@@ -192,7 +197,10 @@ export class BatchQueue {
     return waitMs
   }
 
-  /** How long a free server waits where so many are left, of whom the first has waited through most of a batch. */
+  /**
+   * How long a free server waits for a batch to fill when `left` requests remain, the first of which arrived early in
+   * the last batch.
+   */
   #collectMs(left: number, takesMs: number): number {
     if (this.#delayMs === 0 || left >= this.#most) return 0
     const waitedMs = left < 1 ? 0 : (takesMs * left) / (left + 1)
@@ -218,10 +226,10 @@ export class BatchQueue {
   }
 
   /**
-   * Number of requests in a time: Poisson, or the negative binomial of the same mean whose variance is `burstiness` times as large;
-   * p(k + 1) = p(k) (base + more k) / (k + 1).
+   * Distribution of the number of requests in an interval: Poisson, or the negative binomial with the same mean and a
+   * variance `burstiness` times as large; p(k + 1) = p(k) (base + more k) / (k + 1).
    *
-   * @param beside 1: how many others come beside one of them
+   * @param beside 1: number of other requests in the interval, given one request in it
    */
   #counts(arrivals: number, beside: 0 | 1): Counts {
     const spread = this.#burstiness
@@ -240,7 +248,10 @@ export class BatchQueue {
     if (this.#states[kinds]! > LEAST) this.#measureBacklog()
   }
 
-  /** Those who come while nobody runs after a batch, and those who come during one that leaves no backlog. */
+  /**
+   * Latencies of requests that arrive on an idle server after a batch of this state, and of those that arrive during a
+   * batch that leaves no backlog.
+   */
   #measureState(state: number): void {
     const most = this.#most
     const weight = this.#states[state]!
@@ -274,7 +285,7 @@ export class BatchQueue {
       }
       share += probability
       waited += probability * waitMs
-      // Those who come while a server waits beside those who were left: as many for each of them.
+      // Requests that arrive while the server waits to fill a batch, weighted per request that was left.
       latencies.add((weight * arrivals * probability * this.#ratePerMs * waitMs) / left, this.#batchMs[next]!, waitMs)
       rest -= probability
       restMean -= left * probability
@@ -284,7 +295,10 @@ export class BatchQueue {
     if (rest > LEAST) this.#measureOverflow(weight * arrivals * rest, restMean / rest, takesMs)
   }
 
-  /** Those who come during a batch together with more than the next one takes: the first with the next batch, the others later. */
+  /**
+   * Latencies of requests that arrive during one batch and exceed the next batch: the first go with the next one, the
+   * others later.
+   */
   #measureOverflow(weight: number, together: number, takesMs: number): void {
     const most = this.#most
     const last = this.sizes.length - 1
@@ -299,7 +313,7 @@ export class BatchQueue {
     }
   }
 
-  /** Those who come during a full batch that has left a backlog. */
+  /** Latencies of requests that arrive during a full batch with a backlog. */
   #measureBacklog(): void {
     const most = this.#most
     const last = this.sizes.length - 1
@@ -331,7 +345,7 @@ export class BatchQueue {
         rest -= share
         sum += share
       }
-      // From here on the backlog alone decides, batch by batch.
+      // From here on only the backlog matters, counted in whole batches.
       while (rest > MIN_BACKLOG) {
         const to = (before + 1) * most
         const within = rest * (1 - this.#decay ** Math.max(0, to - ahead))
@@ -346,16 +360,16 @@ export class BatchQueue {
     }
   }
 
-  /** The size of a batch of which so many are in line, and others come until it begins. */
+  /** Size index of a batch with `count` requests in line, including the arrivals until it begins. */
   #kindBehind(count: number, untilMs: number): number {
     return this.#kindOf[Math.min(this.#most, Math.round(count + this.#ratePerMs * untilMs))]!
   }
 }
 
-/** Probabilities of 0, 1, 2, ... requests. */
+/** Distribution of a request count, as a recurrence of its probabilities. */
 interface Counts {
   readonly mean: number
-  /** Of none. */
+  /** Probability of 0. */
   readonly first: number
   readonly base: number
   readonly more: number

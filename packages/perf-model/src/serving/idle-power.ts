@@ -1,6 +1,6 @@
 import type { PerfModelParameters } from '../parameters.js'
 
-/** Power of a board whose processes wait, W: what it draws at zero activity, and its clock tree. The model's own terms. */
+/** Power of a board with idle processes, W: power at zero activity plus the clock tree, with a linear voltage. */
 export function idlePower(
   { boardParameters }: PerfModelParameters,
   boostClockMhz: number,

@@ -1,6 +1,6 @@
 const FIRST_ROOM = 256
 
-/** A distribution of latencies as a weighted mixture of uniform ones, ms. */
+/** Latency distribution as a weighted mixture of uniform distributions, ms. */
 export class LatencyMixture {
   #weights: Float64Array = new Float64Array(FIRST_ROOM)
   #lowMs: Float64Array = new Float64Array(FIRST_ROOM)
@@ -14,8 +14,8 @@ export class LatencyMixture {
   }
 
   /**
-   * @param weight what has none is passed over
-   * @param widthMs 0: all of them take as long
+   * @param weight ignored if not above 0
+   * @param widthMs 0: a constant latency
    */
   add(weight: number, lowMs: number, widthMs: number): void {
     if (weight <= 0) return
@@ -27,7 +27,7 @@ export class LatencyMixture {
     this.#total += weight
   }
 
-  /** Share that takes at most so long, 0..1. */
+  /** Fraction that takes at most this long, 0..1. */
   within(latencyMs: number): number {
     let sum = 0
     for (let i = 0; i < this.#count; i++) {
@@ -39,7 +39,7 @@ export class LatencyMixture {
     return Math.min(1, sum / this.#total)
   }
 
-  /** What a share does not exceed, to a thousandth, ms. */
+  /** Quantile to a relative 0.001, ms. */
   quantileMs(share: number): number {
     let low = Number.POSITIVE_INFINITY
     let high = 0

@@ -3,83 +3,84 @@ import type { Predictor } from '../predictor.js'
 import { type BatchCosts, BatchCostTable, batchSizesUpTo } from './batch-costs.js'
 import { BatchQueue } from './batch-queue.js'
 
-/** Share of the requests that an objective wants in time. */
+/** Fraction of requests that must be answered within the objective. */
 const WANTED = 0.99
 
 export interface ServicePrediction {
   readonly service: string
-  /** From arrival to answer, ms; Infinity where the tenants cannot keep up. */
+  /** Latency from arrival to answer, ms; Infinity if the tenants cannot keep up. */
   readonly p50Ms: number
   readonly p90Ms: number
   readonly p99Ms: number
-  /** Share of the requests that are answered within the objective's p99, 0..1. */
+  /** Fraction of the requests answered within the objective's p99, 0..1. */
   readonly attainment: number
-  /** Whether at least 99 of 100 are. */
+  /** Whether `attainment` is at least 0.99. */
   readonly objectiveMet: boolean
-  /** Share of the time in which a tenant of the service runs, 0..1. */
+  /** Fraction of time in which a tenant of the service is busy, 0..1. */
   readonly utilisation: number
-  /** Requests in a batch, on average. */
+  /** Mean number of requests in a batch. */
   readonly meanBatch: number
-  /** Requests/s that are answered: those that arrive, or as many as the tenants can. */
+  /** Answered requests/s: the arrival rate, or the capacity if overloaded. */
   readonly answeredPerS: number
-  /** Requests/s that the tenants could answer beside what the other services do. */
+  /** Maximum requests/s of the tenants at the other services' present load. */
   readonly capacityPerS: number
 }
 
 export interface ServingPrediction {
   /** Mean board power, W. */
   readonly powerW: number
-  /** In the order of the services. */
+  /** Predictions in the order of the services. */
   readonly services: readonly ServicePrediction[]
 }
 
 export interface ServingModelOptions {
-  /** Power of the board at its clocks while its processes wait, W. Needed for a predictor that is no `PerfModel`. */
+  /** Power of the board at its clocks with idle processes, W. Required unless the predictor is a `PerfModel`. */
   readonly idlePowerW?: number
-  /** What is known of tenants alone, shared with other configurations; of the same predictor. */
+  /** Cached batch costs to share with other configurations of the same predictor. */
   readonly costs?: BatchCostTable
 }
 
-/** Rounds in which batch times and utilisations find each other, and the change of a utilisation at which they have. */
+/** Maximum rounds of the fixed-point iteration between batch times and utilisations. */
 const ROUNDS = 30
+/** Largest change of a utilisation at which it has converged. */
 const SETTLED = 0.001
-/** Where they begin. */
+/** Initial utilisation. */
 const FIRST_UTILISATION = 0.5
 
 interface ServiceTimes {
   readonly service: Service
-  /** mpsPercent of all its tenants together. */
+  /** Sum of the mpsPercent of its tenants. */
   readonly shares: number
   readonly instances: number
   readonly most: number
   readonly sizes: readonly number[]
   readonly tenants: readonly TenantTimes[]
   readonly queue: BatchQueue
-  /** Batch times of the service's tenants beside the present co-runners, by size, ms. */
+  /** Batch times of the service's tenants with the present co-runners, by size, ms. */
   readonly batchMs: Float64Array
   utilisation: number
 }
 
-/** Of alike tenants of a service. */
+/** Batch times of the tenants of a service with equal shares. */
 interface TenantTimes extends BatchCosts {
   readonly mpsPercent: number
   count: number
-  /** While all other tenants run, ms, by size. */
+  /** Batch times while all other tenants run, by size, ms. */
   readonly togetherMs: Float64Array
 }
 
 /**
- * Predicts what requests meet on a configuration: latency, attainment and power at given rates. Batch times come from the
- * predictor once, for each size that a tenant runs (powers of two and the largest: a batch is filled up to the next), alone and
- * beside all others; at given rates a tenant's co-runners are there for their share of the time, and what is left is a queue of
- * batches (`BatchQueue`).
+ * Predicts latency, attainment and power of a configuration at given request rates. Batch times are predicted once for
+ * each size that a tenant runs (powers of two and the largest: a batch is padded to the next), both alone and with all
+ * others running. At given rates the co-runners run for a fraction of the time, which interpolates between the two;
+ * each service is then a batch queue (`BatchQueue`).
  */
 export class ServingModel {
   readonly #services: readonly ServiceTimes[]
   readonly #idleW: number
 
   /**
-   * @param configuration every tenant names a service; those of one service have one batch size
+   * @param configuration every tenant names a service; tenants of one service have equal batch sizes
    * @throws InvalidInputError naming the field; what the predictor throws
    */
   constructor(
@@ -148,8 +149,9 @@ export class ServingModel {
 
   /**
    * @param ratesPerS requests/s, in the order of the services, each above 0
-   * @param burstiness variance over mean of the requests in a time, in the order of the services, each at least 1; 1 unless given
-   * @throws InvalidInputError for other rates
+   * @param burstiness variance-to-mean ratio of the number of requests in an interval, in the order of the services,
+   * from 1 to 1000; default 1
+   * @throws InvalidInputError for other rates or burstiness
    */
   predict(ratesPerS: readonly number[], burstiness?: readonly number[]): ServingPrediction {
     const powerW = this.#solve(ratesPerS, burstiness)
@@ -157,9 +159,9 @@ export class ServingModel {
   }
 
   /**
-   * The part of `predict` that a search asks for, without the quantiles.
+   * `predict` without the latency quantiles, for searches.
    *
-   * @param into in the order of the services: the share of the requests that is answered in time, 0 where the tenants cannot keep up
+   * @param into receives the fraction of requests answered in time, in the order of the services; 0 if overloaded
    * @returns mean board power, W
    * @throws what `predict` throws
    */
@@ -177,7 +179,7 @@ export class ServingModel {
     if (burstiness !== undefined) {
       assertList('burstiness', burstiness, services.length, 'a number from 1 to 1000', (x) => x >= 1 && x <= 1000)
     }
-    // Utilisations rise with each other: from that of an overload the rounds might not come down again.
+    // Utilisations reinforce each other, so the iteration might not recover from that of an overload.
     for (const of of services) if (of.queue.overloaded) of.utilisation = FIRST_UTILISATION
     let moved = 1
     for (let round = 0; round < ROUNDS && moved > SETTLED; round++) {
@@ -201,12 +203,12 @@ export class ServingModel {
     return powerW
   }
 
-  /** Batch times between those alone and those beside all others, by how much of the time the others run. */
+  /** Interpolate batch times between alone and all others running, by the fraction of time that the others run. */
   #adoptNeighbours(of: ServiceTimes): void {
     let running = 0
     let shares = 0
     for (const other of this.#services) {
-      // Of its own service all but one.
+      // Of the own service, all tenants but one.
       const part = other === of ? (other.shares * (other.instances - 1)) / other.instances : other.shares
       running += part * other.utilisation
       shares += part
@@ -223,8 +225,8 @@ export class ServingModel {
 }
 
 /**
- * Times of a tenant's batches while all others run: as many times as long as alone at one request as where all run batches of one,
- * at the largest as where all run their largest, and between the two by the logarithm of the size.
+ * Batch times while all others run: the slowdown of a batch of one where all run batches of one, that of the largest
+ * batch where all run their largest, and linear in the index of the size between them.
  */
 function together({ aloneMs }: BatchCosts, ofOneMs: number, largestMs: number): Float64Array {
   const last = aloneMs.length - 1
@@ -239,7 +241,7 @@ function withOne(tenant: Tenant): Tenant {
   return { ...tenant, batchSize: 1 }
 }
 
-/** Batches of each size, times what one takes. */
+/** Power above idle, W: batch rate of each size times its energy. */
 function powerOf({ queue, sizes, tenants, instances }: ServiceTimes): number {
   let perBatchJ = 0
   for (let s = 0; s < sizes.length; s++) {

@@ -1,11 +1,12 @@
-/** Probability that stands for none. */
+/** Probability that replaces 0. */
 const NEVER = 1e-12
 
 /**
- * What share of its steps a Markov chain spends in each state, by elimination without subtraction (Grassmann, Taksar and Heyman,
- * 1985). What leads back to no earlier state does so once in an age.
+ * Stationary distribution of a Markov chain by elimination without subtraction (Grassmann, Taksar and Heyman, 1985). A
+ * state without a transition to an earlier one gets one of negligible probability.
  *
- * @param moves probabilities by row; overwritten
+ * @param moves transition probabilities, row-major; overwritten
+ * @param shares receives the distribution
  */
 export function balanced(moves: Float64Array, count: number, shares: Float64Array): void {
   for (let last = count - 1; last > 0; last--) {

@@ -3,14 +3,14 @@ import type { ErrorState } from '../parameters.js'
 import type { ErrorTerms } from './error-terms.js'
 import { MIX_TERMS, NETWORK_TERMS } from './term-counts.js'
 
-/** What a prior says of boards of one kind counts as so many rows, when it is judged how wide it has to be. */
+/** Weight of the prior in rows when the scale of the variances is estimated. */
 const PRIOR_ROWS = 30
-/** Errors below this are as good as none. */
+/** Lower bound of a standard deviation. */
 const MIN_SD = 5e-4
-/** In corners that no row was in, terms say anything. */
+/** Upper bound of a standard deviation, for extrapolations far from any row. */
 const MAX_SD = 1
 
-/** One row: the terms of its prediction and ln(measured / predicted), the prediction being that of the equations. */
+/** One row: the terms of its prediction and ln(measured / predicted), with the prediction of the equations. */
 export interface ErrorRow {
   readonly phi: Float64Array
   readonly residual: Float64Array
@@ -18,9 +18,10 @@ export interface ErrorRow {
 }
 
 /**
- * ln(measured / predicted) = phi . beta + residual: beta is normal around 0 with the variances by which boards of one kind differ, and rows of a board
- * move it by the closed-form update of Bayesian linear regression (C. Rasmussen and C. Williams, Gaussian Processes for Machine
- * Learning, 2006, section 2.1), whose one scale is learnt too: a board that surprises is less certain from then on.
+ * Bayesian linear regression ln(measured / predicted) = phi . beta + residual. The prior of beta is normal with the
+ * mean 0 and the variances among boards of one kind; rows of a board update it in closed form (C. Rasmussen and C.
+ * Williams, Gaussian Processes for Machine Learning, 2006, section 2.1). One scale of all variances is learnt too: it
+ * grows if a board deviates more than expected.
  */
 export class ErrorModel {
   readonly state: ErrorState
@@ -30,7 +31,7 @@ export class ErrorModel {
   readonly #variance: Float64Array
   readonly #names: readonly string[]
 
-  /** @param names of the networks in the order of the terms: others of the state are left out, and new ones are as unknown as any */
+  /** @param names networks in the order of the terms; others in the state are dropped, and new ones get the prior */
   constructor(state: ErrorState, names: readonly string[]) {
     this.state = state
     this.#names = names
@@ -41,7 +42,7 @@ export class ErrorModel {
       (_, i) => state.mix[i] ?? state.network[(i - MIX_TERMS) % NETWORK_TERMS]!,
     )
     if (state.mean.length === 0) return
-    /** Of each term of the state: its place here, -1 for none. */
+    /** Index of each term of the state here; -1 if dropped. */
     const place = state.mean.map((_, i) => {
       const network = i < MIX_TERMS ? -1 : names.indexOf(state.networks[Math.floor((i - MIX_TERMS) / NETWORK_TERMS)]!)
       if (i < MIX_TERMS) return i
@@ -68,7 +69,7 @@ export class ErrorModel {
     this.#covariance = covariance
   }
 
-  /** What rows of the board say of ln(measured / predicted); 0 without any. */
+  /** Posterior mean of ln(measured / predicted); 0 without rows. */
   shift({ phi }: ErrorTerms): number {
     const mean = this.#mean
     if (mean === undefined) return 0
@@ -77,7 +78,7 @@ export class ErrorModel {
     return sum
   }
 
-  /** @param beyondVariance of what no row of the fit is as unknown as */
+  /** @param beyondVariance extra variance of a configuration less certain than the fit's rows */
   sd({ phi, residual }: Pick<ErrorTerms, 'phi' | 'residual'>, beyondVariance: number): number {
     const n = phi.length
     const covariance = this.#covariance
@@ -102,7 +103,7 @@ export class ErrorModel {
     return variance
   }
 
-  /** What is known after rows of the board. */
+  /** Posterior state after more rows of the board. */
   updated(rows: readonly ErrorRow[]): ErrorState {
     const n = this.#variance.length
     const mean = this.#mean ?? new Float64Array(n)
@@ -152,7 +153,7 @@ export class ErrorModel {
   }
 }
 
-/** A board that differs from its equations as boards of one kind do among each other, but for the scale, which errors of some rows tell. */
+/** The error state among boards of one kind, with its scale estimated from the errors of some rows. */
 export function scaledTo(kind: ErrorState, names: readonly string[], rows: readonly ErrorRow[]): ErrorState {
   const wide = { ...kind, networks: [], rows: 0, scale: 1, mean: [], covariance: [] }
   const model = new ErrorModel(wide, names)
@@ -160,7 +161,7 @@ export function scaledTo(kind: ErrorState, names: readonly string[], rows: reado
   return { ...wide, scale: digits((PRIOR_ROWS + squares) / (PRIOR_ROWS + rows.length)) }
 }
 
-/** Kept in parameter files: more digits than any update knows. */
+/** Rounded for parameter files, with more digits than an update needs. */
 function digits(value: number): number {
   return Number(value.toPrecision(10))
 }

@@ -4,7 +4,10 @@ import type { Solution } from '../solve.js'
 import { MAX_BATCH_SIZE, tenantLayout } from '../tenant-coefficients.js'
 import { MIX_TERMS, NETWORK_TERMS, RESIDUAL_TERMS } from './term-counts.js'
 
-/** Numbers of a kind of tenant: share, batch and share on logarithmic scales from -1 to 1, how small the share is, 1 / batch. */
+/**
+ * Numbers per kind of tenant: share; batch and share on logarithmic scales from -1 to 1; a term for small shares; 1 /
+ * batch.
+ */
 export const KIND_NUMBERS = 5
 
 const MANY_TENANTS = 20
@@ -19,18 +22,23 @@ export function writeKindNumbers(mpsPercent: number, batchSize: number, out: Flo
   out[at + 4] = 1 / batchSize
 }
 
-/** Where a mix runs: what of a board decides the terms beside its tenants. */
+/** Inputs of the error terms other than the tenants. */
 export interface ErrorSetting {
-  /** Coefficients and `KIND_NUMBERS` numbers of the kinds, the latter `stride` apart. */
+  /** Coefficients of the kinds. */
   readonly coefficients: Float64Array
+  /** `KIND_NUMBERS` numbers per kind, `stride` apart. */
   readonly numbers: Float64Array
   readonly stride: number
-  /** In parts of the board's highest, and of the model's. */
+  /** SM clock relative to the board's highest. */
   readonly clock: number
+  /** Memory clock relative to the model's highest. */
   readonly memClock: number
 }
 
-/** phi of ln(measured / predicted) = phi . beta + residual for one quantity, all within about -1 and 1, and what the residual's variance depends on. */
+/**
+ * Terms phi of ln(measured / predicted) = phi . beta + residual for one quantity, each within about -1 and 1, and the
+ * terms of the residual's variance.
+ */
 export class ErrorTerms {
   readonly phi: Float64Array
   readonly residual: Float64Array = new Float64Array(RESIDUAL_TERMS)

@@ -3,17 +3,20 @@ import { tenantNode, tenantNodePart, writeDeviations } from '../corrections.js'
 import type { NetworkParameters } from '../parameters.js'
 import { KIND_NUMBERS, writeKindNumbers } from './error-terms.js'
 
-/** What the logarithms of throughput and power are uncertain by where a fit says nothing of it. */
+/** Standard deviation of ln(throughput) and ln(power) where the fit gives none. */
 const UNKNOWN_SD = 0.3
-/** No standard deviation is believed to be smaller: equations are not exact. */
+/** Lower bound of a standard deviation: the equations are not exact. */
 const MIN_SD = 1e-3
 
-/** Numbers that a kind of tenant takes: those of the error's terms, then variances by memory clock. */
+/** Numbers per kind of tenant: those of the error terms, then variances by memory clock. */
 export function uncertaintyStride(memClocks: number): number {
   return KIND_NUMBERS + memClocks * 2 * TENANT_NODES
 }
 
-/** Write the error model's inputs of one kind of tenant: its terms, then the variances of speed and power at each tenant count of the grid. */
+/**
+ * Write the uncertainty numbers of a kind of tenant: those of its error terms, then the variances of speed and power at
+ * every node of the tenant count.
+ */
 export function writeKindUncertainty(
   { corrections }: NetworkParameters,
   memClocksMhz: readonly number[],
@@ -33,14 +36,17 @@ export function writeKindUncertainty(
   })
 }
 
-/** What the fit does not know of the tenants of a configuration, whatever its clock: standard deviations of parameters and corrections. */
+/**
+ * Standard deviations due to uncertain parameters and corrections for the tenants of a configuration, independent of
+ * the clock.
+ */
 export class TenantUncertainty {
   speedSd = 0
   powerSd = 0
 
   /**
-   * @param uncertainty what `writeKindUncertainty` wrote
-   * @param kindStride how far apart entries of `kinds` are that belong to neighbouring kinds
+   * @param uncertainty written by `writeKindUncertainty`
+   * @param kindStride difference between the entries of neighbouring kinds in `kinds`
    */
   read(
     uncertainty: Float64Array,

@@ -11,13 +11,16 @@ export interface ImportOptions {
   readonly json?: boolean
 }
 
-/** What the script prints. */
+/** Output of the Python script. */
 interface ImportReport {
   readonly sets: readonly string[]
   readonly skipped: readonly { readonly set: string; readonly reason: string }[]
 }
 
-/** `pctodl published import`: the published program's files (.pth, .pkl, .json) as JSON that `loadPublishedParameters` reads. */
+/**
+ * `pctodl published import`: convert the published program's files (.pth, .pkl, .json) to JSON for
+ * `loadPublishedParameters`.
+ */
 export async function importParameters(
   folder: string,
   { out, python, json = false }: ImportOptions,
@@ -68,7 +71,7 @@ async function runScript(python: string, argv: readonly string[], signal: AbortS
   }
 }
 
-/** Beside the sources and beside what is built of them. */
+/** Path of the script, relative to either the sources or the build. */
 function scriptFile(): string {
   const here = import.meta.url ? path.dirname(fileURLToPath(import.meta.url)) : __dirname
   for (const up of ['..', '../..']) {

@@ -16,7 +16,6 @@ export interface PredictOptions {
   readonly json?: boolean
 }
 
-/** `pctodl published predict`. */
 export function predict(options: PredictOptions, { stdout }: Terminal): number {
   const { shares, batches, smClock: smClockMhz, json, gpu: platform, memClock: memFreq, ...selection } = options
   if (shares.length !== batches.length) {

@@ -15,7 +15,7 @@ import { type ImportOptions, importParameters } from './import-command.js'
 import { type PartitionOptions, partition } from './partition-command.js'
 import { type PredictOptions, predict } from './predict-command.js'
 
-/** The command line `pctodl published` as a function: PctoDL as published, for comparison. */
+/** The command `pctodl published`: PctoDL as published, for comparison. */
 export const published: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {

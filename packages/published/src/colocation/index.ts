@@ -1,4 +1,4 @@
-// What the KACE study (SoCC 2024) predicts, chooses and splits by, for parity and as baselines.
+// Prediction model, selection rules and splits of the KACE study (SoCC 2024), for parity and as baselines.
 import {
   type Colocation,
   type ColocationRow,
@@ -18,12 +18,13 @@ import {
 import { leastSquares, mean, sampleVariance } from '@pctodl/numerics'
 import { z } from 'zod'
 
-/** A metric of which the published model knows an aggregate. */
+/** A metric that the published model aggregates. */
 type AggregateFeature = Exclude<keyof Workload, 'name' | 'batchSize' | 'training' | 'powerW'>
 
 /**
- * The published features of a colocation: each metric summed over the members, except the two whose published name holds
- * a percent sign, which are averaged. (The three throughputs of the kernel profiler are percentages too, but are summed.)
+ * The published features of a colocation. Each metric is summed over the members, except the two whose published name
+ * contains a percent sign, which are averaged. (The three throughputs of the kernel profiler are also percentages, but
+ * are summed.)
  */
 const aggregateFeatureNames: readonly AggregateFeature[] = [
   'threads',
@@ -46,18 +47,18 @@ function aggregateFeature(members: Members, feature: AggregateFeature): number {
   return averaged.includes(feature) ? sum / members.length : sum
 }
 
-/** All of them, in the published order. */
+/** All aggregates, in the published order. */
 export function aggregateFeatures(members: Members): Float64Array {
   return Float64Array.from(aggregateFeatureNames, (feature) => aggregateFeature(members, feature))
 }
 
 /**
- * The linear model of the KACE study (SoCC 2024): ordinary least squares with an intercept from the z-scored aggregates to
- * the z-scored sum of throughputs.
+ * The linear model of the KACE study (SoCC 2024): ordinary least squares with an intercept, from the z-scored
+ * aggregates to the z-scored sum of throughputs.
  *
- * It has two faces. `predict` is honest: scaled by the training rows alone. `scoresAmong` does what the published code
- * does: it scales the candidates by their own mean and deviation, so a score depends on who else is listed. That is kept
- * for parity only.
+ * It offers two predictions. `predict` only uses the scaling of the training rows. `scoresAmong` does what the
+ * published code does: it scales the candidates by their own mean and deviation, so a score depends on the other
+ * candidates. That is kept for parity only.
  */
 export class PublishedLinearModel {
   readonly name = 'published linear model'
@@ -72,8 +73,8 @@ export class PublishedLinearModel {
   }
 
   /**
-   * @param colocations of any sizes; the published runs fit to 80 % of their training rows
-   * @throws InvalidInputError with fewer than 11 colocations or where the features of the colocations are not independent
+   * @param colocations any sizes; the published runs fit to 80 % of their training rows
+   * @throws InvalidInputError for fewer than 11 colocations or linearly dependent features
    */
   static fit(colocations: readonly Colocation[]): PublishedLinearModel {
     const raw = colocations.map(({ members }) => aggregateFeatures(members))
@@ -91,7 +92,7 @@ export class PublishedLinearModel {
     return this.#label.mean[0]! + z * this.#label.deviation[0]!
   }
 
-  /** The published scores of a list of candidates, in units of the deviation of the candidates' own labels. */
+  /** Scores of candidates as published, in units of the standard deviation of the candidates' own labels. */
   scoresAmong(candidates: readonly Members[]): number[] {
     const raw = candidates.map(aggregateFeatures)
     const own = scalingOf(raw)
@@ -105,7 +106,7 @@ export class PublishedLinearModel {
   }
 }
 
-/** A way to compare colocations of one size without any training. */
+/** A score for colocations of one size that needs no training. */
 export interface Rule {
   readonly name: string
   /** Higher is better. */
@@ -113,8 +114,9 @@ export interface Rule {
 }
 
 /**
- * The rules of the KACE study: prefer most or least of one aggregate. `sm%` prefers most, as published, although it is the
- * worst of them; summed SM throughput is stored with the published results but missing in their comparison.
+ * The rules of the KACE study: each prefers the largest or smallest value of one aggregate. `sm%` prefers the largest,
+ * as published, although that is the worst rule. Summed SM throughput is in the published results but not in their
+ * comparison.
  */
 export const publishedRules: readonly Rule[] = [
   most('max SM throughput', 'smThroughputPercent'),
@@ -139,7 +141,7 @@ function least(name: string, feature: AggregateFeature): Rule {
 
 /** A published split. */
 export interface PublishedSplit<C extends Colocation> extends Split<C> {
-  /** The part of `train` that the published code really fits to; absent where no list of it is published. */
+  /** The part of `train` that the published code actually fits to; absent if no list of it is published. */
   readonly publishedFit?: readonly C[]
 }
 
@@ -153,11 +155,11 @@ const publishedSplits = z.record(
 )
 
 /**
- * Read published splits: by level (n_occur or train ratio) and seed the row numbers of `train`; of `test`, or the
- * complement where it is absent; and of `train_inner80` where it is known.
+ * Read published splits: row numbers by level (n_occur or train ratio) and seed. `train` is required; `test` defaults
+ * to the complement; `train_inner80` is optional.
  *
  * @returns splits by level, in the file's order
- * @throws TableError naming what is wrong
+ * @throws TableError naming the problem
  */
 export function parseSplits<C extends ColocationRow>(
   text: string,
@@ -196,9 +198,9 @@ export function parseSplits<C extends ColocationRow>(
 }
 
 /**
- * The published model as published: fitted to the published part of the training rows (all of them where no list of that part
- * is known), candidates scaled by their own mean and deviation. Its sums need the test rows' labels to come back from z units,
- * as the published errors do: that is the leak.
+ * The model as published: fitted to the published part of the training rows (or all of them if that list is unknown),
+ * with candidates scaled by their own mean and deviation. Converting its scores back to sums uses the labels of the
+ * test rows, as the published errors do: a data leak.
  */
 export const publishedMethod: Method = {
   name: 'published linear model',
@@ -212,7 +214,7 @@ export const publishedMethod: Method = {
   },
 }
 
-/** The same model on all training rows, scaled by them alone. */
+/** The same model fitted to all training rows, and scaled by them alone. */
 export const honestLinearMethod: Method = {
   name: 'linear model, honest',
   prepare({ train }) {
@@ -222,13 +224,13 @@ export const honestLinearMethod: Method = {
   },
 }
 
-/** What needs no training. */
+/** Methods without training. */
 export const ruleMethods: readonly Method[] = publishedRules.map((rule) => ({
   name: rule.name,
   prepare: () => ({ scoresOf: (candidates) => candidates.map(({ members }) => rule.score(members)) }),
 }))
 
-/** The gain of a workload that draws its candidate blindly: mean sum over best sum. */
+/** Expected gain of choosing a workload's candidate at random: mean sum / best sum. */
 export function randomGains(colocations: readonly Colocation[]): TargetGain[] {
   return targetGains(colocations, () => [0]).map(({ target, candidates }) => {
     const sums = colocations.filter(({ members }) => contains(members, target)).map(throughputSum)

@@ -2,11 +2,11 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { PublishedPowerLaw } from './published-power-law.js'
 
 /**
- * The published power law that comes closest to a model's power at every clock: no static part, the ends exact, and the
- * exponent with the least squared error in between.
+ * Fit the published power law to a model's power: no static part, both ends exact, and the exponent of least squared
+ * error in between.
  *
  * @param smClocksMhz ascending
- * @param powersW the model's power at each of them, W
+ * @param powersW the model's power at each clock, W
  * @throws InvalidInputError for fewer than two clocks, or power that does not rise
  */
 export function fitPublishedLaw(smClocksMhz: readonly number[], powersW: ArrayLike<number>): PublishedPowerLaw {

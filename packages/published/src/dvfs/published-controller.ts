@@ -9,17 +9,17 @@ import {
 const NEWTON_DAMPING = 0.8
 const LARGEST_STEP_MHZ = 300
 const SMALLEST_STEP_MHZ = 15
-/** Errors above this are far: the Newton step is used. */
+/** Larger errors use the Newton step. */
 const NEAR_W = 7
 const CAP_CHANGE_W = 1e-3
 
 /**
  * The controller as published with PctoDL, one step per window of about five seconds. Kept for comparison: without a
- * dead-band it settles into a cycle between the two clocks around the cap, half of the time above it.
- * `ClockController` is what one wants for a board.
+ * dead band it oscillates between the two clocks around the cap, above it half of the time. To control a board use
+ * `ClockController`.
  *
  * - after the start and after a change of the cap: the model's clock, whatever was measured;
- * - more than 7 W off: a damped Newton step, between 15 and 300 MHz;
+ * - error above 7 W: a damped Newton step, between 15 and 300 MHz;
  * - otherwise: 15 MHz up or down.
  */
 export class PublishedController {
@@ -41,8 +41,8 @@ export class PublishedController {
   }
 
   /**
-   * @param smClockMhz the clock that was applied, MHz
-   * @param powerW highest power of the window, W
+   * @param smClockMhz the applied clock, MHz
+   * @param powerW maximum power of the window, W
    * @returns the next clock, MHz, within the fitted range and not yet snapped to a supported state
    */
   step(smClockMhz: number, powerW: number): number {
@@ -65,8 +65,8 @@ export class PublishedController {
 }
 
 /**
- * The guard that the Python code wraps around its controllers: above the cap, a clock that would snap back to the one just used
- * goes one state down. It does nothing where the controller raised the clock while above the cap.
+ * The guard that the Python code wraps around its controllers: above the cap, a next clock that snaps to the clock just
+ * used is lowered by one state. It does nothing if the controller raised the clock while above the cap.
  *
  * @param smClocksMhz supported clocks, ascending
  */

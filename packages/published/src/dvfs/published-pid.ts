@@ -4,16 +4,16 @@ export interface PublishedPidGains {
   readonly kp: number
   readonly ki: number
   readonly kd: number
-  /** Holds between `alpha` times the cap and 2 % below it. */
+  /** The clock is kept while power is between `alpha` times the cap and 2 % below it. */
   readonly alpha: number
 }
 
-/** Gains of the Python code's main program, whose PID loop nothing reaches. */
+/** Gains of the Python code's main program, whose PID loop is unreachable. */
 export const publishedPidGains: PublishedPidGains = { kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 }
 
 /**
- * Errors (percent of the cap) above which the proportional gain is multiplied; far away the integral is replaced by a part of
- * the present error and not used.
+ * Errors (percent of the cap) above which the proportional gain is multiplied. For large errors the integral is
+ * replaced by a part of the current error, and its gain is 0.
  */
 const zones: readonly { readonly above: number; readonly gain: number; readonly integralPart: number | null }[] = [
   { above: 50, gain: 10, integralPart: 1 / 4 },
@@ -23,8 +23,9 @@ const zones: readonly { readonly above: number; readonly gain: number; readonly 
 ]
 
 /**
- * The PID controller that PctoDL's Python code's step-response experiment still uses, on the index of the clock, as published: with
- * its early exit that forgets the new cap, and its second difference in place of a derivative. For comparison only.
+ * The PID controller on the clock index that the step-response experiment of PctoDL's Python code still uses, as
+ * published. It keeps the early exit that forgets a new cap, and the second difference instead of a derivative. For
+ * comparison only.
  */
 export class PublishedPid {
   readonly #gains: PublishedPidGains
@@ -42,7 +43,7 @@ export class PublishedPid {
   }
 
   /**
-   * @param smClockMhz the clock in use: one of the supported ones
+   * @param smClockMhz the current clock, one of the supported ones
    * @returns the next clock, MHz
    */
   step(smClockMhz: number, powerW: number, powerCapW: number): number {

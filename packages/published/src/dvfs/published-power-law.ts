@@ -1,7 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * PctoDL's Python code's power law of one network on one board at one memory clock:
+ * The power law of PctoDL's Python code for one network on one board at one memory clock:
  *
  *     static(f)  = d3 f^3 + d2 f^2 + d1 f + d0
  *     dynamic(f) = base + (dynamicAtReference - base) ((f - lowest) / (reference - lowest))^gamma
@@ -15,13 +15,13 @@ export interface PublishedPowerLaw {
   readonly d0: number
   readonly gamma: number
   readonly basePowerW: number
-  /** Dynamic power of the present tenants at the reference clock, W. */
+  /** Dynamic power of the current tenants at the reference clock, W. */
   readonly dynamicPowerAtReferenceW: number
   readonly lowestClockMhz: number
   readonly referenceClockMhz: number
 }
 
-/** Floor of slopes (W/MHz), power ranges (W) and clock differences (MHz), so that no quotient divides by zero. */
+/** Lower bound of slopes (W/MHz), power ranges (W) and clock differences (MHz), to avoid division by zero. */
 const EPSILON = 1e-6
 
 export function assertPublishedPowerLaw(law: PublishedPowerLaw): void {
@@ -38,7 +38,7 @@ function staticPower(law: PublishedPowerLaw, clockMhz: number): number {
   return ((law.d3 * clockMhz + law.d2) * clockMhz + law.d1) * clockMhz + law.d0
 }
 
-/** Board power at a clock, W. Outside the fitted clocks the dynamic part stays at its nearest end. */
+/** Board power at a clock, W. Outside the fitted range the dynamic part is constant. */
 export function publishedPower(law: PublishedPowerLaw, clockMhz: number): number {
   const span = law.referenceClockMhz - law.lowestClockMhz
   const position = Math.min(1, Math.max(0, (clockMhz - law.lowestClockMhz) / span))
@@ -46,7 +46,7 @@ export function publishedPower(law: PublishedPowerLaw, clockMhz: number): number
   return staticPower(law, clockMhz) + dynamic
 }
 
-/** Slope of power along the clock, W/MHz. */
+/** Derivative of power with respect to the clock, W/MHz. */
 export function publishedSlope(law: PublishedPowerLaw, clockMhz: number): number {
   const dynamicW = Math.max(
     publishedPower(law, law.referenceClockMhz) - staticPower(law, law.referenceClockMhz),
@@ -63,8 +63,8 @@ export function publishedSlope(law: PublishedPowerLaw, clockMhz: number): number
 }
 
 /**
- * The clock at which the published controller expects the cap, MHz. It applies the exponent of the dynamic part to the
- * whole power range, so it is a proxy and not the inverse of `publishedPower`.
+ * The clock at which the published controller expects power to equal the cap, MHz. It applies the exponent of the
+ * dynamic part to the whole power range, so it only approximates the inverse of `publishedPower`.
  */
 export function publishedFeedForward(law: PublishedPowerLaw, powerCapW: number): number {
   const { lowestClockMhz, referenceClockMhz } = law

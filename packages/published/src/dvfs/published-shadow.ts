@@ -1,8 +1,8 @@
 import type { Tenant } from '@pctodl/platform'
 
 /**
- * Shares one step away, as the published shadow optimizer enumerates them: the list itself, then for each share up and
- * down by a step, with the difference to 100 % taken from (or given to) the largest share.
+ * Neighbouring shares in the order of the published shadow optimizer: the list itself, then each share one step up and
+ * one step down, with the difference to 100 % taken from (or given to) the largest share.
  */
 export function shareMoves(shares: readonly number[], step: number): number[][] {
   const moves: number[][] = [[...shares]]
@@ -23,7 +23,7 @@ export function shareMoves(shares: readonly number[], step: number): number[][] 
   return moves
 }
 
-/** The two smallest tenants as one, at the place of the smallest; undefined for a single tenant. */
+/** Merge the two smallest tenants, at the position of the smallest; undefined for a single tenant. */
 export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined {
   if (tenants.length < 2) return undefined
   const order = tenants.map((_, i) => i).sort((a, b) => tenants[a]!.mpsPercent - tenants[b]!.mpsPercent || a - b)
@@ -36,7 +36,10 @@ export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined 
   return tenants.map((tenant, i) => (i === first ? merged : tenant)).filter((_, i) => i !== second)
 }
 
-/** The largest tenant as two, the first half in place and the rest at the end; undefined where it is below two steps. */
+/**
+ * Split the largest tenant: the first half stays in place, the rest goes to the end; undefined if it is below two
+ * steps.
+ */
 export function splitLargest(tenants: readonly Tenant[], step: number): Tenant[] | undefined {
   const largest = tenants.reduce((best, tenant, i) => (tenant.mpsPercent > tenants[best]!.mpsPercent ? i : best), 0)
   const { mpsPercent, ...rest } = tenants[largest]!
@@ -46,10 +49,10 @@ export function splitLargest(tenants: readonly Tenant[], step: number): Tenant[]
   return [...parts, { ...rest, mpsPercent: mpsPercent - first }]
 }
 
-/** Batch sizes that the published optimizer knows: 1, 2, and every fourth up to 256. */
+/** Batch sizes of the published optimizer: 1, 2, and every multiple of 4 up to 256. */
 export const batchPool: readonly number[] = [1, 2, ...Array.from({ length: 64 }, (_, i) => 4 * (i + 1))]
 
-/** The pool within [max(4, 0.8 share), 6.4 share], and the present size. */
+/** Batch sizes of the pool within [max(4, 0.8 share), 6.4 share], plus the current size. */
 export function allowedBatches(sharePercent: number, present?: number): number[] {
   const low = Math.max(4, Math.trunc(0.8 * sharePercent))
   const high = Math.trunc(6.4 * sharePercent)
@@ -58,7 +61,10 @@ export function allowedBatches(sharePercent: number, present?: number): number[]
   return allowed.sort((a, b) => a - b)
 }
 
-/** The present batches, then each tenant's neighbours on its ladder, lower before higher, up to `radius` places away. */
+/**
+ * The current batches, then each tenant's neighbours among its allowed sizes, lower before higher, up to `radius`
+ * places away.
+ */
 export function batchNeighbours(tenants: readonly Tenant[], radius: number): number[][] {
   const present = tenants.map(({ batchSize }) => batchSize)
   const lists = [present]
@@ -75,7 +81,7 @@ export function batchNeighbours(tenants: readonly Tenant[], radius: number): num
 }
 
 /**
- * The adaptive threshold of the published shadow optimizer: the relative gain that it demands after a number of updates. It
+ * The adaptive threshold of the published shadow optimizer: the relative gain required after a number of updates. It
  * starts at -10 %, so in its first 500 windows it accepts predicted losses.
  */
 export function publishedThreshold(updates: number): number {

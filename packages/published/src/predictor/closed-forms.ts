@@ -1,11 +1,11 @@
 import type { ClosedFormParameters, PowerParameters, ThroughputParameters } from './published-set.js'
 
 /**
- * The Python code's closed forms, in its own terms: shares p in percent, batches b, clocks in MHz, utilisations in percent.
- * Nothing is clamped that the Python code does not clamp, so utilisations below 0 and above 100 are among the results.
+ * The Python code's closed forms, with its units: shares p in percent, batches b, clocks in MHz, utilisations in
+ * percent. Only what the Python code clamps is clamped, so utilisations may be below 0 or above 100.
  */
 
-/** SM utilisation of one tenant alone. */
+/** SM utilisation of a single tenant. */
 export function smBase(
   { lambda_sm, gamma_sm, beta_sm }: ClosedFormParameters['sm_base'],
   p: number,
@@ -14,7 +14,7 @@ export function smBase(
   return 100 * Math.tanh((lambda_sm * Math.log(b + 1e-8) + beta_sm) / Math.max(p, 1) ** gamma_sm)
 }
 
-/** Memory utilisation of one tenant alone; below 0 at batch 1 in most sets. */
+/** Memory utilisation of a single tenant; below 0 at batch 1 in most sets. */
 export function memBase(parameters: ClosedFormParameters['mem_base'], p: number, b: number): number {
   const { phi_mem, alpha_mem, lambda_mem, beta_mem } = parameters
   const share = Math.min(1, Math.max(1e-6, p / 100))
@@ -22,8 +22,8 @@ export function memBase(parameters: ClosedFormParameters['mem_base'], p: number,
 }
 
 /**
- * SM utilisation of several tenants as the published fit trains with it, and the published predictor never uses: the file
- * that would switch it on does not exist.
+ * SM utilisation of several tenants. The published fit trains with this form, but the published predictor never uses
+ * it, because the file that would enable it does not exist.
  *
  * @param own utilisation of each tenant alone
  * @param reference utilisation of a tenant with a share of 40 % and the first tenant's batch
@@ -48,7 +48,7 @@ export function smSystem(
   return limit * (1 - Math.exp(logIdle))
 }
 
-/** What several tenants add to the mean of their memory utilisations. */
+/** Contention term added to the mean memory utilisation of several tenants. */
 export function memInterference(
   { k1, k2, alpha, beta, mu, tau }: ClosedFormParameters['mem_system'],
   shareSum: number,
@@ -72,7 +72,7 @@ export function throughputPerUtilisation(parameters: ThroughputParameters, meanB
   return batch_aware_kappa ? kappa_a * Math.log(meanBatch + 1e-8) + kappa_b : kappa_b
 }
 
-/** Throughput at an SM clock, from that at the reference clock. Small ones scale another way, and reach zero. */
+/** Throughput at an SM clock, from that at the reference clock. Low throughputs use another form that reaches zero. */
 export function scaleThroughput(parameters: ThroughputParameters, atReference: number, smClockMhz: number): number {
   const { gamma_t, T_start, f_ref, f_min } = parameters
   const x = Math.min(1, Math.max(0, (smClockMhz - f_min) / (f_ref - f_min)))

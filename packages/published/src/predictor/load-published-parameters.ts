@@ -8,14 +8,14 @@ import type { PublishedEnsembles } from './published-predictor.js'
 import { closedFormSchema, ensembleFileSchema, indexSchema } from './published-schemas.js'
 import { TreeEnsemble } from './tree-ensemble.js'
 
-/** How many numbers the Python code's predictor hands to each ensemble. */
+/** Number of features that the Python code's predictor passes to each ensemble. */
 const featureCounts = { sm: 13, mem: 11, throughput: 14, power: 8 } as const
 
 /**
- * Read the Python code's exported parameters: `index.json` lists the sets, `params/*.json` hold the closed forms and
- * `gbr/*.json.gz` the tree ensembles, each checked when it is read (ensembles when first needed).
+ * Read the Python code's exported parameters: `index.json` lists the sets, `params/*.json` contain the closed forms and
+ * `gbr/*.json.gz` the tree ensembles. Each file is validated when read; ensembles are read on first use.
  *
- * @throws ParameterFileError naming the file, and the field where its content is wrong
+ * @throws ParameterFileError naming the file, and the field if its content is invalid
  */
 export function loadPublishedParameters(folder: string): PublishedParameters {
   const index = readJson(path.join(folder, 'index.json'), indexSchema)

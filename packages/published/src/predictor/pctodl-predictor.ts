@@ -4,19 +4,22 @@ import type { PublishedParameters } from './published-parameters.js'
 import type { PublishedPredictor } from './published-predictor.js'
 
 export interface PctoDLPredictorOptions {
-  /** The board, `3080ti` or `A100`; needed unless `perfModel` is given. */
+  /** The board, `3080ti` or `A100`; required unless `perfModel` is given. */
   readonly platform?: string | undefined
-  /** The Python code names parameter sets by it. Our parameters belong to images of 224 x 224, which both datasets are made. */
+  /**
+   * Dataset in the name of a published parameter set. Our parameters are for images of 224 x 224, the size used for
+   * both datasets.
+   */
   readonly dataset?: string | undefined
   /** Memory clock, MHz. Default: the board's highest. */
   readonly memFreq?: number | undefined
-  /** Predict with a model of your own instead of the shipped one. */
+  /** Model to use instead of the shipped one. */
   readonly perfModel?: PerfModel | undefined
-  /** Predict what the Python code predicts, with its parameters. */
+  /** Published parameters: predict what the Python code predicts. */
   readonly published?: PublishedParameters | undefined
 }
 
-/** What the Python code's `predict_all` returns as a tuple, under names. */
+/** The tuple returned by the Python code's `predict_all`, with named fields. */
 export interface AllMetrics {
   readonly smUtilPercent: number
   readonly memUtilPercent: number
@@ -30,9 +33,9 @@ const datasets = ['imagenet', 'caltech256']
 const known = ['platform', 'dataset', 'memFreq', 'perfModel', 'published'] as const
 
 /**
- * The shape of the Python code's `PctoDLPredictor`, for those who know it: one network, lists of shares and batches. It predicts
- * with our model, or, given `published`, what the Python code predicts. For several networks, latencies and standard deviations
- * use `PerfModel`.
+ * The interface of the Python code's `PctoDLPredictor`, for users who know it: one network, lists of shares and
+ * batches. It predicts with our model or, given `published`, what the Python code predicts. For several networks,
+ * latencies and standard deviations use `PerfModel`.
  */
 export class PctoDLPredictor {
   readonly model: string
@@ -40,7 +43,7 @@ export class PctoDLPredictor {
   readonly #predict: (shares: readonly number[], batches: readonly number[], smClockMhz: number) => AllMetrics
   readonly #withMemFreq: (memFreq: number) => PctoDLPredictor
 
-  /** @throws UnknownNameError, InvalidInputError for a network, board, dataset or memory clock without parameters */
+  /** @throws UnknownNameError or InvalidInputError for a network, board, dataset or memory clock without parameters */
   constructor(model: string, options: PctoDLPredictorOptions = {}) {
     assertKnownOptions('options', options, known)
     const { published, dataset, memFreq } = options
@@ -54,7 +57,7 @@ export class PctoDLPredictor {
     }
     if (dataset !== undefined) assertDataset(dataset)
     const perfModel = options.perfModel ?? shippedModel(options.platform)
-    // Refuses a network that it does not know.
+    // Throws for an unknown network.
     perfModel.memoryBytes({ model, mpsPercent: 100, batchSize: 1 })
     this.model = model
     this.memClockMhz = memFreq ?? perfModel.memClocksMhz[0]!
@@ -69,8 +72,8 @@ export class PctoDLPredictor {
   }
 
   /**
-   * @param shares MPS percentages, one a tenant
-   * @param batches as many
+   * @param shares MPS percentages, one per tenant
+   * @param batches batch sizes, one per tenant
    * @param smClockMhz SM clock, MHz
    * @param memFreq another memory clock for this call, MHz
    * @throws InvalidInputError for lists of unequal length, and what the predictor in use throws
@@ -91,7 +94,7 @@ export class PctoDLPredictor {
   }
 }
 
-/** @throws UnknownNameError for a dataset whose images are not made 224 x 224 */
+/** @throws UnknownNameError for a dataset whose images are not resized to 224 x 224 */
 function assertDataset(dataset: string): void {
   if (!datasets.includes(dataset.toLowerCase())) throw new UnknownNameError('dataset', dataset, datasets)
 }

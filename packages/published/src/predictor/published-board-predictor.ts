@@ -11,23 +11,22 @@ import { type PublishedParameters, publishedModelName } from './published-parame
 import { type PublishedPredictor, publishedLayout } from './published-predictor.js'
 
 export interface PublishedBoardOptions {
-  /** The Python code's word for the board, `3080ti` or `a100`. */
+  /** The Python code's name of the board, `3080ti` or `a100`. */
   readonly platform: string
   readonly dataset?: string | undefined
-  /** Networks to predict; the memory clocks are those at which all of them have sets. Default: all of the parameters'. */
+  /** Networks to predict, at the memory clocks common to their sets. Default: all networks of the parameters. */
   readonly models?: readonly string[] | undefined
   readonly smSystemStage?: boolean | undefined
   readonly ensembles?: boolean | undefined
   readonly oversubscribe?: boolean | undefined
-  /** Bytes that a tenant needs; the Python code has no idea of it, so the caller says, be it that nothing is checked. */
+  /** Memory of a tenant, bytes. The Python code does not model it, so the caller must choose, if only `unchecked`. */
   readonly memoryBytes: ((tenant: Tenant) => number) | 'unchecked'
 }
 
 /**
- * The Python code's predictor behind the interface that searches and controllers ask for. What the Python code cannot say stays visible:
- * tenants of several networks are refused; utilisations may leave 0..100; the prediction depends on which tenant comes
- * first. The Python code knows the total throughput only: it is divided among unlike tenants in proportion to what the Python code
- * predicts for each of them alone, and evenly among like ones.
+ * The Python code's predictor behind the `Predictor` interface. Its limits remain visible: tenants of several networks
+ * are rejected, utilisations may leave 0..100, and the prediction depends on which tenant comes first. The Python code
+ * only predicts the total throughput, which is divided in proportion to its prediction for each tenant alone.
  */
 export class PublishedBoardPredictor implements Predictor {
   readonly spec: GpuSpec
@@ -37,7 +36,10 @@ export class PublishedBoardPredictor implements Predictor {
   readonly #predictors = new Map<string, PublishedPredictor>()
   readonly #numbers = new Float64Array(publishedLayout.length)
 
-  /** @throws InvalidInputError where no memory clock has sets of all networks; UnknownNameError for another platform */
+  /**
+   * @throws InvalidInputError if no memory clock has sets of all networks
+   * @throws UnknownNameError for an unknown platform
+   */
   constructor(reference: PublishedParameters, options: PublishedBoardOptions) {
     const { platform, dataset, models = [...new Set(reference.sets.map((set) => set.model))] } = options
     this.spec = findGpuSpec(platform)
@@ -72,14 +74,14 @@ export class PublishedBoardPredictor implements Predictor {
       smUtilPercent,
       memUtilPercent,
       tenants: tenants.map(({ batchSize }, i) => {
-        // The Python code predicts zero for everybody at the lowest clock.
+        // The Python code can predict zero for every tenant at the lowest clock; then divide evenly.
         const own = sum > 0 ? (throughput * weights[i]!) / sum : throughput / tenants.length
         return { throughput: own, latencyMs: (1e3 * batchSize) / own }
       }),
     }
   }
 
-  /** Looks at every clock of the table from the highest down: the Python code's power can rise as the clock falls. */
+  /** Scans the clock table from the highest clock down, because the Python code's power can rise as the clock falls. */
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined {
     if (Number.isNaN(powerCapW)) throw new InvalidInputError('powerCapW', powerCapW, 'a number of watts')
     const clocks = smClocksAt(this.spec, memClockMhz) ?? []

@@ -2,7 +2,7 @@ import { findGpuSpec, networkName, UnknownNameError } from '@pctodl/platform'
 import { type PublishedEnsembles, PublishedPredictor } from './published-predictor.js'
 import type { ClosedFormParameters, PublishedSetId } from './published-set.js'
 
-/** One set of the Python code's parameters; its trees are large and only read when a prediction needs them. */
+/** One set of the Python code's parameters; its trees are large and read on first use. */
 export interface PublishedSet {
   readonly id: PublishedSetId
   readonly closedForms: ClosedFormParameters
@@ -10,23 +10,26 @@ export interface PublishedSet {
 }
 
 export interface PublishedSelection {
-  /** The Python code's or torchvision's name of the network, or an alias of it. */
+  /** The network's name in the Python code or torchvision, or an alias. */
   readonly model: string
-  /** The Python code's word for the board, `3080ti` or `a100`; none asks for the sets without a platform in their name. */
+  /** The Python code's name of the board, `3080ti` or `a100`; if absent, the sets without a platform in their name. */
   readonly platform?: string | undefined
   readonly dataset?: string | undefined
-  /** Memory clock, MHz. Default: the highest of the platform's, where a platform is given. */
+  /** Memory clock, MHz. Default: the platform's highest, if a platform is given. */
   readonly memFreq?: number | undefined
 }
 
 export interface PublishedPredictorOptions extends PublishedSelection {
-  /** Saturate the SM utilisation of several tenants, as the Python code's fit does and its predictor does not. Default false. */
+  /**
+   * Saturate the SM utilisation of several tenants, as the Python code's fit does but its predictor does not. Default
+   * false.
+   */
   readonly smSystemStage?: boolean | undefined
-  /** Use the tree ensembles, as the Python code does. Default true; false leaves the closed forms. */
+  /** Use the tree ensembles, as the Python code does. Default true; false uses the closed forms only. */
   readonly ensembles?: boolean | undefined
   /** Accept shares that sum to more than 100. Default false. */
   readonly oversubscribe?: boolean | undefined
-  /** What to do without a matching set: refuse (default), or predict from constants as the Python code silently does. */
+  /** Without a matching set: throw (default), or predict from constants, as the Python code silently does. */
   readonly whenMissing?: 'throw' | 'reference-defaults' | undefined
 }
 
@@ -38,22 +41,22 @@ export class PublishedParameters {
     this.#sets = sets
   }
 
-  /** The sets that there are. */
+  /** Identifiers of the available sets. */
   get sets(): readonly PublishedSetId[] {
     return this.#sets.map((set) => set.id)
   }
 
-  /** Memory clocks for which a selection finds a set, MHz, descending. */
+  /** Memory clocks for which a selection matches a set, MHz, descending. */
   memClocksMhz({ model, platform, dataset }: PublishedSelection): number[] {
     const clocks = [...new Set(this.#sets.map((set) => set.id.memClockMhz))].sort((a, b) => b - a)
     return clocks.filter((memFreq) => this.#find({ model, platform, dataset, memFreq }) !== undefined)
   }
 
   /**
-   * A predictor of one network at one memory clock. Where no set has the exact dataset and platform, one with only the
-   * platform is taken, then one with only the dataset, then one with neither: the Python code's order.
+   * A predictor of one network at one memory clock. Without a set of the exact dataset and platform it falls back, in
+   * the Python code's order, to one with only the platform, one with only the dataset, and one with neither.
    *
-   * @throws UnknownNameError listing the sets of the network, unless `whenMissing` asks for the Python code's constants
+   * @throws UnknownNameError listing the sets of the network, unless `whenMissing` selects the Python code's constants
    */
   predictor(options: PublishedPredictorOptions): PublishedPredictor {
     const { smSystemStage = false, ensembles = true, oversubscribe = false, whenMissing = 'throw' } = options
@@ -99,20 +102,20 @@ export class PublishedParameters {
   }
 }
 
-/** `resnet50_imagenet_a100_mem1215`: the Python code's folder and file suffix. */
+/** Name of a set, e.g. `resnet50_imagenet_a100_mem1215`: the Python code's folder and file suffix. */
 export function setName({ model, dataset, platform, memClockMhz }: PublishedSetId): string {
   const memory = memClockMhz > 0 ? `mem${memClockMhz}` : 'no memory clock'
   return [model, dataset, platform, memory].filter((part) => part !== null).join('_')
 }
 
-/** The Python code's name of a network: torchvision's but for `mnasnet`. */
+/** The Python code's name of a network: torchvision's, except for `mnasnet`. */
 export function publishedModelName(model: string): string {
   const lower = model.toLowerCase()
   try {
     const name = networkName(lower)
     return name === 'mnasnet1_0' ? 'mnasnet' : name
   } catch (error) {
-    // Exported sets may be of networks that the family does not know; whether there are any is for the caller to find.
+    // Exported sets may be of networks without a common name; the caller finds out whether any match.
     if (error instanceof UnknownNameError) return lower
     throw error
   }

@@ -11,7 +11,7 @@ import {
 import { type ClosedFormParameters, type PublishedSetId, referenceDefaults } from './published-set.js'
 import type { TreeEnsemble } from './tree-ensemble.js'
 
-/** What the Python code's `predict_all` returns. Utilisations are percentages, but not held to 0..100. */
+/** The result of the Python code's `predict_all`. Utilisations are percentages, but not clamped to 0..100. */
 export interface PublishedPrediction {
   readonly smUtilPercent: number
   readonly memUtilPercent: number
@@ -28,32 +28,32 @@ export interface PublishedEnsembles {
 }
 
 export interface PublishedStages {
-  /** Null: the Python code's constants, which it uses where it finds no file. */
+  /** Null: use the constants that the Python code falls back to without a file. */
   readonly closedForms: ClosedFormParameters | null
-  /** Null: closed forms only. */
+  /** Null: use the closed forms only. */
   readonly ensembles: PublishedEnsembles | null
-  /** Use the SM system form for several tenants, which the Python code's fit trains with and its predictor leaves out. */
+  /** Use the SM system form for several tenants, as the Python code's fit does but its predictor does not. */
   readonly smSystemStage: boolean
   /** Accept shares that sum to more than 100. */
   readonly oversubscribe: boolean
 }
 
-/** Indices of the numbers that `predictInto` writes. */
+/** Indices of the values that `predictInto` writes. */
 export const publishedLayout = { smUtilPercent: 0, memUtilPercent: 1, throughput: 2, powerW: 3, length: 4 } as const
 
 const MEM_CLOCK_WHERE_UNKNOWN_MHZ = 9501
 const DEFAULT_WORKLOAD = { gflops: 1000, params_M: 25 }
 
-/** Predicts for one network, at one memory clock, what the published predictor predicts, defects included. */
+/** Predicts one network at one memory clock exactly as the published predictor does, defects included. */
 export class PublishedPredictor {
-  /** The parameter set in use; null where the Python code's constants are. */
+  /** The parameter set in use; null for the Python code's constants. */
   readonly set: PublishedSetId | null
   readonly memClockMhz: number | undefined
   readonly #stages: PublishedStages
   readonly #features = new Float64Array(14)
   readonly #own = new Float64Array(64)
   readonly #result = new Float64Array(publishedLayout.length)
-  /** What does not depend on the SM clock, of the tenants that came last. */
+  /** Clock-independent results for the last tenants. */
   #smUtil = 0
   #memUtil = 0
   #throughputAtReference = 0
@@ -67,10 +67,12 @@ export class PublishedPredictor {
   }
 
   /**
-   * @param shares MPS percentages of the tenants, above 0 and at most 100; the first one is special to the Python code's trees
-   * @param batches as many, at least 1
+   * @param shares MPS percentages of the tenants, above 0 and at most 100; the Python code's trees treat the first one
+   * specially
+   * @param batches one per share, at least 1
    * @param smClockMhz any positive clock; the Python code clamps where it scales, and extrapolates static power
-   * @throws InvalidInputError for what the Python code would not notice: empty or unequal lists, NaN, shares that sum to over 100
+   * @throws InvalidInputError for errors that the Python code ignores: empty or unequal lists, NaN, shares that sum to
+   * over 100
    */
   predictAll(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number): PublishedPrediction {
     this.predictInto(shares, batches, smClockMhz, this.#result)
@@ -93,7 +95,7 @@ export class PublishedPredictor {
   }
 
   /**
-   * What the Python code's test mode predicts: throughput and power as they follow from measured utilisations.
+   * The prediction of the Python code's test mode: throughput and power for measured utilisations.
    *
    * @throws InvalidInputError as `predictAll`
    */
@@ -112,9 +114,9 @@ export class PublishedPredictor {
   }
 
   /**
-   * The same tenants at many clocks: utilisations and trees are worked out once, since they do not depend on the clock.
+   * The same tenants at many clocks; utilisations and trees do not depend on the clock and are evaluated once.
    *
-   * @returns four numbers a clock, in the order of `publishedLayout`
+   * @returns four numbers per clock, in the order of `publishedLayout`
    */
   predictClocks(shares: ArrayLike<number>, batches: ArrayLike<number>, smClocksMhz: ArrayLike<number>): Float64Array {
     this.#enter(shares, batches)

@@ -35,7 +35,10 @@ export const closedFormSchema: z.ZodType<ClosedFormParameters> = z.object({
 
 const nodeArray = z.array(z.number())
 
-/** One tree: feature of each node (-1: leaf), its threshold or leaf value, its right child; nodes in depth-first pre-order. */
+/**
+ * One tree as three arrays in depth-first pre-order: feature (-1: leaf), threshold or leaf value, and right child of
+ * each node.
+ */
 const treeSchema = z.tuple([nodeArray, nodeArray, nodeArray])
 
 const ensembleSchema: z.ZodType<EnsembleDescription> = z.object({

@@ -1,4 +1,4 @@
-/** The Python code names a set by network, dataset, platform and memory clock; the middle two may be absent from the name. */
+/** Identifier of a parameter set; dataset and platform may be absent from its name. */
 export interface PublishedSetId {
   /** The Python code's name of the network: `mnasnet`, not torchvision's `mnasnet1_0`. */
   readonly model: string
@@ -32,7 +32,7 @@ export interface PowerParameters {
   }
 }
 
-/** The closed forms' parameters of one set, in the Python code's words. Fields that no prediction reads are ignored. */
+/** Closed-form parameters of one set, with the Python code's names. Fields that no prediction reads are ignored. */
 export interface ClosedFormParameters {
   sm_base: {
     lambda_sm: number
@@ -70,7 +70,7 @@ export interface EnsembleDescription {
   init: number
   learning_rate: number
   n_features: number
-  /** Each: feature of each node (-1: leaf), its threshold or leaf value, its right child; nodes in depth-first pre-order. */
+  /** Per tree, three arrays in depth-first pre-order: feature (-1: leaf), threshold or leaf value, right child. */
   trees: [number[], number[], number[]][]
 }
 
@@ -81,7 +81,7 @@ export interface EnsembleDescriptions {
   power: EnsembleDescription
 }
 
-/** Which files hold a set. */
+/** Files of a set. */
 export interface PublishedIndexEntry {
   model: string
   dataset: string | null
@@ -91,7 +91,7 @@ export interface PublishedIndexEntry {
   gbr: string
 }
 
-/** What the Python code predicts with where it finds no file at all: it says nothing then, so we only do it when asked. */
+/** Constants that the Python code silently uses when it finds no file; here they are opt-in. */
 export const referenceDefaults: { readonly throughput: ThroughputParameters; readonly power: PowerParameters } = {
   throughput: {
     kappa_a: 0,

@@ -1,42 +1,43 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { EnsembleDescription } from './published-set.js'
 
-/** A leaf set is one bit per leaf of a 32-bit word: trees of depth 5 have at most as many. */
+/** A leaf set has one bit per leaf in a 32-bit word; trees of depth 5 have at most 32 leaves. */
 const MAX_LEAVES = 32
 
 interface Split {
   readonly tree: number
   readonly threshold: number
-  /** Leaves that remain possible where the feature is above the threshold. */
+  /** Leaves that remain possible if the feature is above the threshold. */
   readonly mask: number
 }
 
 /**
- * Gradient-boosted regression trees, evaluated without walking a single tree. For every feature the thresholds of all trees
- * cut the axis into cells; for every cell and tree a word says which leaves are still possible there. A prediction looks up
- * each feature's cell, intersects the words, and the lowest bit left is the leaf: C. Lucchese et al., "QuickScorer", SIGIR
- * 2015, with the loop over thresholds replaced by a table, which the few distinct thresholds of such ensembles allow.
+ * Gradient-boosted regression trees, evaluated without traversing the trees. For every feature, the thresholds of all
+ * trees divide the axis into cells; for every cell and tree, a word holds the leaves that are still possible. A
+ * prediction looks up each feature's cell and intersects the words; the lowest remaining bit is the leaf (C. Lucchese
+ * et al., "QuickScorer", SIGIR 2015). The loop over thresholds is replaced by a table, since such ensembles have few
+ * distinct thresholds.
  *
- * The result equals scikit-learn's bit for bit: features are rounded to float32, `x <= threshold` goes left, and leaves are
- * added in the order of the trees in float64.
+ * The result equals scikit-learn's bit for bit: features are rounded to float32, `x <= threshold` goes left, and leaves
+ * are added in the order of the trees in float64.
  */
 export class TreeEnsemble {
   readonly featureCount: number
   readonly #init: number
   readonly #treeCount: number
-  /** Features that some tree splits on. */
+  /** Features that at least one tree splits on. */
   readonly #features: Int32Array
-  /** Distinct thresholds of the features in use, ascending, one after the other; `#firstThreshold` says where each begins. */
+  /** Distinct thresholds, ascending, of each used feature; those of feature k start at `#firstThreshold[k]`. */
   readonly #thresholds: Float64Array
   readonly #firstThreshold: Int32Array
-  /** One row of `#treeCount` words for each cell; feature k's cells begin at row `#firstThreshold[k] + k`. */
+  /** One row of `#treeCount` words per cell; feature k's cells begin at row `#firstThreshold[k] + k`. */
   readonly #masks: Int32Array
-  /** Learning rate x leaf value, `MAX_LEAVES` a tree. */
+  /** Learning rate x leaf value, `MAX_LEAVES` per tree. */
   readonly #leaves: Float64Array
   readonly #words: Int32Array
   readonly #rows: Int32Array
 
-  /** @throws InvalidInputError where the node arrays are no trees, or a tree has more than 32 leaves */
+  /** @throws InvalidInputError if the node arrays are not valid trees, or a tree has more than 32 leaves */
   constructor(description: EnsembleDescription, name: string) {
     const { init, learning_rate: rate, n_features: featureCount, trees } = description
     this.featureCount = featureCount
@@ -55,7 +56,7 @@ export class TreeEnsemble {
         )
       }
       let leaf = 0
-      // Pre-order numbers leaves from left to right; returns where the subtree ends.
+      // Pre-order numbers the leaves from left to right. `end` is the node after the subtree.
       const visit = (node: number, end: number): void => {
         const feature = features[node]!
         if (feature === -1) {
@@ -74,7 +75,7 @@ export class TreeEnsemble {
         }
         const first = leaf
         visit(node + 1, right)
-        // `<<` counts modulo 32: all 32 leaves on the left cannot be, since the right side has one.
+        // `<<` counts modulo 32, but `leaf` is below 32 here: the right side has at least one leaf.
         const left = ((1 << leaf) - 1) & ~((1 << first) - 1)
         splits[feature]!.push({ tree, threshold: values[node]!, mask: ~left })
         visit(right, end)
@@ -92,7 +93,7 @@ export class TreeEnsemble {
       this.#firstThreshold[k + 1] = this.#firstThreshold[k]! + list.length
     })
     this.#rows = new Int32Array(used.length + 3)
-    // A row more for trees without any split.
+    // One extra row for ensembles without any split.
     this.#masks = new Int32Array((this.#thresholds.length + used.length + 1) * trees.length).fill(-1)
     used.forEach((feature, k) => void this.#writeMasks(splits[feature]!, cuts[k]!, this.#firstThreshold[k]! + k))
   }
@@ -122,7 +123,7 @@ export class TreeEnsemble {
       if (low > first) rows[rowCount++] = (low + k) * trees
       first = end
     }
-    // Four rows at a time halve the time; row 0 is a lowest cell and fills up.
+    // Processing four rows at a time halves the time; row 0 is a lowest cell without effect and serves as padding.
     while (rowCount % 4 !== 0) rows[rowCount++] = 0
     words.fill(-1)
     for (let r = 0; r < rowCount; r += 4) {
@@ -140,7 +141,10 @@ export class TreeEnsemble {
     return sum
   }
 
-  /** A cell above some thresholds has the words of the cell below it, intersected with those of the threshold between. */
+  /**
+   * Fill the mask rows: each cell has the words of the cell below it, intersected with those of the threshold between
+   * them.
+   */
   #writeMasks(splits: readonly Split[], cuts: readonly number[], firstRow: number): void {
     const trees = this.#treeCount
     const rowAbove = new Map(cuts.map((threshold, i) => [threshold, firstRow + i + 1]))

@@ -1,6 +1,6 @@
 import { PctodlError, UnknownNameError } from '@pctodl/platform'
 
-/** A job of a trace, as `parseReplayCsv` of `@pctodl/resource-sensitivity` reads it. */
+/** A job of a trace, as read by `parseReplayCsv` of `@pctodl/resource-sensitivity`. */
 export interface Job {
   readonly id: number
   readonly model: string
@@ -9,7 +9,7 @@ export interface Job {
   readonly gpus: number
 }
 
-/** What the published simulator knows of a model: a `JobProfile` of `@pctodl/resource-sensitivity` has it. */
+/** A model's properties in the published simulator; a `JobProfile` of `@pctodl/resource-sensitivity` fits. */
 export interface Model {
   readonly model: string
   readonly iterationS: number
@@ -33,10 +33,10 @@ export interface Cluster {
 export type Policy = 'fifo' | 'srtf' | 'las' | 'ftf' | 'drf' | 'tetris'
 export type Mechanism = 'fair' | 'greedy' | 'tune'
 
-/** GPU, CPU, memory, storage, network: the order of every vector here. */
+/** GPU, CPU, memory, storage, network: the order of all vectors in this module. */
 export type Vector = readonly [gpu: number, cpu: number, memory: number, storage: number, net: number]
 
-/** The Python code's default where the cluster file says nothing: 40 Gbit/s a server. Nothing consumes it. */
+/** The Python code's default without an entry in the cluster file: 40 Gbit/s per server. No job consumes it. */
 const NET_PER_SERVER = 40
 
 export interface PublishedJob {
@@ -49,14 +49,16 @@ export interface PublishedJob {
   executed: number
   attainedS: number
   lastRunS: number
-  /** Where it sits this round, and what it holds there; empty while it waits. */
+  /** Servers of the job in this round; empty while it waits. */
   servers: number[]
+  /** GPUs of the job on each of these servers. */
   gpusOn: number[]
+  /** Resources that the job holds on all of them. */
   held: Vector
   executedBefore: number
 }
 
-/** Fair share of one GPU. The Python code knows one kind of server. */
+/** Fair share per GPU. The Python code supports one kind of server. */
 export function fairVector(server: ServerKind): Vector {
   const { gpus, cpus, memoryGb, storageMBps } = server
   return [1, cpus / gpus, memoryGb / gpus, storageMBps / gpus, NET_PER_SERVER / gpus]
@@ -74,11 +76,14 @@ export function onlyServerKind(cluster: Cluster): ServerKind {
   )
 }
 
-/** Storage asked for by every GPU of every job, MB/s: the Python code's loader misspells the field, so its default always holds. */
+/**
+ * Storage demand per GPU of every job, MB/s: the Python code's loader misspells the field, so its default always
+ * applies.
+ */
 const STORAGE_DEMAND_MBPS = 62.5
 
 /**
- * @throws UnknownNameError for a model without a profile (the Python code takes alexnet for it)
+ * @throws UnknownNameError for a model without a profile (the Python code substitutes alexnet)
  * @throws PctodlError `IMPOSSIBLE_JOB` for more GPUs than the cluster has
  */
 export function publishedJobs(jobs: readonly Job[], profiles: readonly Model[], cluster: Cluster): PublishedJob[] {
@@ -112,7 +117,7 @@ export function publishedJobs(jobs: readonly Job[], profiles: readonly Model[], 
   })
 }
 
-/** A demand that no server can give is cut to what one has, and the speedup with it: in proportion to the CPU cores. */
+/** Cap a demand at the capacity of one server, and reduce the speedup in proportion to the CPU cores. */
 function cappedDemand(job: Job, profile: Model, kind: ServerKind): { demand: Vector; speedup: number } {
   const { gpus } = job
   const fair = fairVector(kind)
@@ -139,7 +144,7 @@ function cappedDemand(job: Job, profile: Model, kind: ServerKind): { demand: Vec
     }
   }
   const fairCpu = gpus * fair[1]
-  // The Python code divides by zero where a job asks for its fair CPU exactly; then cutting changes nothing.
+  // The Python code divides by zero if a job's CPU demand equals its fair share; here the speedup stays unchanged.
   if (cut && idealCpu !== fairCpu) speedup = 1 + ((speedup - 1) / (idealCpu - fairCpu)) * (demand[1] - fairCpu)
   return { demand, speedup }
 }
@@ -151,13 +156,13 @@ export interface KeyContext {
   readonly fair: boolean
   /** Capacity of the whole cluster: GPU, CPU, memory. */
   readonly totals: readonly [number, number, number]
-  /** The Python code serves the least wronged job first; `false` turns that round. */
+  /** The Python code serves the least delayed job first; `false` reverses that. */
   readonly ftfAscending: boolean
 }
 
 const STARVED_AFTER_S = 1000 * 3600
 
-/** Sort in place, stable, by the Python code's keys (ascending), then by arrival. */
+/** Sort in place, stably, by the Python code's keys (ascending), then by arrival. */
 export function sortByPublishedPolicy(jobs: PublishedJob[], context: KeyContext): void {
   const keys = new Map<PublishedJob, number>()
   for (const job of jobs) keys.set(job, keyOf(job, context))
@@ -169,7 +174,7 @@ export function sortByPublishedPolicy(jobs: PublishedJob[], context: KeyContext)
 function keyOf(job: PublishedJob, { policy, nowS, fair, totals, ftfAscending }: KeyContext): number {
   const remainingS = () => {
     const seconds = job.iterationS * (job.job.iterations - job.executed)
-    // The speedup left by the previous round: TUNE may have set it to 1.
+    // The speedup is that of the previous round, which TUNE may have set to 1.
     return fair ? seconds : seconds / job.speedup
   }
   const [gpu, cpu, memory] = job.demand

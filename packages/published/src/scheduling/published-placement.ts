@@ -1,7 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import { fairVector, type PublishedJob, type ServerKind, type Vector } from './published-job.js'
 
-/** The servers of the Python code's simulator: what is free on each, and who sits there this round. */
+/** The servers of the Python code's simulator: free resources, and the jobs of this round, on each. */
 export class PublishedPlacement {
   readonly fair: Vector
   readonly #kind: ServerKind
@@ -42,8 +42,8 @@ export class PublishedPlacement {
   }
 
   /**
-   * First fit over GPUs in the order of their numbers: a GPU is taken where its server still has one GPU's part of every
-   * component. A job may spread over servers. Takes all or nothing.
+   * First fit over GPUs in the order of their numbers: a GPU is taken if its server still has one GPU's part of every
+   * resource. A job may spread over servers; it gets all its GPUs or none.
    */
   place(job: PublishedJob, vector: Vector): boolean {
     const gpus = job.job.gpus
@@ -77,7 +77,7 @@ export class PublishedPlacement {
     return true
   }
 
-  /** Take `vector` on the servers that the job already has, split by GPUs. */
+  /** Take `vector` from the servers that the job already has, split by GPUs. */
   hold(job: PublishedJob, vector: Vector): void {
     job.held = vector
     this.#change(job, -1)
@@ -100,7 +100,10 @@ export class PublishedPlacement {
     return this.#free[server * 5 + component]!
   }
 
-  /** Where TUNE looks for room: one server that has the GPUs, else the emptiest-last walk that the Python code does. */
+  /**
+   * Servers in which TUNE looks for resources: for several GPUs one server with all of them, otherwise the servers in
+   * ascending order of free GPUs.
+   */
   targets(gpus: number): [server: number, gpus: number][] {
     const all = Array.from({ length: this.#count }, (_, s) => s)
     if (gpus > 1) {
@@ -136,8 +139,8 @@ export interface Progress {
 }
 
 /**
- * The Python code's TUNE for one job: its demand, else its fair share, else its fair share after peers gave back what they hold
- * beyond theirs.
+ * The Python code's TUNE for one job: place its demand, else its fair share, else its fair share after other jobs gave
+ * back what exceeds theirs.
  *
  * @throws PctodlError `REFERENCE_ABORTED` where the Python code aborts the simulation
  */
@@ -180,7 +183,7 @@ function shrinkPeers(job: PublishedJob, vector: Vector, placement: PublishedPlac
         const share = (peer.held[r]! * gpusHere) / peer.job.gpus
         return Math.max(0, component - Math.max(0, share - placement.fair[r]! * gpusHere))
       })
-      // GPUs and network are never short, so the Python code's test for skipping a peer never holds.
+      // GPUs and network are never short, so the Python code's condition for skipping a peer is never true.
       chosen.push(peer)
       if (rest.every((component) => component === 0)) break
       need = rest

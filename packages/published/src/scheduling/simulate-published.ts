@@ -17,22 +17,25 @@ export interface PublishedOptions {
   readonly jobs: readonly Job[]
   readonly profiles: readonly Model[]
   readonly policy: Policy
-  /** OPT is not reproduced: its result moves with the solver's choice among equal optima. */
+  /** OPT is not reproduced: its result depends on the solver's choice among equal optima. */
   readonly mechanism: Mechanism
-  /** All jobs are there at the start and the first round begins at 1 s, as the Python code's `--static`. Default false. */
+  /**
+   * All jobs arrive at the start and the first round begins at 1 s, as with the Python code's `--static`. Default
+   * false.
+   */
   readonly static?: boolean
   /** Length of a round and of every lease, s. Default 300. */
   readonly roundS?: number
   /**
-   * Which of the Python code's defects to leave out, to see what each is worth. Default: none. `spreadPenalty`: a job on several servers is so many
-   * times slower; the Python code makes it faster by its model's penalty.
+   * Defects of the Python code to correct, to measure the effect of each. Default: none. `spreadPenalty`: factor by
+   * which a job on several servers is slower; the Python code makes it faster by its model's penalty.
    */
   readonly corrections?: {
     readonly ftfLargestFirst?: boolean
     readonly runAllJobs?: boolean
     readonly spreadPenalty?: number
   }
-  /** Told of every round after its placements. */
+  /** Called after the placements of every round. */
   readonly onRound?: (round: PublishedRound) => void
 }
 
@@ -50,18 +53,18 @@ export interface PublishedJobResult {
 }
 
 export interface PublishedResult {
-  /** In the order of the trace; jobs that the Python code drops are absent. */
+  /** Finished jobs in the order of the trace; jobs that the Python code drops are absent. */
   readonly finished: readonly PublishedJobResult[]
-  /** Schedule events, the last, empty one included. */
+  /** Number of scheduling events, including the last, empty one. */
   readonly rounds: number
-  /** Mean over rounds with a running job, 0..1. */
+  /** Mean over the rounds with a running job, 0..1. */
   readonly meanAllocatedShare: { readonly gpu: number; readonly cpu: number; readonly memory: number }
 }
 
 /**
- * The Python code's replay simulator, job by job: rounds, first-fit placement in global GPU order, whole-iteration progress, and
- * its order of floating-point operations. Every result of it is kept, wrong ones included; see `simulate` of
- * `@pctodl/resource-sensitivity` for the right ones.
+ * The Python code's replay simulator, job by job: rounds, first-fit placement in global GPU order, whole-iteration
+ * progress, and its order of floating-point operations. It reproduces every result, wrong ones included; for correct
+ * results see `simulate` of `@pctodl/resource-sensitivity`.
  *
  * @throws UnknownNameError, InvalidInputError
  * @throws PctodlError `HETEROGENEOUS_CLUSTER`, `IMPOSSIBLE_JOB`, `REFERENCE_ABORTED`
@@ -155,7 +158,7 @@ export function simulatePublished(options: PublishedOptions): PublishedResult {
   }
 }
 
-/** LAS alone picks its jobs before it places them, and with TUNE places the largest first. */
+/** Only LAS selects its jobs before placing them; with TUNE it then places the largest first. */
 function candidates(
   order: readonly PublishedJob[],
   policy: Policy,

@@ -2,7 +2,8 @@ import type { OperatingPoint } from '@pctodl/platform'
 import type { PublishedPrediction } from '../predictor/published-predictor.js'
 
 /**
- * What the published search asks of a predictor of one network at one memory clock. A `PublishedPredictor` is one. The clock may be any real number.
+ * A predictor of one network at one memory clock, as the published search uses it; `PublishedPredictor` implements it.
+ * The clock may be any real number.
  */
 export interface PublishedModel {
   predictAll(shares: readonly number[], batches: readonly number[], smClockMhz: number): PublishedPrediction
@@ -14,10 +15,10 @@ export interface PublishedTenants {
   readonly batches: readonly number[]
 }
 
-/** Clocks, MHz. Unlike elsewhere the SM clock need not be one that the board has. */
+/** Clocks, MHz. Unlike elsewhere, the SM clock need not be in the board's table. */
 export type PublishedState = OperatingPoint
 
-/** Asks each question once, as the published code does. */
+/** Caches predictions, as the published code does. */
 export class AskedModel {
   readonly #modelAt: (memClockMhz: number) => PublishedModel
   readonly #models = new Map<number, PublishedModel>()

@@ -1,7 +1,7 @@
 import { type AskedModel, type PublishedState, type PublishedTenants, withTenant } from './published-model.js'
 import { candidatePairs, type PublishedSpace } from './search-axes.js'
 
-/** The board with one tenant more. */
+/** The board with one more tenant. */
 export interface PublishedChoice extends PublishedState {
   readonly tenants: PublishedTenants
 }
@@ -12,11 +12,11 @@ export interface PublishedRound {
 }
 
 /**
- * The tenant of largest gain in throughput per percent of share, each candidate at its own clock and best memory state; the
- * gain may be negative. Ties go to the higher memory state, then the smaller share, then the smaller batch.
+ * The tenant with the largest throughput gain per percent of share, each candidate at its own clock and best memory
+ * state; the gain may be negative. Ties go to the higher memory state, then the smaller share, then the smaller batch.
  *
  * @param memClocksMhz the memory states to try, from high to low
- * @param clockOf the SM clock at which a candidate keeps the cap, MHz; undefined where there is none
+ * @param clockOf the SM clock of a candidate for the cap, MHz; undefined if there is none
  */
 export function bestNextTenant(
   asked: AskedModel,
@@ -52,7 +52,7 @@ export function bestNextTenant(
   return choice
 }
 
-/** The memory states that a round tries: none above the present one. */
+/** Memory states that a round tries: none above the current one. */
 export function memClocksUpTo(space: PublishedSpace, { memClockMhz }: PublishedState): readonly number[] {
   return space.memClocksMhz.filter((clock) => clock <= memClockMhz)
 }

@@ -8,19 +8,19 @@ import { findBestNextVectorized } from './vectorized-find-best-next.js'
 
 export interface PublishedSearchOptions {
   readonly model: string
-  /** W. */
+  /** Power cap, W. */
   readonly powerCapW: number
-  /** Percent. Default 5. */
+  /** Step of the shares, percent. Default 5. */
   readonly sharePercentStep?: number
-  /** The board's table, MHz ascending: where the search starts, and what clocks are snapped to. */
+  /** The board's clock table, MHz, ascending: initial clock of the search, and targets for snapping. */
   readonly smClocksMhz: readonly number[]
-  /** Memory states that it searches, MHz. The published ones are 9501 and 5001 on the 3080 Ti, 1215 on the A100. */
+  /** Memory states to search, MHz. The published ones are 9501 and 5001 on the 3080 Ti, 1215 on the A100. */
   readonly memClocksMhz: readonly number[]
   readonly maxTenants?: number
   readonly maxSharePercent?: number
-  /** Most samples in all batches together: divided by the number of tenants it bounds each batch. */
+  /** Maximum total samples of all batches; divided by the number of tenants, it limits each batch. */
   readonly maxTotalBatch?: number
-  /** The published program has two searches that differ in details. Default `standard`. */
+  /** Which of the two published searches, which differ in details. Default `standard`. */
   readonly variant?: 'standard' | 'vectorized'
 }
 
@@ -32,23 +32,23 @@ export interface PublishedStep extends PublishedState {
 }
 
 export interface PublishedSearchResult extends PublishedState {
-  /** In the order of admission; empty where the published search finds nothing, which it reports as a success. */
+  /** Tenants in the order of admission; empty if the published search finds nothing, which it reports as a success. */
   readonly tenants: readonly Tenant[]
-  /** What the model predicts for the result; null without tenants. */
+  /** The model's prediction for the result; null without tenants. */
   readonly prediction: ReturnType<PublishedModel['predictAll']> | null
-  /** Whether the result is above the cap, which the published search does not check. */
+  /** Whether the result exceeds the cap, which the published search does not check. */
   readonly overCap: boolean
-  /** What the published program prints as "configs searched". */
+  /** The number that the published program prints as "configs searched". */
   readonly configsSearched: number
   readonly steps: readonly PublishedStep[]
 }
 
 /**
- * The search of the published code, decision by decision and defects included, for comparison and parity: greedy by marginal
- * gain per share, a continuous clock by bisection to 1 W, memory states that only ever fall, and left-over share dealt out
- * without a check against the cap. Use `partition` to plan anything that is to run.
+ * The published search, decision by decision and defects included, for comparison and parity: greedy by marginal gain
+ * per share, a continuous clock by bisection to 1 W, memory states that only fall, and remaining share distributed
+ * without a check against the cap. For actual plans use `partition`.
  *
- * @param modelAt the predictor at a memory clock; asked once for each
+ * @param modelAt returns the predictor of a memory clock; called once per clock
  * @throws InvalidInputError
  */
 export function publishedSearch(
@@ -108,7 +108,7 @@ export function publishedSearch(
   }
 }
 
-/** Deal out the left-over share round robin, in whole steps; a chunk that a full tenant cannot take is lost. */
+/** Distribute the remaining share round robin, in whole steps; a step that would exceed a tenant's maximum is lost. */
 function dealOut(tenants: PublishedTenants, free: number, step: number, maxShare: number): PublishedTenants {
   const shares = [...tenants.shares]
   for (let chunk = 0; chunk < Math.floor(free / step); chunk++) {
@@ -118,7 +118,10 @@ function dealOut(tenants: PublishedTenants, free: number, step: number, maxShare
   return { shares, batches: tenants.batches }
 }
 
-/** Solve the clock again in every memory state at or below the present one; where none can, stay as it is, even over the cap. */
+/**
+ * Solve the clock again in every memory state up to the current one; without a solution keep the state, even above the
+ * cap.
+ */
 function retune(
   asked: AskedModel,
   space: Parameters<typeof solveClock>[1],

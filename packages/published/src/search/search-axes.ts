@@ -1,26 +1,26 @@
 const publishedBatchSizes: readonly number[] = [4, 8, 16, 32, 64, 96, 128, 192, 256]
 
-/** What the published search goes through. */
+/** Search space of the published search. */
 export interface PublishedSpace {
   readonly model: string
   readonly powerCapW: number
-  /** Ascending, percent. */
+  /** Shares, ascending, percent. */
   readonly shares: readonly number[]
-  /** Ascending, MHz. */
+  /** SM clocks, ascending, MHz. */
   readonly smClocksMhz: readonly number[]
-  /** Descending, MHz. */
+  /** Memory clocks, descending, MHz. */
   readonly memClocksMhz: readonly number[]
   readonly maxTotalBatch: number | undefined
 }
 
-/** Shares: step, 2 step, ... up to the most that a tenant may have. */
+/** Shares: step, 2 step, ... up to the maximum per tenant. */
 export function shareAxis(step: number, maxSharePercent: number): number[] {
   const shares: number[] = []
   for (let share = step; share <= Math.min(100, maxSharePercent) + 1e-6; share += step) shares.push(share)
   return shares
 }
 
-/** The batches that are tried at a share when the board has `tenants` tenants, the new one included. */
+/** Batch sizes to try at a share for a board with `tenants` tenants, including the new one. */
 export function batchesFor(
   { model, maxTotalBatch }: PublishedSpace,
   share: number,

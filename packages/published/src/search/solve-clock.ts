@@ -2,19 +2,19 @@ import { snapDown } from '@pctodl/platform'
 import type { AskedModel, PublishedTenants } from './published-model.js'
 import type { PublishedSpace } from './search-axes.js'
 
-/** The range of clocks that the published search knows, MHz, whatever the board. */
+/** Clock range of the published search, MHz, independent of the board. */
 export const PUBLISHED_CLOCK_RANGE_MHZ = { lowest: 500, highest: 2100 } as const
 
 export const PUBLISHED_BISECTIONS = 12
 
-/** A clock whose power is as close to the cap as this is taken, W, be it above or below. */
+/** A clock whose power is within this distance of the cap, above or below, is accepted, W. */
 export const PUBLISHED_TOLERANCE_W = 1
 
 /**
- * The published solve of the SM clock: a secant estimate narrows the bracket, up to 12 bisections follow. A clock that lands
- * within 1 W of the cap is returned as it is; others are snapped down to the table.
+ * The published solver for the SM clock: a secant estimate narrows the bracket, then up to 12 bisections. A clock
+ * within 1 W of the cap is returned without snapping; others are snapped down to the table.
  *
- * @param highMhz the clock of the state before
+ * @param highMhz the clock of the previous state
  * @param raise whether the clock may rise above it
  */
 export function solveClock(

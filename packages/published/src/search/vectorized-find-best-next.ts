@@ -5,8 +5,9 @@ import { candidatePairs, type PublishedSpace } from './search-axes.js'
 import { PUBLISHED_BISECTIONS, PUBLISHED_CLOCK_RANGE_MHZ, PUBLISHED_TOLERANCE_W } from './solve-clock.js'
 
 /**
- * The published code's second version of the same step, written over arrays of candidates. It bisects the whole bracket, goes
- * on below its own lowest clock, compares candidates at clocks between the board's, and snaps the winner's down afterwards.
+ * The published code's second version of the same step, vectorised over candidates. It bisects without a secant
+ * estimate, does not reject brackets below its own lowest clock, compares candidates at clocks off the table, and then
+ * snaps the winner's clock down.
  */
 export function findBestNextVectorized(
   asked: AskedModel,
@@ -24,7 +25,7 @@ export function findBestNextVectorized(
   })
   if (choice === undefined) return { choice, searched }
   const smClockMhz = snapDown(space.smClocksMhz, choice.smClockMhz)
-  // Below the table's lowest clock the published code goes on without a clock, and fails.
+  // Below the table's lowest clock the published code continues without a clock, and fails.
   return { choice: smClockMhz === undefined ? undefined : { ...choice, smClockMhz }, searched }
 }
 

@@ -4,14 +4,14 @@ import { GpuTable } from './gpu-table.js'
 
 const f32 = Math.fround
 
-/** GPUs with at most so many GPCs in use are dissolved. */
+/** GPUs with at most this many GPCs in use are dissolved. */
 const LIGHTLY_USED_GPCS = 4
 
 /**
- * The published Segment Allocator. It loses what the published code loses: a dissolved segment of a service that has neither a
- * 1-GPC nor a 2-GPC point is gone.
+ * The published Segment Allocator, including a defect: a dissolved segment is lost if its service has neither a 1-GPC
+ * nor a 2-GPC point.
  *
- * @param optimize run the second pass, which dissolves lightly used GPUs into ones and twos
+ * @param optimize run the second pass, which splits segments of lightly used GPUs into sizes 1 and 2
  */
 export function allocate(configured: readonly Configured[], optimize = true): GpuTable {
   const table = new GpuTable()
@@ -47,7 +47,7 @@ function dissolveLightGpus(configured: readonly Configured[], table: GpuTable): 
   }
 }
 
-/** Ones and twos that serve a credit; none where the service runs in neither. */
+/** Numbers of 1-GPC and 2-GPC segments that serve a throughput; none if the service has no point of either size. */
 function split(credit: number, one: number | undefined, two: number | undefined): { twos: number; ones: number } {
   if (one !== undefined && two !== undefined && f32(two / 2) > one) {
     const twos = Math.floor(f32(credit / two))
@@ -58,7 +58,7 @@ function split(credit: number, one: number | undefined, two: number | undefined)
   return { twos: 0, ones: 0 }
 }
 
-/** The batch size and processes that the published code writes for a segment: looked up by size, the optimal triplet first. */
+/** The point that the published code writes for a segment: looked up by size, the optimal triplet first. */
 export function pointOfSize({ optimal, last, best }: Configured, size: SegmentSize): PublishedPoint {
   if (optimal.sizeGpcs === size) return optimal
   return last.sizeGpcs === size ? last : best.get(size)!

@@ -1,10 +1,10 @@
 import { type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
 
-/** A profile and an objective, as those of `@pctodl/mig-segments`: items/s of one process, times in ms. */
+/** A profile, shaped like that of `@pctodl/mig-segments`: items/s of one process, times in ms. */
 export interface SegmentProfile {
   readonly model: string
   readonly points: readonly {
-    /** Points without are passed over. */
+    /** Points without a size are skipped. */
     readonly sizeGpcs?: SegmentSize
     readonly batchSize: number
     readonly processes: number
@@ -19,35 +19,35 @@ export interface SegmentObjective {
   readonly latencyMs: number
 }
 
-/** A point as the published code sees it: all of it in binary32. */
+/** A point in the published code's binary32 precision. */
 export interface PublishedPoint {
   readonly sizeGpcs: SegmentSize
   readonly batchSize: number
   readonly processes: number
-  /** Items/s of the segment. */
+  /** Throughput of the segment, items/s. */
   readonly throughput: number
   readonly latencyMs: number
 }
 
-/** The Segment Configurator's answer for one service. */
+/** The Segment Configurator's result for one service. */
 export interface Configured {
   readonly objective: SegmentObjective
   readonly best: ReadonlyMap<SegmentSize, PublishedPoint>
-  /** The optimal triplet (size, batch, processes): most throughput per GPC. */
+  /** The optimal triplet (size, batch, processes): highest throughput per GPC. */
   readonly optimal: PublishedPoint
-  /** Segments of the optimal triplet. */
+  /** Number of segments of the optimal triplet. */
   readonly optimalCount: number
-  /** The one segment that serves what is left of the rate. */
+  /** The one segment for the remaining rate. */
   readonly last: PublishedPoint
 }
 
 const f32 = Math.fround
 
 /**
- * Optimal triplet decision and demand matching of the published code, in its arithmetic: every quantity is rounded to binary32
- * where that code stores it in a `float`.
+ * The published code's optimal triplet decision and demand matching, in its arithmetic: every quantity is rounded to
+ * binary32 where that code stores a `float`.
  *
- * @returns null where no point keeps the latency
+ * @returns null if no point meets the latency
  */
 export function configure(profile: SegmentProfile, objective: SegmentObjective): Configured | null {
   const gateMs = f32(f32(f32(objective.latencyMs) / 2) * 0.9)

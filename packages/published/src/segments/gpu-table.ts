@@ -1,13 +1,16 @@
 import { COMPUTE_SLICES, type SegmentSize } from '@pctodl/mig-deploy'
 import { IndexedHeap } from '@pctodl/numerics'
 
-/** A segment in the published code's table: at its start slot only. */
+/** A segment in the published code's table, stored at its start slot only. */
 export interface TableSegment {
   readonly service: number
   readonly sizeGpcs: SegmentSize
 }
 
-/** Order in which the published code looks for an empty start; it looks at that one cell, not at what a neighbour covers. */
+/**
+ * Order in which the published code tries start slots. It only checks whether that slot is empty, not whether another
+ * segment covers it.
+ */
 const startOrder: Readonly<Record<SegmentSize, readonly number[]>> = {
   7: [0],
   4: [0],
@@ -17,17 +20,18 @@ const startOrder: Readonly<Record<SegmentSize, readonly number[]>> = {
 }
 
 /**
- * The published code's GPUs, with its placement rule: best fit in free GPCs, least index among equals, no second 3. GPUs of
- * one fill level wait in a heap, so a placement costs a logarithm instead of a scan of the whole table.
+ * The published code's GPUs with its placement rule: best fit in free GPCs, lowest index among equals, at most one
+ * 3-GPC segment. A heap per number of free GPCs makes a placement logarithmic instead of a scan of the whole table.
  */
 export class GpuTable {
   readonly #slots: (TableSegment | undefined)[][] = []
   readonly #free: number[] = []
-  /** GPUs by free GPCs, the least index first; of those, the ones that hold no 3 yet. */
+  /** By free GPCs: GPUs ordered by index. */
   readonly #waiting = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexedHeap())
+  /** The same for GPUs without a 3-GPC segment. */
   readonly #waitingForThree = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexedHeap())
 
-  /** Index of the highest GPU that was ever used, plus one. */
+  /** Index of the highest GPU ever used, plus one. */
   get length(): number {
     return this.#free.length
   }
@@ -44,7 +48,7 @@ export class GpuTable {
     const gpu = this.#bestFit(segment.sizeGpcs)
     const slots = this.#slots[gpu]!
     const start = startOrder[segment.sizeGpcs].find((slot) => slots[slot] === undefined)
-    // A GPU with room for one more GPC has an empty cell: at most six segments stand in seven cells.
+    // A GPU with a free GPC has an empty slot: at most six segments occupy seven slots.
     slots[start ?? 0] = segment
     this.#list(gpu, this.#free[gpu]! - segment.sizeGpcs)
   }
@@ -55,7 +59,7 @@ export class GpuTable {
     this.#list(gpu, this.#free[gpu]! + sizeGpcs)
   }
 
-  /** Put a GPU where its free GPCs say. */
+  /** Move a GPU to the heaps of its number of free GPCs. */
   #list(gpu: number, free: number): void {
     for (const waiting of [this.#waiting, this.#waitingForThree]) waiting[this.#free[gpu]!]!.remove(gpu)
     this.#free[gpu] = free

@@ -12,32 +12,32 @@ import type { GpuTable } from './gpu-table.js'
 
 export interface PublishedOptions {
   /**
-   * `legal` (default): start slots that the published code chose where they are legal, others where they overlap.
-   * `as-published`: overlaps and all; not for deployment.
+   * `legal` (default): keep a GPU's published start slots if they are legal, otherwise reassign them. `as-published`:
+   * keep them even if they overlap; not for deployment.
    */
   readonly starts?: 'legal' | 'as-published'
   /** Run the published optimisation pass. Default true. */
   readonly optimize?: boolean
 }
 
-/** MPS processes of one model in an instance, at its first slice. */
+/** MPS processes of one model in an instance, which starts at slice `start`. */
 export interface PublishedSegment extends PublishedPoint {
   readonly model: string
   readonly start: number
 }
 
-/** What the published algorithm makes of a demand, including what it gets wrong. */
+/** The published algorithm's plan for a demand, errors included. */
 export interface PublishedPlan {
-  /** As `formatDeploymentMap` of `@pctodl/mig-deploy` writes them; indices are those of the published code, holes included. */
+  /** In the form of `formatDeploymentMap` of `@pctodl/mig-deploy`, with the published indices, which have gaps. */
   readonly gpus: readonly { readonly index: number; readonly segments: readonly PublishedSegment[] }[]
   readonly gpuCount: number
   /** Compute slices in use. */
   readonly gpcCount: number
-  /** Services that no point serves within half of 90 % of their latency. */
+  /** Services for which no point is below 45 % of their latency objective (the published limit). */
   readonly unserved: readonly string[]
-  /** Services that it lost, wholly or in part: their capacity is below their rate. */
+  /** Services with less capacity than their rate, because the algorithm lost segments. */
   readonly underServed: readonly string[]
-  /** GPUs whose published start slots overlap. */
+  /** Number of GPUs whose published start slots overlap. */
   readonly illegalGpus: number
 }
 

@@ -2,14 +2,14 @@
 import { leastSquares } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 
-/** What the published method asks of a measured GPU: a `GpuProfile` of `@pctodl/hetero-training` has it. */
+/** Measurements of a GPU for the published method; a `GpuProfile` of `@pctodl/hetero-training` fits. */
 export interface ProfiledGpu {
   readonly name: string
   readonly rows: readonly {
-    /** Samples of the GPU in one window. */
+    /** Batch size on this GPU in one window, samples. */
     readonly batchSize: number
     readonly powerLimitW: number
-    /** The locked clock, MHz; absent or null where none was locked. */
+    /** The locked clock, MHz; absent or null if none was locked. */
     readonly smClockMhz?: number | null | undefined
     readonly timeS: number
     readonly energyJ: number
@@ -19,7 +19,7 @@ export interface ProfiledGpu {
 /** Coefficients of c2 x^2 + c1 x + c0. */
 export type Quadratic = readonly [c2: number, c1: number, c0: number]
 
-/** The published model of one GPU under one power limit: window time and mean power as parabolas of the batch size. */
+/** The published model of one GPU under one power limit: window time and mean power as quadratics of the batch size. */
 export interface PublishedCurve {
   readonly powerLimitW: number
   readonly timeS: Quadratic
@@ -27,7 +27,8 @@ export interface PublishedCurve {
 }
 
 /**
- * One curve per limit, in the order in which the file lists the limits: ties of the published search depend on it. Locked clocks are left out.
+ * One curve per limit, in the order of the limits in the file, on which ties of the published search depend. Rows with
+ * a locked clock are skipped.
  *
  * @throws InvalidInputError for a limit with fewer than three batch sizes
  */
@@ -57,7 +58,7 @@ export function fitPublishedCurves({ name, rows: all }: ProfiledGpu): PublishedC
   })
 }
 
-/** Unweighted least squares on x scaled to 0..1. */
+/** Unweighted least squares, with x scaled to 0..1 for the fit. */
 function fitQuadratic(x: readonly number[], y: readonly number[]): Quadratic {
   const scale = Math.max(...x)
   const design = x.map((value) => [(value / scale) ** 2, value / scale, 1])
@@ -69,27 +70,27 @@ function evaluateQuadratic([c2, c1, c0]: Quadratic, x: number): number {
   return (c2 * x + c1) * x + c0
 }
 
-/** The published weight of energy against limit times time; it has no option there. */
+/** The published weight of energy against limit x time; a constant there. */
 const ETA = 0.5
 
-/** The published global batch; it has no option there. */
+/** The published global batch; a constant there. */
 const PUBLISHED_BATCH = 4096
 
 export const publishedMethods = ['bruteForce', 'heuristic', 'baseline'] as const
 export type PublishedMethod = (typeof publishedMethods)[number]
 
-/** What the published allocator answers, with its own cost (W s), which adds the two GPUs' times up. */
+/** The published allocator's result, with its own cost (W s), which adds the times of both GPUs. */
 export interface PublishedAllocation {
   readonly method: PublishedMethod
   readonly shares: readonly [number, number]
   readonly powerLimitsW: readonly [number, number]
   readonly cost: number
-  /** The largest cost among the candidates, as the published results file has it. */
+  /** The largest cost among the candidates, as in the published results file. */
   readonly maxCost: number
   readonly candidates: number
 }
 
-/** Cost of a share on one GPU, W s: fitted values below zero count as zero. */
+/** Cost of a share on one GPU, W s; negative fitted values count as 0. */
 function publishedCost({ powerLimitW, timeS, powerW }: PublishedCurve, share: number): number {
   const seconds = Math.max(0, evaluateQuadratic(timeS, share))
   const watts = Math.max(0, evaluateQuadratic(powerW, share))
@@ -97,14 +98,14 @@ function publishedCost({ powerLimitW, timeS, powerW }: PublishedCurve, share: nu
 }
 
 /**
- * The published allocation of two GPUs, equal to what the published code prints: `bruteForce` over all splits and limits,
- * `heuristic` with the first GPU pinned to its lowest limit, `baseline` at an even split. It minimises a formula in which
- * nobody waits for the slower GPU, and whose fitted power may reach zero; for plans to be carried out see `findPlan`.
+ * The published allocation of two GPUs, equal to the published code's output: `bruteForce` over all splits and limits,
+ * `heuristic` with the first GPU at its lowest limit, `baseline` at an even split. Its cost ignores the wait for the
+ * slower GPU, and its fitted power may reach zero; for actual plans see `findPlan`.
  *
- * The cost is a sum of one term per GPU, so that for a split each GPU's best limit is found on its own: B (|L1| + |L2|)
+ * The cost is a sum of one term per GPU, so each GPU's best limit for a split is found separately: B (|L1| + |L2|)
  * evaluations instead of B^2 |L1| |L2|.
  *
- * @throws InvalidInputError for other than two GPUs and for limits with fewer than three batch sizes
+ * @throws InvalidInputError for other than two GPUs, and for limits with fewer than three batch sizes
  */
 export function publishedAllocation(
   profiles: readonly ProfiledGpu[],

@@ -2,8 +2,8 @@ import { palette } from '@pctodl/charts'
 import { matrixAlgorithms } from './matrix-algorithms.js'
 
 /**
- * The algorithms of the matrix keep their colour in every chart, whichever of them are shown. A tuned form has the colour of
- * its own rules: beside each other they are told apart by their names.
+ * Algorithms of the matrix have the same colour in every chart, whichever are shown. A tuned form has the colour of its
+ * untuned form; their names tell them apart.
  */
 const usualAlgorithms = [
   'pctodl',
@@ -18,16 +18,16 @@ const usualAlgorithms = [
 
 const withoutForm = (algorithm: string) => algorithm.replace(/-(?:tuned|original)$/, '')
 
-/** Colours of algorithms that are not of the matrix begin with those that are rarely met beside them. */
+/** Other algorithms start with the colours that rarely occur beside them. */
 const FIRST_OF_OTHERS = usualAlgorithms.indexOf('static-best')
 
-/** The algorithms in the order of the charts, each once: those of the matrix, then others as they come. */
+/** The algorithms in chart order, without duplicates: those of the matrix, then others in order of appearance. */
 export function chartOrder(algorithms: readonly string[]): string[] {
   const usual = matrixAlgorithms.filter((name) => algorithms.includes(name))
   return [...new Set([...usual, ...algorithms])]
 }
 
-/** One colour per algorithm, in the order given. Beyond eight algorithms colours repeat. */
+/** One colour per algorithm, in the given order. Beyond eight algorithms colours repeat. */
 export function chartColors(algorithms: readonly string[]): string[] {
   const others = algorithms.filter((name) => !usualAlgorithms.includes(withoutForm(name)))
   return algorithms.map((name) => {

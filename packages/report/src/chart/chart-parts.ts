@@ -2,10 +2,10 @@ import { INK, type TopLevelSpec } from '@pctodl/charts'
 import type { RunRecord } from '../record/run-record.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 
-/** One of the plots that a chart stacks. */
+/** One of the stacked plots of a chart. */
 export type ChartPanel = Extract<TopLevelSpec, { vconcat: unknown }>['vconcat'][number]
 
-/** One of the drawings that lie over one another in a plot. */
+/** One of the layers of a plot. */
 export type ChartLayer = Extract<ChartPanel, { layer: unknown }>['layer'][number]
 
 /** A line of text beside a plot, `y` px below its top. */
@@ -15,11 +15,11 @@ export interface SideLine {
   readonly size: number
   readonly bold: boolean
   readonly ink: string
-  /** The algorithm that it is about, for whoever leaves some out. */
+  /** The algorithm that the line describes, so that it can be filtered. */
   readonly algorithm?: string
 }
 
-/** Lines of text that start `x` px right of the plot's left edge. */
+/** Lines of text that start `x` px to the right of the plot's left edge. */
 export function sideText(lines: readonly SideLine[], x: number): ChartLayer {
   return {
     data: { values: [...lines] },
@@ -48,7 +48,7 @@ interface PanelTitle {
   readonly offset: number
 }
 
-/** A panel's heading, at its left edge above the plot. */
+/** Heading of a panel, above the left edge of its plot. */
 export function panelTitle(text: string): PanelTitle {
   return { text, fontSize: 13, fontWeight: 'bold', color: INK, anchor: 'start', offset: 6 }
 }
@@ -62,12 +62,12 @@ interface ChartTitle {
   readonly offset: number
 }
 
-/** A chart's heading with the lines below it. */
+/** Heading of a chart, with the lines below it. */
 export function chartTitle(text: string, subtitle: string | string[], offset = 14): ChartTitle {
   return { text, subtitle, fontSize: 17, subtitleFontSize: 13, subtitlePadding: 5, offset }
 }
 
-/** A run with what a chart shows of it. */
+/** A run and its parts of a chart. */
 export interface ChartedRun {
   readonly run: RunRecord
   readonly summary: RunSummary
@@ -75,8 +75,8 @@ export interface ChartedRun {
 }
 
 /**
- * Move labels apart vertically: each as near to its wish as the order allows, at least `gap` from its neighbours and within
- * 0..`height` where there is room for all of them.
+ * Move labels apart vertically: each as close to its wish as the order allows, at least `gap` from its neighbours, and
+ * within 0..`height` if all fit.
  *
  * @returns the positions in the order of `wishes`
  */
@@ -96,7 +96,7 @@ export function dodgeLabels(wishes: readonly number[], gap: number, height: numb
   return positions
 }
 
-/** The next round number (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten) at or above a positive one: the top of an axis. */
+/** Round a positive number up to 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten: the top of an axis. */
 export function roundUp(value: number): number {
   if (!(value > 0)) return 1
   const unit = 10 ** Math.floor(Math.log10(value))
@@ -105,8 +105,8 @@ export function roundUp(value: number): number {
 }
 
 /**
- * Thin a curve to at most two points (lowest and highest value, in their order) per time bucket, so that a picture stays
- * small and loses no peak. Of a stretch of NaN values one is kept, to break the line there.
+ * Thin a curve to at most two points per time bucket (lowest and highest value, in their order), which keeps pictures
+ * small and peaks visible. A stretch of NaN values keeps one point, which breaks the line.
  *
  * @param visit told of each kept point, in order of time
  */
@@ -147,7 +147,7 @@ export function thinCurve(
 /** The shared time axis of a chart: minutes for long runs, seconds for short ones. */
 export interface TimeAxis {
   readonly unit: 's' | 'min'
-  /** Length of the axis in that unit. */
+  /** Length of the axis in this unit. */
   readonly length: number
   readonly msPerUnit: number
 }

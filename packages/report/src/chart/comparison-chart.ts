@@ -12,14 +12,14 @@ import { throughputPanel } from './throughput-panel.js'
 /** Width of the plots, px; with axis and labels the picture is about 1200 wide. */
 const PLOT_WIDTH = 900
 
-/** The power axis starts at this share of the lowest cap, so that what happens near the cap is seen. */
+/** The power axis starts at this share of the lowest cap, so that differences near the cap are visible. */
 const POWER_AXIS_START = 0.6
 
 const MAX_CAPS_NAMED = 6
 
 /**
- * The runs of one task in two panels with one time axis: above, the power (average over one second; true power where it is
- * known) of each algorithm against the cap, in a strip of its own with what lies above the cap in red; below, throughput.
+ * Runs of one task in two panels with a common time axis. Above: for each algorithm a strip with its one-second average
+ * power (true power where known) against the cap, excess in red. Below: throughput.
  *
  * @throws InvalidInputError for no run, runs of different tasks, or two runs of one algorithm
  */
@@ -27,7 +27,7 @@ export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
   const first = runs[0]
   if (first === undefined) throw new InvalidInputError('runs', [], 'at least one run')
   assertOneTask('runs', runs)
-  // From the best to the worst, as in the table beside it.
+  // Best run first, as in the table beside it.
   const summaries = rankRuns(runs.map((run) => summarizeRun(run)))
   const algorithms = summaries.map((summary) => summary.algorithm)
   const usual = chartOrder(algorithms)
@@ -41,7 +41,7 @@ export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
   const heading = `Power, average over 1 s, W (${powerSources(strips)}; axis from ${frame.rangeW[0]} W)`
   return {
     config: chartConfig,
-    // For whoever leaves strips out of it later.
+    // Lets the page filter strips later.
     usermeta: { strips: algorithms },
     title: chartTitle(
       `Task ${first.taskId}: ${first.model} on ${first.dataset}, ${first.board}`,

@@ -1,4 +1,4 @@
-/** The algorithms of the runner, in the order in which they run, and stand in tables and charts. */
+/** The runner's algorithms, in the order of runs, tables and charts. */
 export const matrixAlgorithms = [
   'pctodl',
   'plan-limit-step',
@@ -21,13 +21,13 @@ export const matrixAlgorithms = [
   'oracle',
 ] as const
 
-/** Know the truth of the board that they run on: lines to measure by, which nobody competes with. */
+/** Reference lines that use the truth of the board; nobody competes with them. */
 export const notCompeting: readonly string[] = ['static-best', 'oracle']
 
-/** Pctodl's plan and one step of feedback: what divides a gain into planning and control. */
+/** pctodl's plan with one step of feedback: it divides a gain into planning and control. */
 export const PLANNED_STEP = 'plan-limit-step'
 
-/** Choose tenants without a model of throughput. */
+/** Algorithms that choose tenants without a model of throughput. */
 export const planLess: readonly string[] = [
   'equal-split-step',
   'equal-split',
@@ -43,5 +43,7 @@ export const planLess: readonly string[] = [
   'powercap',
 ]
 
-/** Leave the power to the board's own limit: they have no feedback where a cap lies below its lowest. */
+/**
+ * Algorithms that leave power to the board's own limit. They have no feedback where a cap lies below the lowest limit.
+ */
 export const limitOnly: readonly string[] = ['plan-limit', 'equal-split', 'powercap-tuned', 'directcap', 'powercap']

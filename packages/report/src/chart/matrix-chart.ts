@@ -10,13 +10,13 @@ const PLOT_WIDTH = 760
 const ROW_LABEL_WIDTH = 150
 const BAR_HEIGHT = 11
 const GAP_BETWEEN_TASKS = 12
-/** Names of algorithms beside each other in the legend, so that it stays as wide as the plot. */
+/** Maximum number of names in a row of the legend, so that it stays as wide as the plot. */
 const MAX_IN_A_ROW = 6
 
 /**
- * The whole matrix of one board: for each task, the throughput of every algorithm relative to the best run that keeps the
- * cap. Runs that break the cap are hollow bars with their share of time above it; where no run keeps the cap, the fastest run
- * of all is the measure and the row says so.
+ * The whole matrix of one board: for each task, the throughput of every algorithm relative to the best run that holds
+ * the cap. Runs that break the cap are hollow bars with their share of time above it. If no run holds the cap, the
+ * fastest run is the reference, and the row says so.
  *
  * @throws InvalidInputError for no run, runs of several boards, or two runs of one algorithm on one task
  */
@@ -47,7 +47,7 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
       labelExpr: "split(datum.value, '\\n')",
       labelFontSize: 12,
       labelLineHeight: 15,
-      // Laid out by what the labels really need: vega, which cannot measure this font, would reserve far more.
+      // Labels are laid out by their real widths; vega cannot measure this font and would reserve far more.
       labelLimit: 0,
       minExtent: ROW_LABEL_WIDTH,
       maxExtent: ROW_LABEL_WIDTH,
@@ -146,10 +146,10 @@ interface Bar {
   readonly remark: string
 }
 
-/** Percent that the remark of a bar takes, about. */
+/** Approximate width of a bar's remark, percent. */
 const REMARK_WIDTH = 9
 
-/** Hollow bars have room for their remark, which beside them would lie on the line at 100 %, or on it from inside. */
+/** Hollow bars with room for their remark inside; elsewhere it would overlap the line at 100 %. */
 function fitsInside({ percent }: Bar): boolean {
   return percent >= REMARK_WIDTH && !(percent >= 100 && percent < 100 + REMARK_WIDTH)
 }

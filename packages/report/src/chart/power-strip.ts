@@ -16,17 +16,17 @@ import {
 export const STRIP_HEIGHT = 96
 const ONE_SECOND_MS = 1000
 
-/** What the strips of one chart have in common. */
+/** Properties common to the strips of one chart. */
 export interface StripFrame {
   readonly width: number
   readonly time: TimeAxis
-  /** Lowest and highest power shown, W; curves are cut at the lower edge. */
+  /** Range of the power axis, W; curves are cut at its lower edge. */
   readonly rangeW: readonly [number, number]
 }
 
 /**
- * The power of one algorithm over time against the cap, its verdict and figures beside it. Strips, one below the other, share
- * both axes: curves that all run just below the same cap could not be told apart in one plot.
+ * Power of one algorithm over time against the cap, with its verdict and figures beside it. Strips are stacked and
+ * share both axes, because curves just below the same cap could not be told apart in one plot.
  */
 export function powerStrip(
   { run, summary, color }: ChartedRun,
@@ -58,7 +58,7 @@ export function powerStrip(
     field: 't',
     type: 'quantitative' as const,
     scale: { domain: [0, time.length], nice: false },
-    // Labelled below the throughput panel, which shares the axis.
+    // The axis is labelled below the throughput panel, which shares it.
     axis: { labels: false, ticks: false, title: null, tickCount: 10 },
   }
   const yScale = { domain: [...rangeW], nice: false, zero: false }
@@ -135,12 +135,12 @@ function capSteps(knotsMs: Float64Array, capW: Float64Array, steps: number): Cap
   return stretches
 }
 
-/** Two decimals are more than a pixel can show; fewer digits make a smaller picture. */
+/** Two decimals exceed the resolution of a pixel; fewer digits make a smaller picture. */
 function tidy(value: number): number {
   return Math.round(value * 1000) / 1000
 }
 
-/** The name, verdict and figures of a run, to the right of its strip and with its colour: the chart's legend. */
+/** Name, verdict and figures of a run, to the right of its strip and in its colour: the legend of the chart. */
 function stripCaption(summary: RunSummary, color: string, width: number, height: number): ChartLayer[] {
   const violates = summary.verdict.status === 'violates'
   const broken = { cap: 'VIOLATES the cap', latency: 'MISSES its latency', 'cap and latency': 'VIOLATES cap, latency' }

@@ -4,12 +4,12 @@ import { chartTitle } from './chart-parts.js'
 
 const WIDTH = 900
 const HEIGHT = 170
-/** Tenants have loaded by then, and requests count, s. */
+/** Time from which requests count, because tenants have loaded by then, s. */
 const COUNTED_FROM_S = 10
 
 /**
- * Runs of services over time, three panels with one axis: the requests that arrived, by service; power below the cap; and the
- * requests of each algorithm that were not answered within their objective. Runs without requests are left out.
+ * Runs of services over time in three panels with one axis: arrivals by service; power below the cap; and requests of
+ * each algorithm that missed their objective. Runs without requests are omitted.
  */
 export function requestsChart(records: readonly RunRecord[]): TopLevelSpec {
   const runs = records.flatMap(({ requests, ...run }) => (requests ? [{ ...run, requests }] : []))
@@ -108,7 +108,7 @@ function lineOf({ algorithm, requests }: { algorithm: string; requests: NonNulla
   return `${algorithm}: at least ${(100 * worst).toFixed(1)} % of each service in time, ${requests.meanPowerW.toFixed(0)} W${energy}`
 }
 
-/** Means of the samples of each second. */
+/** Mean of the samples of each second. */
 function perSecond({ timeMs }: RunRecord['power'], values: readonly (number | null)[]): { t: number; value: number }[] {
   const sums: { sum: number; count: number }[] = []
   timeMs.forEach((at, i) => {

@@ -13,8 +13,8 @@ const HEIGHT = 270
 const LABEL_GAP = 19
 
 /**
- * Throughput per window over time, one line per algorithm, with a label at its end. Windows in which tenants were being
- * restarted are hollow points; runs that break the cap are drawn faintly, for theirs is no fair throughput.
+ * Throughput per window over time, one labelled line per algorithm. Windows with restarts are hollow points. Runs that
+ * break the cap are faint, because their throughput is not comparable.
  */
 export function throughputPanel(runs: readonly ChartedRun[], width: number, time: TimeAxis): ChartPanel {
   const windows = runs.flatMap(({ run }) =>

@@ -3,24 +3,27 @@ import type { RunRecord } from '../record/run-record.js'
 import { groupBy } from '../verdict/group-by.js'
 import { meanOrNull } from '../verdict/spread.js'
 
-/** The windows of one run, by whatever name it is to be compared under. */
+/** The windows of one run, with the name under which it is compared. */
 export interface ComparedRun {
   readonly run: string
   /** Samples/s, one per window. */
   readonly throughput: readonly number[]
-  /** Mean power by the board's sensor, W, one per window that has it. */
+  /** Mean power by the board's sensor, W, for each window that has it. */
   readonly powerW: readonly number[]
 }
 
-/** One run that two sides have in common, with what differs. */
+/** A run that both sides have, with the differences. */
 export interface RunDifference {
   readonly run: string
-  /** Means over the windows that count, samples/s. */
+  /** Means over the counted windows, samples/s. */
   readonly throughputA: number
   readonly throughputB: number
   /** Change from A to B, percent. */
   readonly throughputChangePercent: number
-  /** Welch's test on the windows (or on the runs, where there are several of each); null where nothing can be tested. */
+  /**
+   * p-value of Welch's test on the windows, or on the runs where there are several of each; null if no test is
+   * possible.
+   */
   readonly pValue: number | null
   readonly powerAW: number | null
   readonly powerBW: number | null
@@ -33,7 +36,11 @@ export interface Comparison {
   readonly onlyInB: readonly string[]
 }
 
-/** A run as it is compared. @param run what it is compared under, on both sides */
+/**
+ * A run for comparison.
+ *
+ * @param run name under which it is compared
+ */
 export function comparedRun(run: string, { windows }: Pick<RunRecord, 'windows'>): ComparedRun {
   return {
     run,
@@ -43,7 +50,7 @@ export function comparedRun(run: string, { windows }: Pick<RunRecord, 'windows'>
 }
 
 /**
- * Set runs side by side by their names; several of one name are repetitions.
+ * Compare runs of equal names; several of one name are repetitions.
  *
  * @param skip windows at the start of each run that do not count
  */
@@ -74,7 +81,7 @@ function differenceOf(run: string, a: Observations, b: Observations): RunDiffere
 
 type Observations = Pick<ComparedRun, 'throughput' | 'powerW'>
 
-/** Windows of one run depend on each other, whole runs do not: where there are several runs, each is one observation. */
+/** Windows of one run are correlated, whole runs are not: where there are several runs, each is one observation. */
 function observations(runs: readonly ComparedRun[], skip: number): Observations {
   const after = (values: readonly number[]) => values.slice(Math.min(skip, values.length - 1))
   const pick = (figures: (run: ComparedRun) => readonly number[]) =>

@@ -9,8 +9,8 @@ const RESULT_FILE =
   /^(\w+_[a-z0-9-]+)\/(\d+_.+?_(?:[\d.]+W|power_\w+?|dynamic)(?:_[\d.]+(?:x|ms)|_equal-p99)?(?:_x[\d.]+)?(?:_max-load)?)(?:_v\d+)?(?:_(?:seed|run)\d+)?(?:_repeat\d+)?\.csv$/
 
 /**
- * The results files of a folder: ours, and those that the Python code's runner wrote, which have the same names and columns. A run
- * goes by `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>`, without board of the ensemble, seed and repeat.
+ * Read the result files of a folder, ours or those of the Python code's runner, which have the same names and columns.
+ * A run is named `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>`, without board of the ensemble, seed and repetition.
  *
  * @throws InvalidInputError naming file, row and column for a file that is not one
  */

@@ -2,23 +2,23 @@ import { type PowerMetrics, powerMetrics } from './power-metrics.js'
 import type { PowerSeries, PowerSource } from './power-signal.js'
 import { masked } from './steady-mask.js'
 
-/** Start-up: so long after the start and after each reconfiguration, ms. */
+/** Length of start-up after the start and after each reconfiguration, ms. */
 export const START_UP_MS = 10_000
 
-/** A run that spends more than this share of its time in start-up has no steady state: it is judged whole. */
+/** A run with more than this share of its time in start-up has no steady state and is judged as a whole. */
 const MAX_START_UP_SHARE = 0.5
 
-/** What judging a cap reads of power. */
+/** Power figures that a verdict needs. */
 export type CapFigures = Pick<PowerMetrics, 'violationFraction' | 'longestExcessMs' | 'coveragePercent'>
 
 export interface CapPhases {
-  /** Null where the run is judged whole. */
+  /** Null if the run is judged as a whole. */
   readonly startUp: CapFigures | null
   readonly steady: CapFigures
 }
 
 /**
- * Split a run into start-up and steady state, so that the length of a run does not decide how much its start counts.
+ * Split a run into start-up and steady state, so that the length of a run does not decide the weight of its start.
  *
  * @param restartsMs when reconfigurations began; the start of the run counts always
  * @throws InvalidInputError for a malformed series

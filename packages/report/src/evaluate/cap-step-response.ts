@@ -1,20 +1,23 @@
 import type { PowerSignal } from './power-signal.js'
 import { settlingTimes } from './settling-time.js'
 
-/** What the power did after one change of the cap. Averages are over one second. */
+/** Response of the power to one change of the cap. Averages are over one second. */
 export interface CapStepResponse {
   readonly atMs: number
   readonly fromW: number
   readonly toW: number
-  /** Until the average stays in [95 %, 101 %] of the cap for 30 s, ms; null where it never does, or the cap does not bind. */
+  /**
+   * Time until the average stays within [95 %, 101 %] of the cap for 30 s, ms; null if it never does, or if the cap
+   * does not bind.
+   */
   readonly settlingMs: number | null
   /** The same for [97 %, 101 %]. */
   readonly settlingThreePercentMs: number | null
-  /** After a step up: until the average first reaches 95 % of the cap, ms; null where it does not. */
+  /** After a step up: time until the average first reaches 95 % of the cap, ms; null if it does not. */
   readonly riseMs: number | null
   /** Energy above the new cap in the first half minute, J. */
   readonly excessEnergyJ: number
-  /** Longest stretch of that half minute with the average more than 1 % above the cap, ms. */
+  /** Longest time in that half minute with the average more than 1 % above the cap, ms. */
   readonly longestExcessMs: number
 }
 

@@ -8,14 +8,14 @@ import type { ActuationKind, RunRecording } from './run-recording.js'
 import { masked, type SteadyDefinition, steadyMask } from './steady-mask.js'
 
 export interface EvaluateOptions {
-  /** Default: true power where it is known, else the sensor's. */
+  /** Default: true power if known, else the sensor's. */
   readonly source?: PowerSource
   readonly steady?: SteadyDefinition
-  /** Throughput of the best static configuration under a cap, samples/s: the line to compare with. */
+  /** Throughput of the best static configuration under a cap, samples/s: the reference. */
   readonly oracleThroughput?: (powerCapW: number) => number
 }
 
-/** How a stretch of a run kept its cap and what it got done. Null where too little of it is known. */
+/** Cap and throughput figures of a part of a run. Null if too little of it is known. */
 export interface StretchEvaluation {
   readonly durationMs: number
   /** Share of the time with the one-second average more than 1 % above the cap, percent. */
@@ -25,32 +25,32 @@ export interface StretchEvaluation {
   /** Energy above the cap over the energy allowed, percent. */
   readonly excessEnergyPercent: Estimate | null
   readonly excessEnergyJ: number
-  /** Highest one-second average above the cap, percent of the cap; negative where it stays below. */
+  /** Highest one-second average above the cap, percent of the cap; negative if it stays below. */
   readonly peakExcessPercent: number | null
   readonly longestExcessMs: number
   readonly capUtilisationPercent: Estimate | null
   /** Samples/s. */
   readonly throughput: Estimate | null
-  /** Samples/s completed in seconds that kept the cap, over all the time. */
+  /** Samples/s completed in seconds that held the cap, over the whole time. */
   readonly compliantThroughput: Estimate | null
   readonly energyPerSampleJ: number | null
   /** Throughput over the oracle's; null without an oracle. */
   readonly oracleRatio: number | null
-  /** Samples that the oracle would have completed beyond these. */
+  /** Samples that the oracle would have completed in addition. */
   readonly regretSamples: number | null
   readonly ripple: Ripple | null
   /** Per minute. */
   readonly actuationsPerMinute: Readonly<Record<ActuationKind, number>>
 }
 
-/** Every measure of a controller under a hard power cap, of one run. */
+/** All measures of a controller under a hard power cap, for one run. */
 export interface Evaluation {
   readonly source: PowerSource
   readonly whole: StretchEvaluation
-  /** Without the start and the aftermath of cap changes. */
+  /** Without the start of the run and the time after cap changes. */
   readonly steady: StretchEvaluation
   readonly steps: readonly CapStepResponse[]
-  /** Energy by the counter over energy by the power series; null where the board has no counter. */
+  /** Energy by the counter over energy by the power series; null without a counter. */
   readonly energyCounterRatio: number | null
 }
 
@@ -58,8 +58,8 @@ const BLOCK_MS = 5000
 const kinds: readonly ActuationKind[] = ['sm-clock', 'mem-clock', 'power-limit', 'repartition', 'batch-sizes']
 
 /**
- * Evaluate one run. Each sample is weighted by the interval it stands for; intervals are 95 % block bootstraps over blocks of
- * 5 s.
+ * Evaluate one run. Each sample is weighted by its interval. Confidence intervals are 95 % block bootstraps over blocks
+ * of 5 s.
  *
  * @throws InvalidInputError for a malformed power series
  */
@@ -183,7 +183,7 @@ function actuationRates(run: RunRecording, mask: Uint8Array, durationMs: number)
   let i = 0
   for (const { timeMs, kind } of run.actuations) {
     while (i < mask.length - 1 && run.power.timeMs[i]! < timeMs) i++
-    // What is asked for at the very start belongs to no stretch.
+    // Requests at the very start belong to no part of the run.
     if (timeMs > 0 && mask[i] === 1) rates[kind] += 60_000 / Math.max(1, durationMs)
   }
   return rates

@@ -1,12 +1,14 @@
 import type { PowerSignal } from './power-signal.js'
 
-/** An average counts once this share of its window is known; before that (start of a run, gaps) it is left undefined. */
+/**
+ * Share of a window that must be known for its average to count, else it is undefined (at the start of a run, in gaps).
+ */
 export const MIN_KNOWN_SHARE = 0.5
 
 /**
- * One piece of a trailing window's contents between two instants. Energy and known time in the window run linearly from
- * their first to their last value, so comparing the average `energy / known` with a constant is exact: the sign of
- * `energy - constant * known` changes at most once.
+ * Visits one piece of a trailing window between two instants. Energy and known time in the window are linear over the
+ * piece, so comparing the average `energy / known` with a constant is exact: the sign of `energy - constant * known`
+ * changes at most once.
  *
  * @param energyStart W·ms in the window that ends at `startMs`
  * @param knownStart known ms in the window that ends at `startMs`
@@ -22,8 +24,8 @@ export type PieceVisitor = (
 ) => void
 
 /**
- * Walk the trailing window of a signal from the start of the run to its end, piece by piece, in time linear in the number
- * of steps. A piece ends where a step of the signal enters the window or leaves it.
+ * Walk the trailing window of a signal over the whole run, piece by piece, in time linear in the number of steps. A
+ * piece ends where a step of the signal enters or leaves the window.
  *
  * @param windowMs length of the window, above 0
  */
@@ -49,7 +51,7 @@ export function walkWindow(signal: PowerSignal, windowMs: number, visit: PieceVi
   }
 }
 
-/** The trailing average at the end of every step, W; NaN where too little of the window is known. */
+/** Trailing average at the end of every step, W; NaN if too little of the window is known. */
 export function movingAverageW(signal: PowerSignal, windowMs: number): Float64Array {
   const averages = new Float64Array(signal.steps).fill(Number.NaN)
   const minKnownMs = windowMs * MIN_KNOWN_SHARE
@@ -63,8 +65,8 @@ export function movingAverageW(signal: PowerSignal, windowMs: number): Float64Ar
 }
 
 /**
- * Where a linear function that runs from `first` to `last` is positive, as shares of the piece: from `positiveFrom` to
- * `positiveTo`. Nowhere positive gives the empty range 1 to 0.
+ * Range in which a linear function from `first` to `last` is positive, as shares of the piece. The empty range is 1 to
+ * 0.
  */
 export function positiveFrom(first: number, last: number): number {
   if (first > 0) return 0

@@ -2,37 +2,40 @@ import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-
 import { type PowerSeries, type PowerSignal, type PowerSource, powerSignal } from './power-signal.js'
 import { type SettlingBand, type SettlingTime, settlingTimes } from './settling-time.js'
 
-/** Power counts as above the cap when it exceeds it by this share: 1 %, about the noise of a board's sensor. */
+/** Power counts as above the cap if it exceeds it by more than this share: 1 %, about the noise of a board's sensor. */
 export const EXCESS_TOLERANCE = 0.01
 
 /**
- * Share of the steady state for which the 1 s average may be above the cap before a run counts as violating: 2 %. Right after a
- * step down the average still holds power drawn under the old cap. A controller that hunts around the cap spends 10 % above it.
+ * Share of the steady state during which the 1 s average may be above the cap before a run counts as violating: 2 %.
+ * Right after a step down, the average still contains power under the old cap. A controller that oscillates around the
+ * cap spends 10 % above it.
  */
 export const STEADY_TOLERANCE = 0.02
 
-/** The same for start-up: 10 %, one second of ten, which a board at full clock needs to come down to its limit. */
+/**
+ * The same for start-up: 10 %, that is, the one second of ten that a board at full clock needs to settle at its limit.
+ */
 export const START_UP_TOLERANCE = 0.1
 
-/** Within 5 % below and the excess tolerance above the cap, for at least half a minute. */
+/** Settled: from 5 % below the cap to the excess tolerance above it, for at least half a minute. */
 export const SETTLING_BAND: SettlingBand = { below: 0.05, above: EXCESS_TOLERANCE, holdMs: 30_000 }
 
 const ONE_SECOND_MS = 1000
 const TEN_SECONDS_MS = 10_000
 
-/** How a run kept to its power cap. Nulls mean that no power was known, or too little of it to fill a window. */
+/** How well a run kept to its power cap. Null if no power was known, or too little to fill a window. */
 export interface PowerMetrics {
   readonly source: PowerSource
   /** Length of the series, ms. */
   readonly durationMs: number
-  /** Share of that time for which the power is known, percent; everything below is over the known time. */
+  /** Share of this time with known power, percent. All figures below refer to the known time. */
   readonly coveragePercent: number
   readonly meanPowerW: number | null
-  /** Highest single sample, W. */
+  /** Highest sample, W. */
   readonly rawPeakW: number | null
-  /** Highest average over one second, W. */
+  /** Highest one-second average, W. */
   readonly peakPowerW: number | null
-  /** Share of the time (0..1) with P > cap * (1 + 1 %), for the samples as they are and for their trailing averages. */
+  /** Share of the time, 0..1, with P > cap * (1 + 1 %), for the raw samples and for their trailing averages. */
   readonly violationFraction: {
     readonly raw: number | null
     readonly oneSecond: number | null
@@ -42,7 +45,7 @@ export interface PowerMetrics {
   readonly excessEnergyJ: number
   /** Excess energy over the integral of the cap. */
   readonly relativeExcessEnergy: number | null
-  /** Longest stretch with the 1 s average above the cap, ms. */
+  /** Longest time with the 1 s average above the cap, ms. */
   readonly longestExcessMs: number
   readonly energyJ: number
   /** Energy used over energy allowed, percent. */
@@ -52,12 +55,10 @@ export interface PowerMetrics {
 }
 
 /**
- * The measures of a controller under a hard power cap. Every sample is weighted by the interval that it stands for; samples
- * that are null are left out and show in `coveragePercent`.
- *
- * Power is read as steps, so a moving average is piecewise linear and the time it spends above the cap is exact: it does not
- * depend on how finely the series is sampled. A moving average counts from the instant at which half of its window is known.
- * Linear in the number of samples.
+ * Measures of a controller under a hard power cap. Every sample is weighted by its interval; null samples are omitted
+ * and show in `coveragePercent`. Power is piecewise constant, so a moving average is piecewise linear and its time
+ * above the cap is exact, whatever the sampling rate. A moving average counts once half of its window is known. Linear
+ * in the number of samples.
  *
  * @throws InvalidInputError for a malformed series, or true power of a board that does not know it
  */
@@ -120,12 +121,12 @@ function windowExcess(signal: PowerSignal, windowMs: number): WindowExcess {
   let runEndMs = Number.NEGATIVE_INFINITY
   walkWindow(signal, windowMs, (startMs, endMs, energyStart, energyEnd, knownStart, knownEnd, capW) => {
     const spanMs = endMs - startMs
-    // A window exactly half known counts, hence the shift by a hair.
+    // A window that is exactly half known counts, hence the tiny shift.
     const definedFrom = positiveFrom(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
     const definedTo = positiveTo(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
     if (definedFrom >= definedTo) return
     definedMs += (definedTo - definedFrom) * spanMs
-    // The quotient of two linear functions is monotone, so the extremes are at the ends.
+    // The quotient of two linear functions is monotone, so its extremes are at the ends.
     const atFrom = lerp(energyStart, energyEnd, definedFrom) / lerp(knownStart, knownEnd, definedFrom)
     const atTo = lerp(energyStart, energyEnd, definedTo) / lerp(knownStart, knownEnd, definedTo)
     peakW = Math.max(peakW, atFrom, atTo)
@@ -150,10 +151,10 @@ function lerp(first: number, last: number, share: number): number {
   return first + share * (last - first)
 }
 
-/** Far below any sampling interval, far above rounding. */
+/** Far below any sampling interval, far above rounding errors. */
 const HAIR_MS = 1e-6
 
-/** Rounding in sums must not turn a power exactly at the tolerated level into an excess. */
+/** Keeps rounding errors from turning a power exactly at the tolerance into an excess. */
 const ROUNDING = 1e-9
 
 function excessLevelW(capW: number): number {

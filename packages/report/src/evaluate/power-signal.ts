@@ -1,27 +1,27 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Power over a run, one entry per sample, from the first moment of the run to its last; never paused. */
+/** Power over a run without pauses, one entry per sample. */
 export interface PowerSeries {
   /** Milliseconds since the run began. */
   readonly timeMs: readonly number[]
   readonly powerCapW: readonly number[]
-  /** The board's own reading, W; null where it could not be read. */
+  /** Reading of the board's sensor, W; null where it could not be read. */
   readonly sensorW: readonly (number | null)[]
-  /** True mean power over the interval that ends at `timeMs`, W; known for simulated boards only. */
+  /** True mean power over the interval that ends at `timeMs`, W; simulated boards only. */
   readonly trueW?: readonly number[]
 }
 
-/** Which of the two power series of a run is judged: the simulator's truth, or what the board's own sensor said. */
+/** Power series by which a run is judged: the simulator's truth, or the board's own sensor. */
 export type PowerSource = 'true' | 'sensor'
 
-/** The true power where the board could tell it, else the sensor's reading. */
+/** True power if the board reports it, else the sensor's reading. */
 export function bestPowerSource(series: PowerSeries): PowerSource {
   return series.trueW === undefined ? 'sensor' : 'true'
 }
 
 /**
- * Power over time as steps: between `knotsMs[i]` and `knotsMs[i + 1]` the power was `powerW[i]` under the cap `capW[i]`.
- * Where it is not known, `known[i]` and `powerW[i]` are 0, so that such a stretch adds neither energy nor known time.
+ * Piecewise constant power: between `knotsMs[i]` and `knotsMs[i + 1]`, power was `powerW[i]` under the cap `capW[i]`.
+ * Where it is unknown, `known[i]` and `powerW[i]` are 0, so that such an interval adds neither energy nor known time.
  */
 export interface PowerSignal {
   readonly steps: number
@@ -29,15 +29,15 @@ export interface PowerSignal {
   readonly powerW: Float64Array
   readonly known: Uint8Array
   readonly capW: Float64Array
-  /** Energy from the start of the run to each knot, W·ms, over the known stretches. */
+  /** Energy from the start of the run to each knot over the known intervals, W·ms. */
   readonly energyUntil: Float64Array
   /** Known time from the start of the run to each knot, ms. */
   readonly knownUntilMs: Float64Array
 }
 
 /**
- * Read a series as steps. A sample stands for the interval that ends at its time stamp, the first one for the time since the
- * run began; a sample that repeats the time stamp before it stands for no time and is dropped.
+ * Convert a series to a piecewise constant signal. A sample stands for the interval that ends at its time stamp; the
+ * first one for the time since the start of the run. A sample with the time stamp of the one before is dropped.
  *
  * @throws InvalidInputError where lengths differ, time runs backwards, a figure is not finite, or true power is not known
  */

@@ -1,10 +1,10 @@
 import type { PowerSignal } from './power-signal.js'
 
-/** How the one-second average moves while it should rest. */
+/** Movement of the one-second average while it should be constant. */
 export interface Ripple {
   readonly standardDeviationW: number
   readonly peakToPeakW: number
-  /** First lag between 2 s and 60 s at which the autocorrelation peaks, ms; null where no peak exceeds 0.3. */
+  /** First lag between 2 s and 60 s at which the autocorrelation peaks, ms; null if no peak exceeds 0.3. */
   readonly periodMs: number | null
 }
 
@@ -13,7 +13,7 @@ const LONGEST_MS = 60_000
 const MIN_CORRELATION = 0.3
 const RESAMPLED_MS = 500
 
-/** Ripple about the cap's own mean in each stretch of constant cap, so that cap steps are no ripple. */
+/** Ripple about the mean under each constant cap, so that cap steps do not count. */
 export function ripple(signal: PowerSignal, averagesW: Float64Array): Ripple | null {
   const deviations: number[] = []
   let peakToPeakW = 0
@@ -24,7 +24,7 @@ export function ripple(signal: PowerSignal, averagesW: Float64Array): Ripple | n
     let dueMs = signal.knotsMs[first]!
     let heldW = Number.NaN
     for (let i = first; i < next; i++) {
-      // A gap is bridged, so that times stay evenly spaced.
+      // Gaps are bridged, so that times stay evenly spaced.
       if (!Number.isNaN(averagesW[i]!)) heldW = averagesW[i]!
       if (Number.isNaN(heldW) || signal.knotsMs[i + 1]! < dueMs) continue
       powers.push(heldW)
@@ -51,7 +51,7 @@ function dominantPeriodMs(deviations: readonly number[], variance: number): numb
     for (let i = lag; i < deviations.length; i++) product += deviations[i]! * deviations[i - lag]!
     correlations.push(product / (deviations.length - lag) / variance)
   }
-  // A slow drift correlates at every short lag; only a peak past a valley is a period, and multiples of it peak as well.
+  // A slow drift correlates at every short lag, so only a peak after a valley is a period. Its multiples peak as well.
   const isPeak = (lag: number) =>
     correlations[lag]! > MIN_CORRELATION &&
     correlations[lag]! >= correlations[lag - 1]! &&

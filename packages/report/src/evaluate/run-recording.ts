@@ -9,7 +9,7 @@ export interface Actuation {
   readonly kind: ActuationKind
 }
 
-/** Everything of a run that its evaluation needs. */
+/** Data of a run that its evaluation needs. */
 export interface RunRecording {
   readonly board: string
   readonly policy: string
@@ -23,7 +23,7 @@ export interface RunRecording {
   readonly windows: readonly WindowObservation[]
 }
 
-/** Makes a recording out of a run's events: `onEvent: (event) => recorder.add(event)`. */
+/** Builds a recording from a run's events: `onEvent: (event) => recorder.add(event)`. */
 export class RunRecorder {
   readonly #trueEnergyJ: (() => number) | undefined
   readonly #samples: Extract<RunEvent, { type: 'sample' }>[] = []
@@ -34,7 +34,7 @@ export class RunRecorder {
   #lastEnergyJ: number
   #inForce: Action = {}
 
-  /** @param trueEnergyJ energy drawn so far, where a simulated board tells it; only reports may know it */
+  /** @param trueEnergyJ energy drawn so far, if a simulated board reports it; only for reports */
   constructor(trueEnergyJ?: () => number) {
     this.#trueEnergyJ = trueEnergyJ
     this.#lastEnergyJ = trueEnergyJ?.() ?? 0

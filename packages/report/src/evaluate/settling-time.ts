@@ -1,30 +1,31 @@
 import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
 import type { PowerSignal } from './power-signal.js'
 
-/** How long the power took to come to rest at a new cap. */
+/** Time that the power took to settle at a new cap. */
 export interface SettlingTime {
-  /** When the cap changed, ms since the run began. */
+  /** Time of the cap change since the start of the run, ms. */
   readonly atMs: number
   readonly fromW: number
   readonly toW: number
   /**
-   * From the change to the first instant after which the 1 s average stays within the band for the holding time; null where
-   * it did not before the cap changed again or the run ended (also where the cap does not bind: the band has a floor).
+   * From the change to the first instant after which the 1 s average stays within the band for the holding time, ms.
+   * Null if it did not before the next cap change or the end of the run, and if the cap does not bind, since the band
+   * has a lower edge.
    */
   readonly settlingMs: number | null
 }
 
-/** What counts as settled: within [cap * (1 - below), cap * (1 + above)] for `holdMs`. */
+/** Settled: within [cap * (1 - below), cap * (1 + above)] for `holdMs`. */
 export interface SettlingBand {
   readonly below: number
   readonly above: number
   readonly holdMs: number
 }
 
-/** Rounding must not push a power that sits exactly on the edge of the band out of it. */
+/** Keeps rounding errors from pushing a power exactly at the edge out of the band. */
 const EDGE = 1e-9
 
-/** The settling time of the trailing average after each cap change, in order of time. */
+/** Settling time of the trailing average after each cap change, in order of time. */
 export function settlingTimes(signal: PowerSignal, windowMs: number, band: SettlingBand): SettlingTime[] {
   const found: SettlingTime[] = []
   const minKnownMs = windowMs * MIN_KNOWN_SHARE

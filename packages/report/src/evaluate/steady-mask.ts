@@ -1,14 +1,14 @@
 import type { PowerSeries, PowerSource } from './power-signal.js'
 
-/** When the start of a run and the aftermath of a cap change are over. */
+/** Where the start of a run and the aftermath of a cap change end. */
 export interface SteadyDefinition {
-  /** Default 30 000: processes have loaded, the board is nearly warm. */
+  /** Default 30 000: processes have loaded, and the board is nearly warm. */
   readonly afterStartMs?: number
   /** Default 15 000. */
   readonly afterCapChangeMs?: number
 }
 
-/** For each sample, whether it belongs to the steady state: 1 or 0. */
+/** For each sample, 1 if it belongs to the steady state, else 0. */
 export function steadyMask(
   { timeMs, powerCapW }: PowerSeries,
   { afterStartMs = 30_000, afterCapChangeMs = 15_000 }: SteadyDefinition = {},
@@ -22,10 +22,13 @@ export function steadyMask(
   return mask
 }
 
-/** No power is above it: the cap of what is left out. */
+/** Cap of the omitted samples: no power exceeds it. */
 const NO_CAP_W = 1e9
 
-/** The series with everything outside the mask unknown and uncapped, so that no average that reaches out of it counts. */
+/**
+ * The series with everything outside the mask unknown and uncapped, so that no average that reaches beyond the mask
+ * counts.
+ */
 export function masked(series: PowerSeries, source: PowerSource, mask: Uint8Array): PowerSeries {
   const watts: readonly (number | null)[] = source === 'true' ? series.trueW! : series.sensorW
   return {

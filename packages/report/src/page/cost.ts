@@ -1,7 +1,7 @@
 const JOULES_PER_KWH = 3.6e6
-/** A plain assumption for industry, USD; other prices are in proportion. */
+/** Assumed price of electricity for industry, USD; other prices scale the result. */
 const PRICE_PER_KWH = 0.15
-/** The world's electricity in 2023, kg CO2 equivalent (Ember, Global Electricity Review 2024). */
+/** World average for electricity in 2023, kg CO2 equivalent (Ember, Global Electricity Review 2024). */
 const CARBON_KG_PER_KWH = 0.48
 
 export interface ImageCost {

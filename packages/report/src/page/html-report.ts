@@ -16,13 +16,13 @@ import { algorithmTable, taskTable } from './report-tables.js'
 import { caption, explanation, taskHeading } from './report-words.js'
 
 export interface HtmlReportOptions {
-  /** Where the page will lie: records of runs are linked to from there. Default: they are not. */
+  /** Folder of the page, from which records of runs are linked. Default: no links. */
   readonly folder?: string
-  /** Address of a playground, from there: runs that it can show are linked to. Default: they are not. */
+  /** Address of a playground, relative to the page, for links to runs that it can show. Default: no links. */
   readonly playground?: string
 }
 
-/** The report as one page that needs nothing else: works from disk, without a network. */
+/** The report as one self-contained page that works offline. */
 export async function htmlReport(content: ReportContent, options: HtmlReportOptions = {}): Promise<string> {
   const charts: Record<string, object> = {}
   for (const board of content.boards) {
@@ -75,7 +75,7 @@ function choices(legend: string, name: string, values: readonly string[]): strin
   return `<fieldset><legend>${legend}</legend>${boxes.join(' ')}</fieldset>`
 }
 
-/** Not filtered: its rows are tasks, and leaving an algorithm out would change what it says. */
+/** Not filtered: its rows are tasks, and omitting an algorithm would change their meaning. */
 function standingsSection(standings: Standings): string {
   return `<section id="standings">
 <h2>${asHtml(standingsHeading)}</h2>
@@ -108,10 +108,10 @@ function figure(name: string, label: string): string {
   return `<figure class="chart" data-chart="${asHtml(name)}" role="img" aria-label="${asHtml(label)}" tabindex="0"></figure>`
 }
 
-/** Most links beside a row; of more runs the first are linked. */
+/** Maximum number of links beside a row; the first runs are linked. */
 const MAX_LINKS = 8
 
-/** Where the runs behind a row can be looked into: their records, and a playground that makes the first of them again. */
+/** Links to the runs behind a row: their records, and a playground that repeats the first of them. */
 function runLinks({ recordFiles, playgroundFragment }: TaskRow, { folder, playground }: HtmlReportOptions): string {
   const links = folder === undefined ? [] : recordLinks(recordFiles, folder)
   if (playground !== undefined && playgroundFragment !== undefined) {
@@ -129,7 +129,7 @@ function recordLinks(recordFiles: readonly string[], folder: string): string[] {
 
 function table({ head, rows }: ReportTable, label: string, beside: (row: number) => string = () => ''): string {
   const ofAlgorithms = head[0] === 'algorithm'
-  // Names stand to the left, figures to the right.
+  // Names are aligned left, figures right.
   const words = head.map((_, i) => rows.some((row) => /^[a-z]/i.test(row[i]!.replace(/^\d+ /, ''))))
   const cells = (row: readonly string[], tag: string, more = '') =>
     row

@@ -1,6 +1,6 @@
 import { ALARM_COLOR, FAINT_INK, INK } from '@pctodl/charts'
 
-/** Colours of charts and what they are on a dark ground; those of algorithms are bright enough for both. */
+/** Colours of charts for light and for dark backgrounds; those of algorithms suit both. */
 export const inTheDark: Readonly<Record<string, string>> = {
   '#ffffff': '#16181b',
   '#000000': '#f2f2f2',
@@ -14,8 +14,8 @@ export const inTheDark: Readonly<Record<string, string>> = {
 }
 
 /**
- * What the page does: draw a chart when it is first seen, for the algorithms that are chosen and for the ground that it lies on;
- * apply the filters to tables and charts; print on white, and only what is open.
+ * Behaviour of the page: draw a chart when it is first seen, for the chosen algorithms and background; filter tables
+ * and charts; print on white, and only what is open.
  */
 export const pageScript: string = `
 'use strict';

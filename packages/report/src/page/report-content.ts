@@ -11,13 +11,13 @@ import type { RunSummary } from '../verdict/run-summary.js'
 import { type Standings, standings } from '../verdict/standings.js'
 import { costOfMillionImages, type ImageCost } from './cost.js'
 
-/** What a report is made of. */
+/** Input of a report. */
 export interface ReportInput {
   /** In the order of the tables. */
   readonly runs: readonly ReportedRun[]
-  /** What was tried and has no result. */
+  /** Runs that failed and have no result. */
   readonly failures?: readonly FailedRun[]
-  /** The line that no algorithm is expected to pass by much. */
+  /** Reference line that no algorithm is expected to exceed by much. */
   readonly oracle?: Oracle
 }
 
@@ -25,27 +25,30 @@ export interface ReportInput {
 export interface ReportedRun {
   readonly task: ReportedTask
   readonly summary: RunSummary
-  /** Seed or number of the repetition: of several runs of one algorithm the lowest is drawn, figures are means over all. */
+  /**
+   * Seed or number of the repetition. Of several runs of one algorithm, the lowest is drawn, and figures are means over
+   * all.
+   */
   readonly repetition: number
-  /** The whole record of the run, read when it is drawn. */
+  /** The complete record of the run, read when it is drawn. */
   readonly record: () => RunRecord
-  /** File of the whole record, which the page links to; absent where there is none. */
+  /** File of the complete record, which the page links to; absent if there is none. */
   readonly recordFile?: string
-  /** What follows a playground's address to make the run there; absent where none can. */
+  /** URL fragment with which a playground repeats the run; absent if it cannot. */
   readonly playgroundFragment?: string
-  /** What made the run, as a phrase after "Made by". */
+  /** Origin of the run, as a phrase after "Made by". */
   readonly madeBy: string
 }
 
-/** What runs are compared on. */
+/** A task, in which runs are compared. */
 export interface ReportedTask {
   readonly board: string
   readonly id: number
   readonly model: string
   readonly dataset: string
-  /** W, in the order in which they held; one for a cap that does not change. */
+  /** Caps in the order in which they held, W; one if the cap is constant. */
   readonly capsW: readonly number[]
-  /** Says which task it is; names its chart's files and its place in the page. */
+  /** Identifies the task; names its chart's files and its place in the page. */
   readonly stem: string
 }
 
@@ -56,20 +59,20 @@ export interface FailedRun {
 }
 
 export interface Oracle {
-  /** Throughput of the best static configuration, samples/s; null where it is not known. */
+  /** Throughput of the best static configuration, samples/s; null if unknown. */
   readonly throughput: (task: ReportedTask) => number | null
   /** How it was found, in one sentence. */
   readonly explanation: string
 }
 
-/** Everything that a report shows, before it is set as a page, as Markdown or as CSV. */
+/** Content of a report, before it becomes a page, Markdown or CSV. */
 export interface ReportContent {
-  /** Pctodl against the best other algorithm of each task; absent where it or its rivals were not run. */
+  /** pctodl against the best other algorithm of each task; absent if it or its rivals were not run. */
   readonly standings?: Standings
   readonly boards: readonly BoardContent[]
   readonly excluded: readonly { readonly what: string; readonly why: string }[]
   readonly madeBy: readonly string[]
-  /** How the oracle was found; absent where there is none. */
+  /** How the oracle was found; absent without one. */
   readonly oracle?: string
 }
 
@@ -91,15 +94,15 @@ export interface TaskContent {
 
 export interface TaskRow {
   readonly summary: RunSummary
-  /** Records of its runs, in the order of the repetitions. */
+  /** Records of its runs, by repetition. */
   readonly recordFiles: readonly string[]
-  /** Of the first of its runs that a playground can show: what follows the playground's address. */
+  /** URL fragment for the first of its runs that a playground can show. */
   readonly playgroundFragment?: string
   readonly shareOfOracle: number | null
   readonly millionImages: ImageCost | null
 }
 
-/** Runs as what a report shows of them. @throws InvalidInputError for a record of another task than its run says */
+/** Convert runs to the content of a report. @throws InvalidInputError for a record of another task than its run says */
 export function reportContent({ runs, failures = [], oracle }: ReportInput): ReportContent {
   const tasks = [...groupBy(runs, ({ task }) => task.stem).values()]
   const boards = [...groupBy(tasks, sectionOf)].map(([board, ofBoard]): BoardContent => {
@@ -113,7 +116,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
       ...(ofBoard.length > 1 ? { chart: matrixChart(summaries) } : {}),
     }
   })
-  // So that runs of two algorithms pair by their seed.
+  // Sorted so that the runs of two algorithms pair by seed.
   const paired = tasks.flatMap((ofTask) => [...ofTask].sort((a, b) => a.repetition - b.repetition))
   const headline = standings(paired.map(({ summary }) => summary))
   return {
@@ -125,7 +128,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
   }
 }
 
-/** Services have a section of their own for each board: they are compared by energy. */
+/** Services have a section of their own for each board, because they are compared by energy. */
 function sectionOf(ofTask: readonly ReportedRun[]): string {
   const { board } = ofTask[0]!.task
   return ofTask.some(({ summary }) => summary.requests) ? `${board}-services` : board
@@ -158,7 +161,7 @@ export function chartOf(records: readonly RunRecord[]): TopLevelSpec {
   return records.some(({ requests }) => requests) ? requestsChart(records) : comparisonChart(records)
 }
 
-/** What no ratio contains, and why. */
+/** Algorithms excluded from all ratios, and why. */
 function excludedRuns(failures: readonly FailedRun[], boards: readonly BoardContent[]) {
   const failed = failures.map(({ task, algorithm, message }) => ({
     what: `task ${task.id} on ${task.board}, ${algorithm}`,

@@ -5,15 +5,16 @@ import type { ReportedRun } from './report-content.js'
 
 /** The log of one run. */
 export interface RunLog {
-  /** What the run is called in tables and charts. Default: its policy. */
+  /** Name of the run in tables and charts. Default: its policy. */
   readonly algorithm?: string
-  /** From its `run-start` on. */
+  /** Events from `run-start` on. */
   readonly events: readonly JudgedEvent[]
 }
 
 /**
- * Logs as runs of a report. Runs on the same board of the same networks, data and caps are of one task; tasks are numbered as
- * they first appear. A second run of one algorithm on a task is a repetition: its figures enter the mean.
+ * Convert logs to runs of a report. Runs of the same networks, data and caps on the same board belong to one task;
+ * tasks are numbered in order of appearance. A second run of one algorithm on a task is a repetition and enters the
+ * mean.
  *
  * @throws InvalidInputError for a log that cannot be judged
  */
@@ -42,7 +43,7 @@ export function runsOfLogs(logs: readonly RunLog[]): ReportedRun[] {
   })
 }
 
-/** What was to hold, where the log says so: a run that breaks off has not met all of its caps. */
+/** The caps that the log declares: a run that breaks off has not held all of them. */
 function capsOf({ caps }: RunStart, events: readonly JudgedEvent[]): number[] {
   if (caps) return caps.map(({ powerCapW }) => powerCapW)
   const met = events.flatMap((event) => (event.type === 'sample' ? [event.powerCapW] : []))

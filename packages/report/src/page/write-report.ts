@@ -9,17 +9,17 @@ import type { ReportContent } from './report-content.js'
 import { algorithmTable, everyTaskTable } from './report-tables.js'
 
 export interface WriteReportOptions {
-  /** Draw every chart as SVG and PNG too. Default false. */
+  /** Also draw every chart as SVG and PNG. Default false. */
   readonly pictures?: boolean
-  /** Address of a playground, as the page is to link to it: runs that can be had there have a link. Default: none. */
+  /** Address of a playground, as the page links to it. Default: no links. */
   readonly playground?: string
-  /** Stops between two pictures; what was written stays. */
+  /** Stops between two pictures; files already written stay. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Write a report into a folder: `index.html` (one page that needs nothing else), `report.md`, `tasks.csv`, `standings.csv` and
- * `headline.csv` where there are standings, a table of the algorithms for each board, and the charts where they are asked for.
+ * Write a report into a folder: `index.html` (self-contained), `report.md`, `tasks.csv`, `standings.csv` and
+ * `headline.csv` if there are standings, a table of the algorithms for each board, and the charts if requested.
  *
  * @returns the files
  */

@@ -6,13 +6,13 @@ const special: Readonly<Record<string, string>> = {
   '^': '\\textasciicircum{}',
 }
 
-/** Text as LaTeX sets it, whatever is in it. */
+/** Escape text for LaTeX. */
 export function asLatex(text: string): string {
   return text.replace(/[\\~^&%$#_{}]/g, (character) => special[character] ?? `\\${character}`)
 }
 
 /**
- * A table for `\\input`, with rules of booktabs: the first column and all that are not figures to the left, figures to the right.
+ * A table for `\\input` with booktabs rules: figures are aligned right, the first column and all others left.
  *
  * @param caption of the table, plain text
  * @param label for `\\ref`

@@ -3,10 +3,10 @@ import { chartColors, chartOrder } from '../chart/algorithm-colors.js'
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
 import type { Standings } from '../verdict/standings.js'
 
-/** Width of a column and of both columns of a usual two-column paper, cm. */
+/** Widths of one and of both columns of a usual two-column paper, cm. */
 export const paperWidthsCm = [8.5, 17.5] as const
 
-/** Everything is laid out in points of the printed page, so that text is as large in every figure: 7 points. */
+/** All figures are laid out in points of the printed page, so that text is 7 points in each. */
 const POINTS_PER_CM = 72 / 2.54
 const FONT_POINTS = 7
 
@@ -31,16 +31,19 @@ const config = {
 
 const outcomeColors = { win: palette[2], tie: palette[6], loss: palette[4], 'no-feedback': palette[7 % palette.length] }
 
-/** Rows of the figure, points. */
+/** Height of a row, points. */
 const ROW = 9.5
 
-/** A mix by its first network and how many others there are: the tables name them all. */
+/** A mix by its first network and the number of others; the tables name them all. */
 function shortened(model: string): string {
   const [first, ...others] = model.split('+')
   return others.length === 0 ? model : `${first} and ${others.length} more`
 }
 
-/** One algorithm against the best other one of each task, with intervals, or ranges of fewer than 16 boards: beyond 1 it is ahead. */
+/**
+ * One algorithm against the best other one of each task, with intervals, or ranges for fewer than 16 boards. Above 1 it
+ * is ahead.
+ */
 export function standingsFigure({ tasks, subject }: Standings, widthCm: number): TopLevelSpec {
   const wide = widthCm > 12
   const values = tasks.flatMap(({ board, taskId, model, ratio, rival, outcome }) =>
@@ -107,7 +110,7 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
                 fontSize: FONT_POINTS - 1,
                 color: '#555555',
               },
-              // Beside the plot: at the points they would lie on the line of 1.
+              // Beside the plot; at the points, they would overlap the line at 1.
               encoding: { y, x: { value: 'width' as const }, text: { field: 'rival', type: 'nominal' as const } },
             },
           ]
@@ -116,7 +119,9 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
   }
 }
 
-/** Every algorithm of a board relative to its baseline where both hold, with the number of tasks that it breaks. */
+/**
+ * Every algorithm of a board relative to its baseline where both hold the cap, with the number of tasks that it breaks.
+ */
 export function algorithmsFigure(
   algorithms: readonly AlgorithmAggregate[],
   baseline: string,

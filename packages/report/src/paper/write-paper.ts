@@ -9,7 +9,7 @@ import { tableAsLatex } from './latex-table.js'
 import { algorithmsFigure, paperWidthsCm, standingsFigure } from './paper-figures.js'
 
 /**
- * What a paper takes from a report, into a folder: figures of 8.5 and 17.5 cm as SVG and PDF, tables as LaTeX (booktabs) and CSV.
+ * Write figures (8.5 and 17.5 cm, SVG and PDF) and tables (LaTeX with booktabs, CSV) for a paper into a folder.
  *
  * @returns the files
  */

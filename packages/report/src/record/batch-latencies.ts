@@ -2,12 +2,12 @@ import type { TenantCounters } from '@pctodl/platform'
 import type { NetworkLatency } from './run-record.js'
 
 /**
- * Latencies of the batches of a run, from counters read many times a second: batches that one tenant completes between two readings
- * count with their mean, so a batch that lasts longer than the time between them counts for itself.
+ * Latencies of the batches of a run, from counters that are read many times a second. Batches that one tenant completes
+ * between two readings count with their mean, so a batch longer than the reading interval counts individually.
  */
 export class BatchLatencies {
   readonly #before = new Map<number, TenantCounters>()
-  /** By network: latency, ms, and how many batches had it. */
+  /** By network: latencies, ms, and the number of batches of each. */
   readonly #seen = new Map<string, { readonly latencyMs: number; readonly batches: number }[]>()
 
   /** @param counts whether batches completed since the last reading are to be counted */
@@ -26,7 +26,11 @@ export class BatchLatencies {
     }
   }
 
-  /** By network, in the order of their names. @param objectives ms, by network */
+  /**
+   * By network, in the order of names.
+   *
+   * @param objectives latency objectives by network, ms
+   */
   summary(objectives: Readonly<Record<string, number>> = {}): NetworkLatency[] {
     return [...this.#seen]
       .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -44,7 +48,7 @@ export class BatchLatencies {
   }
 }
 
-/** The least latency that so many batches do not exceed. */
+/** The lowest latency that at least this share of the batches does not exceed. */
 function atShare(seen: readonly { readonly latencyMs: number; readonly batches: number }[], wanted: number): number {
   const ascending = [...seen].sort((a, b) => a.latencyMs - b.latencyMs)
   let counted = 0

@@ -1,7 +1,7 @@
 import type { CapStep, Tenant } from '@pctodl/platform'
 import type { RecordedWindow } from './run-record.js'
 
-/** How a log begins. */
+/** First event of a log. */
 export interface RunStart {
   readonly timeMs: number
   readonly type: 'run-start'
@@ -10,28 +10,28 @@ export interface RunStart {
   readonly policy: string
   /** ISO 8601, UTC. */
   readonly startedAt: string
-  /** What was to hold. Default: the caps of the samples. */
+  /** Caps of the run. Default: the caps of the samples. */
   readonly caps?: readonly CapStep[] | undefined
-  /** Of windows that are cut from samples, ms. Default 5000. */
+  /** Length of the windows that are cut from samples, ms. Default 5000. */
   readonly windowMs?: number | undefined
-  /** Of it `dataset` and `backend` are shown. */
+  /** `dataset` and `backend` in it are shown. */
   readonly about?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** One reading; it stands for the time since the one before. */
+/** One reading; it stands for the time since the previous one. */
 export interface JudgedSample {
   readonly timeMs: number
   readonly type: 'sample'
-  /** In force when it was taken, W. */
+  /** Cap in force at the reading, W. */
   readonly powerCapW: number
   readonly telemetry: {
-    /** W; null where it could not be read. */
+    /** W; null if it could not be read. */
     readonly powerAverageW: number | null
     readonly smClockMhz?: number | null | undefined
   }
-  /** Samples of the tenants completed since the run began. */
+  /** Samples that the tenants completed since the start of the run. */
   readonly completed: number
-  /** Tenants were being restarted. */
+  /** Whether tenants were being restarted. */
   readonly reconfiguring?: boolean | undefined
 }
 
@@ -53,16 +53,19 @@ export interface JudgedTenant {
 export interface RunEnd {
   readonly timeMs: number
   readonly type: 'run-end'
-  /** `done`, or how it ended otherwise. */
+  /** `done`, or how the run ended otherwise. */
   readonly outcome: string
   readonly message?: string | undefined
 }
 
-/** What explains a run and does not judge it. */
+/** Events that explain a run and do not affect its verdict. */
 export interface UnreadEvent {
   readonly timeMs: number
   readonly type: 'cap' | 'action' | 'decision' | 'refused' | 'granted' | 'services'
 }
 
-/** What judging a run reads of its events. Every `RunEvent` of `@pctodl/scheduler` is one; a log of one's own needs no more. */
+/**
+ * Events that a verdict reads. Every `RunEvent` of `@pctodl/scheduler` is one; other programs' logs need no more than
+ * these.
+ */
 export type JudgedEvent = RunStart | JudgedSample | JudgedWindow | JudgedTenant | RunEnd | UnreadEvent

@@ -3,11 +3,11 @@ import { meanOrNull } from '../verdict/spread.js'
 import type { JudgedEvent, JudgedSample, RunStart } from './judged-event.js'
 import type { RecordedWindow, RunRecord } from './run-record.js'
 
-/** What a run goes by in tables and charts; what is absent is taken from the log. */
+/** Labels of a run in tables and charts; absent ones are taken from the log. */
 export interface RunLabels {
   /** Default: the policy of the log. */
   readonly algorithm?: string
-  /** Runs of one task are compared with each other. Default 1. */
+  /** Runs of the same task are compared with each other. Default 1. */
   readonly taskId?: number
   /** Default: the networks of the tenants. */
   readonly model?: string
@@ -18,8 +18,8 @@ export interface RunLabels {
 const WINDOW_MS = 5000
 
 /**
- * What is known of a run from its events: power and caps from the samples, throughput from the windows, or where the log has
- * none, from the samples again. Power is what the board's sensor said: no log knows better.
+ * The record of a run from its events: power and caps from the samples; throughput from the windows or, if the log has
+ * none, from the samples. Power is the sensor's, since a log knows no other.
  *
  * @param events of one run, from its `run-start` on
  * @throws InvalidInputError for events that do not begin with `run-start`, hold no sample, or whose times do not ascend
@@ -56,14 +56,14 @@ export function recordOfEvents(events: readonly JudgedEvent[], labels: RunLabels
   }
 }
 
-/** When tenants began to be restarted, but for the start. */
+/** Times at which tenants restarted, without the start. */
 function restartsOf(samples: readonly JudgedSample[]): number[] {
   return samples.flatMap(({ timeMs, reconfiguring }, i) =>
     reconfiguring && i > 0 && !samples[i - 1]!.reconfiguring ? [timeMs] : [],
   )
 }
 
-/** @throws InvalidInputError for events that do not begin with it */
+/** @throws InvalidInputError for events that do not begin with `run-start` */
 export function runStartOf([first]: readonly JudgedEvent[]): RunStart {
   if (first?.type !== 'run-start') throw new InvalidInputError('events[0].type', first?.type, "'run-start'")
   return first
@@ -90,7 +90,7 @@ function datasetOf({ about }: RunStart): string {
   return typeof dataset === 'string' ? dataset : 'unnamed data'
 }
 
-/** How it ended, where it did not end well. */
+/** How the run ended, unless it ended well. */
 function notesOf(events: readonly JudgedEvent[]): string[] {
   const failures = events.flatMap((event) =>
     event.type === 'tenant' && event.failure !== undefined ? [`a tenant failed: ${event.failure}`] : [],
@@ -102,8 +102,8 @@ function notesOf(events: readonly JudgedEvent[]): string[] {
 }
 
 /**
- * Windows for a log that has none: each ends with the first reading at least `windowMs` after its start, and its throughput is
- * what was completed meanwhile over that time. A shorter rest at the end is left out.
+ * Windows for a log without any. Each ends with the first reading at least `windowMs` after its start; its throughput
+ * is the samples completed in that time. A shorter rest at the end is omitted.
  */
 function windowsOfSamples(samples: readonly JudgedSample[], windowMs: number): Omit<RecordedWindow, 'startedAt'>[] {
   const windows: Omit<RecordedWindow, 'startedAt'>[] = []

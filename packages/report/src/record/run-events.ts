@@ -57,7 +57,7 @@ const judgedEventSchema: z.ZodType<JudgedEvent> = z.discriminatedUnion('type', [
 ])
 
 /**
- * The log of a run, a JSON object a line. A last line that is not whole, of a run that was killed, is left out.
+ * Parse the log of a run, one JSON object per line. An incomplete last line, left by a killed run, is omitted.
  *
  * @param file what errors call it
  * @throws InvalidInputError naming file, line and field
@@ -67,7 +67,7 @@ export function parseRunEvents(text: string, file: string): JudgedEvent[] {
 }
 
 /**
- * The same for whoever reads other fields of the events than the report does.
+ * Parse lines with another schema, for readers that need other fields.
  *
  * @param schema what an event must have
  * @returns the events as they stand in the log, further fields included

@@ -3,12 +3,12 @@ import type { RunRecord } from './run-record.js'
 
 const RECORD_VERSION = 1
 
-/** The whole record as one line of JSON; `parseRunRecord` gives it back. */
+/** Format a record as one line of JSON; `parseRunRecord` reads it. */
 export function formatRunRecord(record: RunRecord): string {
   return `${JSON.stringify({ recordVersion: RECORD_VERSION, ...record })}\n`
 }
 
-/** @throws InvalidInputError naming the file for anything but a record of this version */
+/** @throws InvalidInputError naming the file if it is not a record of this version */
 export function parseRunRecord(text: string, file: string): RunRecord {
   let json: ({ recordVersion?: unknown; windows?: unknown; power?: unknown } & Record<string, unknown>) | null
   try {

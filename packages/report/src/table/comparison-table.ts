@@ -1,7 +1,7 @@
 import type { RunDifference } from '../compare/compare-runs.js'
 import { figure, textTable } from './report-table.js'
 
-/** Below this p a difference is marked. */
+/** Differences with a lower p-value are marked. */
 const SIGNIFICANT = 0.05
 
 /** One line per run, for people. */

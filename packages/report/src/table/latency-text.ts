@@ -1,8 +1,8 @@
 import type { NetworkLatency } from '../record/run-record.js'
 
 /**
- * The 99th percentile of batches, ms, with its objective where there is one; of several networks the one that is nearest to its
- * objective or furthest beyond it, by name.
+ * 99th percentile of batches, ms, with its objective if there is one. For several networks: the one that is closest to
+ * its objective or furthest above it, by name.
  */
 export function latencyText(latency: readonly NetworkLatency[] | undefined): string {
   if (latency === undefined || latency.length === 0) return '-'
@@ -16,7 +16,7 @@ export function latencyText(latency: readonly NetworkLatency[] | undefined): str
   return `${name}${shown.p99Ms?.toFixed(1) ?? 'none'}${objective}`
 }
 
-/** Whether any run of a table had its latency measured. */
+/** Whether any run of a table has a measured latency. */
 export function anyLatency(runs: readonly { readonly latency?: readonly NetworkLatency[] }[]): boolean {
   return runs.some(({ latency }) => latency !== undefined && latency.length > 0)
 }

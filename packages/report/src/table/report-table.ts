@@ -1,12 +1,12 @@
 import Table from 'cli-table3'
 
-/** A table as rows of text, the same for the page, for Markdown and for CSV. */
+/** A table as rows of text, used for the page, Markdown and CSV. */
 export interface ReportTable {
   readonly head: readonly string[]
   readonly rows: readonly (readonly string[])[]
 }
 
-/** A cell; `-` where there is nothing to say. */
+/** Text of a cell; `-` if there is no value. */
 export function figure(value: number | null | undefined, decimals: number): string {
   return value?.toFixed(decimals) ?? '-'
 }
@@ -14,7 +14,7 @@ export function figure(value: number | null | undefined, decimals: number): stri
 /** `rich` draws with box characters and colours violations; `plain` is pure ASCII without escape sequences. */
 export type TableStyle = 'plain' | 'rich'
 
-/** What a stream can show: `rich` on a terminal, unless the user asked for none of it (https://no-color.org). */
+/** The style that a stream supports: `rich` on a terminal, unless the user declined it (https://no-color.org). */
 export function tableStyle(
   stream: { readonly isTTY?: boolean },
   env: Readonly<Record<string, string | undefined>>,
@@ -23,7 +23,11 @@ export function tableStyle(
   return stream.isTTY === true && !refused ? 'rich' : 'plain'
 }
 
-/** For a terminal: the first column to the left. @param alarms whether a row is to be seen first */
+/**
+ * A table for a terminal, with the first column aligned left.
+ *
+ * @param alarms whether a row is highlighted
+ */
 export function textTable(
   { head, rows }: ReportTable,
   style: TableStyle,
@@ -60,7 +64,7 @@ const asciiBorders = {
   middle: '|',
 }
 
-/** Names and notes come from elsewhere: control characters never reach a terminal, a plain table is ASCII throughout. */
+/** Make text from elsewhere safe: control characters never reach a terminal, and plain tables are ASCII. */
 export function printable(text: string, style: TableStyle): string {
   return text.replace(style === 'rich' ? /\p{Cc}/gu : /[^ -~]/gu, '?')
 }

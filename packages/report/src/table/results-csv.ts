@@ -18,11 +18,10 @@ export const resultsColumns = [
 ] as const
 
 /**
- * Write the windows of a run as CSV, one row per control iteration, in the columns and number formats of PctoDL's Python code's
- * result files: clocks and cap without decimals, everything else with two, lists as `"[30,15,15]"`.
- *
- * Clocks are the locked ones; where the firmware chooses, the mean that was measured. A measurement that is missing is an
- * empty cell. `timestamp` is the start of the window in UTC (the Python code: local time), so that the same run gives the same
+ * Write the windows of a run as CSV, one row per control iteration, in the columns and number formats of PctoDL's
+ * Python code's result files: clocks and cap without decimals, all other figures with two, lists as `"[30,15,15]"`.
+ * Clocks are the locked ones; if the firmware chooses, the measured mean. A missing measurement is an empty cell.
+ * `timestamp` is the start of the window in UTC (the Python code uses local time), so that the same run gives the same
  * file everywhere.
  *
  * @throws InvalidInputError for an invalid date or a figure that is not finite

@@ -14,7 +14,7 @@ import {
 import { latencyText } from './latency-text.js'
 import type { ReportTable } from './report-table.js'
 
-/** What sets of tasks are called in tables. */
+/** Names of sets of tasks in tables. */
 const setWords: Readonly<Record<string, string>> = {
   paper: 'most throughput',
   latency: 'with a latency objective',
@@ -40,7 +40,7 @@ const withSpread = (ratio: Ratio | null) =>
     ? `${ratioText(ratio)} (${ratio.spread.low.toFixed(3)} to ${ratio.spread.high.toFixed(3)})`
     : ratioText(ratio)
 
-/** Win, tie and loss always; the others where they occur, as are caps that the algorithm itself breaks. */
+/** Wins, ties and losses always; other outcomes if they occur, as well as caps that the algorithm itself breaks. */
 function outcomesText(tasks: readonly TaskStanding[], counted: Tally['outcomes']): string {
   const own = tasks.flatMap((task) => task.own ?? [])
   const breaks = own.filter(({ verdict }) => verdict.status === 'violates').length
@@ -122,7 +122,7 @@ export function brokenWords({ breaks = 'cap' }: RunSummary['verdict']): string {
   return { cap: 'breaks the cap', latency: 'misses its latency', 'cap and latency': 'breaks cap and latency' }[breaks]
 }
 
-/** Samples/s, the factor on the load, or joules a request, as counts for the task. */
+/** The figure that counts in the task: samples/s, load factor, or joules per request. */
 function meritText(run: RunSummary): string {
   if (run.requests?.maxLoad !== undefined) return `${run.requests.maxLoad.toFixed(2)} x load`
   if (run.requests) return run.energyPerSampleJ === null ? '-' : `${run.energyPerSampleJ.toFixed(4)} J`
@@ -136,7 +136,7 @@ function ownMerit(own: RunSummary | null): string {
 
 export const standingsHeading = 'Against the best other algorithm of each task'
 
-/** The first table in words. */
+/** Caption of the first table. */
 export function standingsCaption({ subject, outcomes: counted, ratio }: Standings): string {
   const shown = outcomes.filter((outcome) => counted[outcome] > 0 || ['win', 'tie', 'loss'].includes(outcome))
   const text = shown.map((outcome) => `${outcomeWords[outcome]} ${counted[outcome]}`).join(', ')

@@ -9,8 +9,8 @@ import { figure, printable, type TableStyle, textTable } from './report-table.js
 import { headlineTable, standingsCaption, standingsHeading, standingsTable } from './standings-table.js'
 
 /**
- * The closing table of one task: runs that keep the cap first, fastest on top, then those that break it, each marked
- * `VIOLATES`; below it the reasons and remarks.
+ * Closing table of one task: runs that hold the cap, fastest first, then those that break it, marked `VIOLATES`; below
+ * it reasons and remarks.
  *
  * @throws InvalidInputError for runs of different tasks
  */
@@ -44,7 +44,7 @@ function batchColumns(runs: readonly RunSummary[]): Column[] {
   ]
 }
 
-/** Of services the worst of each figure, by name. */
+/** For services: the worst value of each figure, with the service's name. */
 function requestColumns(runs: readonly RunSummary[]): Column[] {
   const services = ({ requests }: RunSummary) => requests?.services ?? []
   const withLoad = runs.some(({ requests }) => requests?.maxLoad !== undefined)
@@ -78,7 +78,7 @@ function requestColumns(runs: readonly RunSummary[]): Column[] {
   ]
 }
 
-/** The first tables of many tasks: an algorithm against the best other one of each, losses marked, and what they come to. */
+/** First tables of many tasks: an algorithm against the best other one of each, with losses marked and the totals. */
 export function formatStandings(standings: Standings, style: TableStyle): string {
   return [
     standingsHeading,
@@ -88,7 +88,7 @@ export function formatStandings(standings: Standings, style: TableStyle): string
   ].join('\n')
 }
 
-/** The closing table of many tasks: one line per algorithm. `baseline` is the algorithm that the ratios refer to. */
+/** Closing table of many tasks, one line per algorithm. Ratios refer to `baseline`. */
 export function formatAggregateTable(
   algorithms: readonly AlgorithmAggregate[],
   baseline: string,
@@ -133,7 +133,7 @@ function remarks(runs: readonly RunSummary[], style: TableStyle): string[] {
   return lines.map((line) => printable(line, style))
 }
 
-/** What a simulated board draws at every instant, as its own sensor would have it: caps are set in these watts. */
+/** True power of a simulated board, on the scale of its own sensor, in which caps are set. */
 const WHAT_FLOWS = "what really flows, in the watts of the board's own sensor"
 
 function powerSource(runs: readonly RunSummary[]): string {

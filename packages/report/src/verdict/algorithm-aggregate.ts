@@ -2,25 +2,25 @@ import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { type RunSummary, taskKey } from './run-summary.js'
 import { geometricMean } from './spread.js'
 
-/** One algorithm over many tasks, set against a baseline. */
+/** One algorithm over many tasks, compared with a baseline. */
 export interface AlgorithmAggregate {
   readonly algorithm: string
   readonly tasksRun: number
-  /** Tasks on which the algorithm did not keep the cap. */
+  /** Tasks on which the algorithm broke the cap. */
   readonly violatingTasks: number
   /** Tasks whose power could not be judged. */
   readonly unknownTasks: number
-  /** Tasks on which both this algorithm and the baseline kept the cap: only these enter the ratios. */
+  /** Tasks on which both this algorithm and the baseline held the cap; only these enter the ratios. */
   readonly comparedTasks: number
-  /** Geometric mean over the compared tasks of throughput / baseline's throughput; null where there is none. */
+  /** Geometric mean over the compared tasks of throughput over the baseline's; null if there is none. */
   readonly throughputRatio: number | null
   /** The same of the energy per sample. */
   readonly energyPerSampleRatio: number | null
 }
 
 /**
- * Set algorithms against a baseline over the tasks of one or more boards. Ratios are averaged geometrically, so that
- * swapping algorithm and baseline gives the reciprocal; a run that breaks the cap is no competitor and enters no ratio.
+ * Compare algorithms with a baseline over the tasks of one or more boards. Ratios are averaged geometrically, so that
+ * swapping algorithm and baseline gives the reciprocal. A run that breaks the cap enters no ratio.
  *
  * @throws UnknownNameError where no run is of the baseline
  * @throws InvalidInputError where an algorithm has two runs of one task on one board
@@ -60,10 +60,13 @@ export function aggregateByAlgorithm(summaries: readonly RunSummary[], baseline:
   })
 }
 
-/** What others are measured by, the first of them that was run: a plan with one step of feedback, then ways without a plan. */
+/**
+ * Usual baselines; the first one that was run is used: a plan with one step of feedback, then algorithms without a
+ * plan.
+ */
 const usualBaselines = ['plan-limit-step', 'fixed-clock', 'equal-shares', 'equal-split', 'powercap-tuned', 'powercap']
 
-/** The algorithm that the others of a table are compared with: a usual baseline where one was run, else the first. */
+/** The baseline of a table: a usual one if it was run, else the first algorithm. */
 export function baselineOf(summaries: readonly RunSummary[]): string {
   const usual = usualBaselines.find((name) => summaries.some(({ algorithm }) => algorithm === name))
   return usual ?? summaries[0]!.algorithm
@@ -82,7 +85,7 @@ function count(runs: ReadonlyMap<string, RunSummary>, status: RunSummary['verdic
   return [...runs.values()].filter((run) => run.verdict.status === status).length
 }
 
-/** Null where a ratio is not a positive number (a run that completed nothing), rather than a mean over the rest. */
+/** Null if any ratio is not a positive number (a run that completed nothing), instead of a mean over the rest. */
 function meanRatio(ratios: readonly number[]): number | null {
   return ratios.length > 0 && ratios.every((ratio) => ratio > 0 && ratio < Infinity) ? geometricMean(ratios) : null
 }

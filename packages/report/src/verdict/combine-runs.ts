@@ -5,7 +5,7 @@ import { spreadOf } from './spread.js'
 import type { Verdict } from './verdict.js'
 
 /**
- * One summary per board, task and algorithm, in the order in which they first appear: means over its runs, the highest peak, and the
+ * One summary per board, task and algorithm, in order of appearance: means over its runs, the highest peak, and the
  * worst verdict, since an algorithm that breaks a cap on one board of three does not hold it.
  */
 export function combineRepeatedRuns(summaries: readonly RunSummary[]): RunSummary[] {
@@ -36,7 +36,7 @@ function combined(runs: readonly RunSummary[]): RunSummary {
   }
 }
 
-/** Null where any run has no figure: a mean over the others would be another quantity. */
+/** Null if any run lacks the figure, since a mean over the others would be another quantity. */
 function meanOf(runs: readonly RunSummary[], figure: (run: RunSummary) => number | null): number | null {
   let sum = 0
   for (const run of runs) {
@@ -47,7 +47,7 @@ function meanOf(runs: readonly RunSummary[], figure: (run: RunSummary) => number
   return sum / runs.length
 }
 
-/** Means of the means, and of the 99th percentiles the longest, for it is each run that has to keep the objective. */
+/** Means of the means, and the highest of the 99th percentiles, since each run must meet the objective. */
 function combinedLatency(runs: readonly RunSummary[]): Pick<RunSummary, 'latency'> {
   const first = runs[0]!.latency
   if (first === undefined || runs.some(({ latency }) => latency === undefined)) return {}
@@ -69,7 +69,7 @@ function worst(values: readonly (number | null)[]): number | null {
   return values.includes(null) ? null : Math.max(...(values as number[]))
 }
 
-/** Means, and of attainment and p99 the worst. */
+/** Means, and the worst attainment and p99. */
 function combinedRequests(runs: readonly RunSummary[]): Pick<RunSummary, 'requests'> {
   const first = runs[0]!.requests
   if (!first || !runs.every(({ requests }) => requests)) return {}

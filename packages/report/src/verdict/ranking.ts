@@ -4,12 +4,15 @@ import { merit, type RunSummary } from './run-summary.js'
 
 const order = { holds: 0, unknown: 1, violates: 2 } as const
 
-/** Runs that keep the cap first, then those that could not be judged, then those that break it; best first in each. */
+/**
+ * Order runs: those that hold the cap, then those that could not be judged, then those that break it; best first within
+ * each.
+ */
 export function rankRuns(summaries: readonly RunSummary[]): RunSummary[] {
   return [...summaries].sort((a, b) => order[a.verdict.status] - order[b.verdict.status] || merit(b) - merit(a))
 }
 
-/** The best run that keeps the cap; undefined where none does. */
+/** The best run that holds the cap; undefined if there is none. */
 export function bestHoldingRun(summaries: readonly RunSummary[]): RunSummary | undefined {
   const best = rankRuns(summaries)[0]
   return best?.verdict.status === 'holds' ? best : undefined
@@ -18,7 +21,7 @@ export function bestHoldingRun(summaries: readonly RunSummary[]): RunSummary | u
 type TaskFields = Pick<RunRecord, 'board' | 'algorithm' | 'taskId' | 'model' | 'dataset'>
 
 /**
- * Check that runs are comparable: of one task on one board, each by another algorithm.
+ * Check that runs are comparable: of one task on one board, and of different algorithms.
  *
  * @throws InvalidInputError naming the run and what differs
  */

@@ -10,61 +10,63 @@ import type { NetworkLatency, RunRecord, ServedRequests } from '../record/run-re
 import type { Spread } from './spread.js'
 import { capVerdict, type Verdict, verdict } from './verdict.js'
 
-/** The figures of one run that tables, charts and JSON reports show. */
+/** Figures of one run in tables, charts and JSON reports. */
 export interface RunSummary {
   readonly board: string
   readonly algorithm: string
   readonly taskId: number
   readonly model: string
   readonly dataset: string
-  /** Set of tasks that it belongs to, where there are several. */
+  /** Set of tasks that the task belongs to, if there are several. */
   readonly set?: string
-  /** The power cap, W; `dynamic` where it changed during the run. */
+  /** The power cap, W; `dynamic` if it changed during the run. */
   readonly capW: number | 'dynamic'
   readonly lowestCapW: number
   readonly durationMs: number
   /** Samples/s over the whole run, restarts included. */
   readonly throughput: number
-  /** How `throughput` spreads, where several runs are summed up. */
+  /** Spread of `throughput`, if several runs are combined. */
   readonly throughputSpread?: Spread
-  /** The individual board, where runs of several are compared. */
+  /** Name of the individual board, where runs of several are compared. */
   readonly instance?: string
-  /** Number of runs that are summed up, where there are several. */
+  /** Number of runs that are combined. */
   readonly runs?: number
-  /** Samples/s once the algorithm has come to rest, see `steadyThroughput()`; null where no window qualifies. */
+  /** Throughput in the steady state, samples/s, see `steadyThroughput()`; null if no window qualifies. */
   readonly steadyThroughput: number | null
   /** Whether the power figures are the simulator's truth or the sensor's readings. */
   readonly powerSource: PowerSource
   readonly meanPowerW: number | null
-  /** Highest average over one second, W. */
+  /** Highest one-second average, W. */
   readonly peakPowerW: number | null
   /** Share of the steady state with the 1 s average more than 1 % above the cap, percent. */
   readonly timeAboveCapPercent: number | null
-  /** Mean power * duration / samples, J; null where no sample was completed or no power is known. */
+  /** Mean power * duration / samples, J; null if no sample was completed or no power is known. */
   readonly energyPerSampleJ: number | null
-  /** By network, with its objective where there is one; absent where it was not measured. */
+  /** By network, with its objective if there is one; absent if it was not measured. */
   readonly latency?: readonly NetworkLatency[]
-  /** Of requests, without what happened second by second. */
+  /** Outcome of requests, without the data of each second. */
   readonly requests?: Omit<ServedRequests, 'perSecond'>
-  /** Of the steady state. */
+  /** Verdict on the steady state. */
   readonly verdict: Verdict
-  /** Of the first ten seconds after the start and after each reconfiguration; absent where the run is judged whole. */
+  /**
+   * Verdict on the first ten seconds after the start and each reconfiguration; absent if the run is judged as a whole.
+   */
   readonly startUp?: Verdict
   readonly notes: readonly string[]
-  /** All measures of power behind the figures above. */
+  /** All power figures behind the ones above. */
   readonly power: PowerMetrics
 }
 
 /** Windows before this one (counted from 0) are start-up, however short the run. */
 const FIRST_STEADY_WINDOW = 3
 
-/** Index of the window from which an algorithm counts as having come to rest, of so many windows. */
+/** Index of the first steady window in a run of this many windows. */
 export function firstSteadyWindow(windowCount: number): number {
   return Math.max(FIRST_STEADY_WINDOW, Math.floor(windowCount / 2))
 }
 
 /**
- * Sum up a run, by true power where it is known and by the sensor otherwise.
+ * Summarise a run, by true power if it is known, else by the sensor.
  *
  * @throws InvalidInputError for a malformed power series
  */
@@ -107,7 +109,7 @@ export function summarizeRun(run: RunRecord): RunSummary {
   }
 }
 
-/** Of services what counts begins when their tenants have started. */
+/** Requests of services count from when their tenants have started. */
 function ofRequests({ perSecond: _, ...requests }: ServedRequests) {
   const { services, meanPowerW, energyPerRequestJ } = requests
   return {
@@ -118,26 +120,29 @@ function ofRequests({ perSecond: _, ...requests }: ServedRequests) {
   }
 }
 
-/** Whether less energy for each request is what counts, and not more throughput: requests come by themselves. */
+/** Whether the aim is less energy per request instead of more throughput, because requests arrive by themselves. */
 export function savesEnergy({ requests }: Pick<RunSummary, 'requests'>): boolean {
   return requests !== undefined && requests.maxLoad === undefined
 }
 
-/** What runs of one task are ranked by, more is better: samples/s; requests/J where requests come; the most load where that is sought. */
+/**
+ * Figure by which runs of one task are ranked, higher is better: samples/s; requests/J for requests; the load factor
+ * where the highest load is sought.
+ */
 export function merit(run: RunSummary): number {
   if (run.requests?.maxLoad !== undefined) return run.requests.maxLoad
   return savesEnergy(run) ? 1 / (run.energyPerSampleJ ?? Number.POSITIVE_INFINITY) : run.throughput
 }
 
-/** Runs with the same key are of one task. */
+/** Runs with the same key belong to one task. */
 export function taskKey({ board, set, taskId }: Pick<RunSummary, 'board' | 'set' | 'taskId'>): string {
   return JSON.stringify([board, set ?? null, taskId])
 }
 
 /**
- * Mean throughput of the second half of the windows, from the fourth window at the earliest as in PctoDL's Python code's final
- * figure, without the windows in which tenants were being restarted; each window weighted by its length. Samples/s; null
- * where no window is left.
+ * Mean throughput of the second half of the windows, from the fourth window at the earliest, as in PctoDL's Python
+ * code's final figure; without windows in which tenants restarted; weighted by window length. Samples/s; null if no
+ * window is left.
  */
 export function steadyThroughput(windows: RunRecord['windows']): number | null {
   const first = firstSteadyWindow(windows.length)

@@ -1,11 +1,16 @@
 import { mean, meanInterval } from '@pctodl/numerics'
 
-/** Fewer boards than this give a range and no interval: resampled from 24 boards, intervals of four or eight held .52 to .96. */
+/**
+ * Minimum number of boards for an interval; fewer give a range. Resampled from 24 boards, 95 % intervals of four or
+ * eight had a coverage of .52 to .96.
+ */
 export const MIN_INTERVAL_BOARDS = 16
 
-/** How a figure differs between boards. */
+/** Spread of a figure between boards. */
 export interface Spread {
-  /** `interval`: of the mean, with 95 % confidence; `range`: from the least to the greatest, where boards are too few. */
+  /**
+   * `interval`: 95 % confidence interval of the mean; `range`: from the smallest to the largest, if boards are too few.
+   */
   readonly kind: 'interval' | 'range'
   readonly low: number
   readonly high: number
@@ -13,7 +18,7 @@ export interface Spread {
 }
 
 /**
- * The 95 % interval by Student's t, from 16 boards on; of fewer the range.
+ * The 95 % interval by Student's t from 16 boards on; the range for fewer.
  *
  * @param scale `ratio` for values whose geometric mean counts
  * @returns null for fewer than two values
@@ -28,7 +33,7 @@ export function spreadOf(values: readonly number[], scale: 'plain' | 'ratio' = '
   return { kind: 'interval', low: from(mean - halfWidth95!), high: from(mean + halfWidth95!), boards }
 }
 
-/** `0.998 to 1.004`; a range says that it is one. */
+/** Text such as `0.998 to 1.004`; a range is named as one. */
 export function spreadText(spread: Spread | null | undefined, decimals = 3): string {
   if (!spread) return '-'
   const bounds = `${spread.low.toFixed(decimals)} to ${spread.high.toFixed(decimals)}`
@@ -39,7 +44,7 @@ export function meanOrNull(values: readonly number[]): number | null {
   return values.length === 0 ? null : mean(values)
 }
 
-/** Of positive values. */
+/** Geometric mean of positive values. */
 export function geometricMean(values: readonly number[]): number {
   return Math.exp(mean(values.map(Math.log)))
 }

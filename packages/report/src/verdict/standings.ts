@@ -7,8 +7,8 @@ import { merit, type RunSummary, taskKey } from './run-summary.js'
 import { geometricMean, type Spread, spreadOf } from './spread.js'
 
 /**
- * `no-opponent`: it holds the cap and no opponent does. `no-feedback`: it is ahead of opponents none of which had feedback, for the
- * cap lies below the board's lowest limit. `nobody`: nobody holds. None of them is a win.
+ * `no-opponent`: it holds the cap and no opponent does. `no-feedback`: it is ahead, but no opponent had feedback,
+ * because the cap lies below the board's lowest limit. `nobody`: no algorithm holds the cap. None of these is a win.
  */
 export type Outcome = 'win' | 'tie' | 'loss' | 'no-opponent' | 'no-feedback' | 'nobody'
 
@@ -20,16 +20,16 @@ export interface Standings extends Tally {
   readonly tasks: readonly TaskStanding[]
 }
 
-/** Some tasks counted, with geometric means of their ratios; null where no task has one. */
+/** Counts of outcomes over tasks, with geometric means of their ratios; null if no task has one. */
 export interface Tally extends Readonly<Record<'ratio' | 'planning' | 'control' | 'equalP99', Ratio | null>> {
   readonly outcomes: Readonly<Record<Outcome, number>>
 }
 
-/** A geometric mean over boards and how it spreads over them. */
+/** A geometric mean over boards, and its spread. */
 export interface Ratio {
   readonly value: number
   readonly spread: Spread | null
-  /** By board, in the order of the boards that have one. */
+  /** Ratio of each board, in the order of the boards that have one. */
   readonly byBoard: ReadonlyMap<string, number>
 }
 
@@ -41,44 +41,48 @@ export interface BoardStanding {
 }
 
 export interface TaskStanding {
-  /** Of tasks; absent for the usual one. */
+  /** Set of the task; absent for the usual one. */
   readonly set?: string
   readonly board: string
   readonly taskId: number
   readonly model: string
   readonly dataset: string
   readonly capW: RunSummary['capW']
-  /** Its runs of the task as one; null where it has none. */
+  /** The algorithm's runs of the task combined; null if it has none. */
   readonly own: RunSummary | null
-  /** The opponent of most boards, its runs as one; null where none holds the cap on any. */
+  /** The opponent on most boards, its runs combined; null if none holds the cap on any. */
   readonly rival: RunSummary | null
-  /** Own merit over the opponent's (samples/s, requests/J, or load), over the boards where both hold; null where there is none. */
+  /**
+   * Own merit over the opponent's (samples/s, requests/J, or load), over the boards on which both hold; null if there
+   * is none.
+   */
   readonly ratio: Ratio | null
   readonly boards: readonly BoardStanding[]
-  /** The board with the least ratio, where there are several. */
+  /** The board with the lowest ratio, if there are several. */
   readonly worst: BoardStanding | null
-  /** `plan-limit-step` over the best opponent that plans no tenants. */
+  /** `plan-limit-step` over the best opponent without a plan. */
   readonly planning: Ratio | null
   /** The algorithm over `plan-limit-step`. */
   readonly control: Ratio | null
-  /** The ratio of the task with the same cap whose p99 no algorithm may exceed; null where it was not run. */
+  /** Ratio of the corresponding task with equal p99; null if it was not run. */
   readonly equalP99: Ratio | null
   readonly outcome: Outcome
 }
 
-/** Ratios this near to 1 are ties, and all whose interval or range contains 1. */
+/** Ratios this close to 1 are ties, as are all whose interval or range contains 1. */
 export const TIE_TOLERANCE = 0.005
 
-/** The algorithm that the first table is about. */
+/** The algorithm that the first table describes. */
 const USUAL_SUBJECT = 'pctodl'
 
-/** Ids of the tasks with equal p99 are those of their plain tasks and this. */
+/** Offset between the ids of the tasks with equal p99 and those of their plain tasks. */
 export const EQUAL_P99_IDS = 600
 export const EQUAL_P99_SET = 'equal-p99'
 
 /**
- * Set an algorithm against the best other one of each task. The opponent of a board is chosen by the other boards: the one with
- * most merit there that holds on the board itself. To break a cap, or to have no result where others hold it, is to lose.
+ * Compare an algorithm with the best other one of each task. The opponent of a board is chosen on the other boards: the
+ * one with the highest merit there that holds on the board itself. Breaking a cap, or having no result where others
+ * hold it, is a loss.
  *
  * @param summaries all runs; those on one board go by the same `instance`, or stand in the same order for all algorithms
  * @returns undefined where the algorithm or its opponents were not run
@@ -101,13 +105,13 @@ export function standings(summaries: readonly RunSummary[], subject: string = US
   return { subject, tasks, ...tallyOf(tasks) }
 }
 
-/** Outcomes counted, and geometric means over the tasks that have a ratio. */
+/** Count outcomes, and average the ratios of tasks geometrically. */
 export function tallyOf(tasks: readonly TaskStanding[]): Tally {
   const count = (outcome: Outcome) => tasks.filter((task) => task.outcome === outcome).length
   const meanOf = (ratios: readonly (Ratio | null)[]): Ratio | null => {
     const counted = ratios.filter((ratio) => ratio !== null)
     if (counted.length === 0) return null
-    // The same boards meet all tasks, so a board's figure is its mean over the tasks.
+    // All tasks run on the same boards, so a board's figure is its mean over the tasks.
     const instances = [...new Set(counted.flatMap(({ byBoard }) => [...byBoard.keys()]))]
     const complete = instances.filter((instance) => counted.every(({ byBoard }) => byBoard.has(instance)))
     const byBoard = new Map(
@@ -130,7 +134,7 @@ const holds = (run: RunSummary | undefined): run is RunSummary => run?.verdict.s
 /** Runs of one task by board and algorithm. */
 type Boards = ReadonlyMap<string, ReadonlyMap<string, RunSummary>>
 
-/** Runs that name no board are numbered in their order, by algorithm. */
+/** Runs that name no board are numbered in their order, per algorithm. */
 function boardsOf(runs: readonly RunSummary[]): Boards {
   const boards = new Map<string, Map<string, RunSummary>>()
   const seen = new Map<string, number>()
@@ -143,7 +147,10 @@ function boardsOf(runs: readonly RunSummary[]): Boards {
   return boards
 }
 
-/** For each board the opponent that is best on the others and holds on this one; on a single board the best there. */
+/**
+ * The opponent of each board: the best one on the other boards that holds on this one; on a single board, the best one
+ * there.
+ */
 function opponents(boards: Boards, candidates: readonly string[]): Map<string, RunSummary | undefined> {
   return new Map(
     [...boards].map(([instance, runs]) => {
@@ -157,7 +164,7 @@ function opponents(boards: Boards, candidates: readonly string[]): Map<string, R
   )
 }
 
-/** So that no board counts more than another. */
+/** Normalised, so that no board counts more than another. */
 const scaleOf = (runs: ReadonlyMap<string, RunSummary>) => Math.max(Number.MIN_VALUE, ...[...runs.values()].map(merit))
 
 function ratioOf(
@@ -195,7 +202,7 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
   const worst = standing.filter((each) => each.ratio !== null).sort((a, b) => a.ratio! - b.ratio!)[0] ?? null
   const combined = combineRepeatedRuns(runs)
   const usual = mostFrequent(standing.flatMap(({ rival }) => rival ?? []))
-  // Without a ratio, a board that is lost, or on which nobody holds, is one where it broke its cap.
+  // A board without a ratio that is lost, or on which nobody holds, is one where the algorithm broke its cap.
   const ownHolds = standing.every(({ outcome, ratio }) => ratio !== null || outcome === 'no-opponent')
   const outcome = outcomeOf(ownHolds, usual !== undefined, ratio?.value ?? null, ratio?.spread ?? null)
   const blind = belowLowestLimit(runs) && names.every((name) => limitOnly.includes(name))
@@ -230,7 +237,7 @@ function mostFrequent(names: readonly string[]): string | undefined {
   return [...new Set(names)].sort((a, b) => count(b) - count(a))[0]
 }
 
-/** Whether any cap lies below the lowest power limit of the board; false for boards that nobody has described. */
+/** Whether any cap lies below the lowest power limit of the board; false for unknown boards. */
 function belowLowestLimit(runs: readonly RunSummary[]): boolean {
   const lowestCapW = Math.min(...runs.map((run) => run.lowestCapW))
   try {

@@ -1,21 +1,21 @@
 import { type CapFigures, EXCESS_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
 import type { NetworkLatency, ServiceOutcome } from '../record/run-record.js'
 
-/** Below this coverage the reason says that part of the run was not seen, percent. */
+/** Coverage below which the reason says that part of the run was not observed, percent. */
 const FULL_COVERAGE_PERCENT = 99
 
-/** Whether a run kept its cap and its latency objective; `unknown` where no power could be read. */
+/** Whether a run held its cap and met its latency objective; `unknown` if no power could be read. */
 export interface Verdict {
   readonly status: 'holds' | 'violates' | 'unknown'
-  /** What a run that violates does not keep; absent from records of versions that knew the cap alone. */
+  /** Constraints that a violating run breaks; absent in records of versions that knew only the cap. */
   readonly breaks?: 'cap' | 'latency' | 'cap and latency'
   /** One sentence in plain words. */
   readonly reason: string
 }
 
 /**
- * Judge the steady state of a run by the share of time that its 1 s average was above the cap, and by whether 99 of 100 batches of
- * each network, or requests of each service, kept their latency objective.
+ * Judge the steady state of a run by the share of time with the 1 s average above the cap, and by whether 99 of 100
+ * batches of each network, or requests of each service, met their latency objective.
  */
 export function verdict(
   steady: CapFigures,
@@ -38,7 +38,11 @@ const missedBatches = ({ model, p99Ms, objectiveMs }: NetworkLatency) =>
 const missedRequests = ({ service, attainment }: ServiceOutcome) =>
   `${service}: ${(100 * attainment!).toFixed(2)} % of requests in time, 99 promised`
 
-/** The cap alone, over one phase of a run. @param tolerance share of its time that may be above */
+/**
+ * Judge the cap alone, over one phase of a run.
+ *
+ * @param tolerance allowed share of its time above the cap
+ */
 export function capVerdict(metrics: CapFigures, tolerance: number): Verdict {
   const fraction = metrics.violationFraction.oneSecond
   if (fraction === null) return { status: 'unknown', reason: 'no power reading long enough for a 1 s average' }
@@ -57,7 +61,7 @@ export function capVerdict(metrics: CapFigures, tolerance: number): Verdict {
   return { status, ...(status === 'violates' ? { breaks: 'cap' as const } : {}), reason: reason + unseen }
 }
 
-/** Enough digits that a figure beside the limit cannot read as equal to it, and none that says nothing. */
+/** Enough digits that a figure beside the limit cannot read as equal to it, and no more. */
 function percent(fraction: number): string {
   const value = 100 * fraction
   if (value < 0.01) return '< 0.01 %'
