@@ -1,39 +1,44 @@
 import type { Layer, LayerGraph, OperatorWork } from '@pctodl/model-zoo'
 
 /**
- * Positions up to which attention is the windows of MaxViT, whose efficiency and traffic the calibration fits: each window is a product too small
- * for a tile of the tensor units.
+ * Up to this many positions, attention has the efficiency and traffic that the calibration fits to MaxViT's windows:
+ * each window is a product too small for a tile of the tensor units.
  */
 const WINDOW = 64
 
 /**
- * Attention over more positions, one kernel or three, attains `PEAK` of the tensor peak over many of them and half of that over `HALF`: identified on
- * prefill attention of an A100 (aiconfigurator, 128 features a head, 128 to 16,384 positions; within 6 %). Faster tensor units need as many
- * more positions, because exponentials are not faster: H100, H200 and GB200 agree.
+ * Attention over more positions, in one kernel or three, attains `PEAK` of the tensor peak for long sequences and half
+ * of that at `HALF` positions. Identified on prefill attention of an A100 (aiconfigurator, 128 features a head, 128 to
+ * 16,384 positions; within 6 %). Faster tensor units need proportionally more positions, because exponentials do not
+ * get faster; H100, H200 and GB200 agree.
  */
 const PEAK = 0.57
 const HALF = 200
 const TENSOR_FLOP_OF_A100 = 2048
 
-/** Positions that each query attends to; 0 for what is no attention. From the amounts alone: a product of d terms has 2 d FLOP a result. */
+/**
+ * Number of positions that each query attends to; 0 if the operator is not attention. Derived from the amounts: a
+ * product of d terms has 2 d FLOP per result.
+ */
 export function positionsOf(work: OperatorWork): number {
   if (work.operatorClass !== 'attention') return 0
   const { inputElements, outputElements } = work
   const depth = work.flops / (2 * outputElements)
-  // Scores of queries and keys are more than these; their product with the values reads them; fused, they are never written.
+  // The scores have more elements than queries and keys, and their product with the values reads them. In a fused
+  // kernel they are never written.
   if (inputElements < outputElements) return (2 * depth * outputElements) / inputElements
   return inputElements === 3 * outputElements ? depth / 2 : depth
 }
 
-/** Attained share of the tensor peak, 0..1; null where the calibrated one counts. */
+/** Attained share of the tensor peak, 0..1; null where the calibrated one applies. */
 export function attentionEfficiency(positions: number, tensorFlopPerClockPerSm: number): number | null {
   if (positions <= WINDOW) return null
   return (PEAK * positions) / (positions + HALF * (tensorFlopPerClockPerSm / TENSOR_FLOP_OF_A100))
 }
 
 /**
- * A network whose attention is one kernel: scores stay on the SM, and what only scales, masks or normalises them is part of it. With weights in
- * between (MaxViT's bias of relative positions) frameworks do not.
+ * A network whose attention is one kernel: scores stay on the SM, and scaling, masking and normalising are part of it.
+ * Frameworks do not fuse across learned weights (MaxViT's relative position bias).
  *
  * @returns the same graph where there is nothing to join
  */

@@ -1,12 +1,12 @@
 import type { ThermalPhysics } from './board-physics.js'
 
-/** Heat of a board in two nodes: a die that answers within a second, on a cooler that takes half a minute. */
+/** Thermal model with two nodes: a die that responds within a second, on a cooler that takes half a minute. */
 export class BoardHeat {
   readonly #thermal: ThermalPhysics
   #coolerC: number
   #dieRiseK: number
 
-  /** @param powerW that the board has drawn for long */
+  /** @param powerW power that the board has drawn for a long time, W */
   constructor(thermal: ThermalPhysics, powerW: number) {
     this.#thermal = thermal
     this.#coolerC = thermal.ambientC + (thermal.resistance - thermal.dieResistance) * powerW

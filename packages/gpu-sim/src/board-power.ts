@@ -2,7 +2,7 @@ import type { GpuSpec } from '@pctodl/platform'
 import type { BoardPhysics } from './board-physics.js'
 import type { SteadyState } from './steady-state.js'
 
-/** Where the watts go. All in W. */
+/** Components of the board's power, W. */
 export interface PowerBreakdown {
   readonly staticW: number
   readonly leakageW: number
@@ -10,10 +10,10 @@ export interface PowerBreakdown {
   readonly totalW: number
 }
 
-/** Half the width of the bend of a `rounded` curve, in boost clocks. */
+/** Half the width of the bend of a `rounded` curve, relative to the boost clock. */
 const BEND = 0.05
 
-/** Core voltage relative to the one at the boost clock: rising above a knee, flat below. */
+/** Core voltage relative to that at the boost clock: rising above a knee, constant below. */
 export function relativeVoltage(spec: GpuSpec, { power }: Pick<BoardPhysics, 'power'>, smClockMhz: number): number {
   const { voltageSlope: slope, voltageFloor: floor } = power
   const clock = smClockMhz / spec.boostClockMhz
@@ -57,7 +57,7 @@ export function boardPower(
   return { staticW, leakageW, dynamicW, totalW: staticW + leakageW + dynamicW }
 }
 
-/** Power and temperature once the board has warmed through: leakage heats, heat leaks. */
+/** Power and temperature in thermal equilibrium, where heat raises leakage and leakage adds heat. */
 export function settledPower(
   spec: GpuSpec,
   physics: BoardPhysics,

@@ -5,16 +5,16 @@ interface Request {
   readonly apply: () => void
 }
 
-/** What a lease can set, as it was when it was taken. */
+/** Settings that a lease can change, as they were when it was taken. */
 export interface SettingsSnapshot {
   readonly smRange: ClockRange | null
   readonly memLockMhz: number | null
   readonly powerLimitW: number
 }
 
-/** What has been asked of a board. Clock requests take effect a moment later. */
+/** Requested settings of a board. Clock requests take effect after a delay. */
 export class BoardSettings {
-  /** Locked range of the SM clock; null while the firmware chooses. */
+  /** Locked range of the SM clock; null if the firmware chooses. */
   smRange: ClockRange | null = null
   memLockMhz: number | null = null
   powerLimitW: number

@@ -1,19 +1,19 @@
 import type { PowerPhysics, WorkPhysics } from './board-physics.js'
 
 /**
- * Equations of a board and its host that the measurements cannot tell apart. Each was fitted by itself; how well is in the
- * package's documentation.
+ * Equations of a board and its host that the measurements cannot tell apart. Each was fitted separately; the package's
+ * documentation gives the fit errors.
  */
 export interface BoardStructure {
   readonly name: string
   readonly contention: WorkPhysics['contention']
   readonly saturation: WorkPhysics['saturation']
   readonly voltageCurve: PowerPhysics['voltageCurve']
-  /** Exponent by which launches overlap with kernels, see `HostProfile`. */
+  /** Exponent of the overlap of launches and kernels, see `HostProfile`. */
   readonly overlap: number
 }
 
-/** The first is the one that ships as the board. */
+/** The first one is the shipped board. */
 export const boardStructures: readonly BoardStructure[] = [
   { name: 'shipped', contention: 'queue', saturation: 'smooth', voltageCurve: 'knee', overlap: 6 },
   {

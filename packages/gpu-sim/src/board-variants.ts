@@ -7,11 +7,11 @@ import { derivePhysics, type KnownBoard } from './derive-physics.js'
 import { type HostProfile, hostOfBoard } from './host-profile.js'
 import { calibratedBoards, energiesOf, originOfBoard, physicsOfBoard } from './physics-of-board.js'
 
-/** Another board that agrees with the measurements, too: how well by board and equations is in the README. */
+/** Another board that also agrees with the measurements; the README gives the errors by board and equations. */
 export interface BoardVariant {
-  /** Board, seed where it is not 1, and index: `A100~v3`, `A100~s7v3`. Accepted wherever a board's name is. */
+  /** Board, seed if it is not 1, and index: `A100~v3`, `A100~s7v3`. Accepted wherever a board's name is. */
   readonly name: string
-  /** In words: how it differs. */
+  /** Difference from the shipped board, in words. */
   readonly differs: string
   readonly spec: GpuSpec
   readonly physics: BoardPhysics
@@ -19,9 +19,9 @@ export interface BoardVariant {
 }
 
 export interface BoardVariantsOptions {
-  /** How many. Default 8. */
+  /** Number of variants. Default 8. */
   readonly count?: number
-  /** Other numbers, other variants. Default 1. */
+  /** Each seed gives other variants. Default 1. */
   readonly seed?: number
 }
 
@@ -30,9 +30,12 @@ interface StructureFit {
   readonly structure: string
   readonly physics: BoardPhysics
   readonly host: Omit<HostProfile, 'name'>
-  /** Coefficients that were fitted, as paths, e.g. `host.kernelFloorUs`. */
+  /** Fitted coefficients, as paths, e.g. `host.kernelFloorUs`. */
   readonly paths: readonly string[]
-  /** Lower triangle by which independent normal numbers become relative changes of these that the measurements allow. */
+  /**
+   * Lower triangular matrix that turns independent normal numbers into relative changes of these coefficients that the
+   * measurements allow.
+   */
   readonly spread: readonly (readonly number[])[]
 }
 
@@ -42,9 +45,9 @@ const fits: Readonly<Record<string, readonly StructureFit[]>> = {
 }
 
 /**
- * Boards that all fit the measurements and are not the same board: they differ in coefficients (drawn from the posterior of
- * the fit), in the equations of contention, saturation, voltage and host, in firmware, cooler and sensor. What holds on one
- * truth only because it is that truth, fails on some of them. The first so many of a seed are the same for every `count`.
+ * Boards that all fit the measurements and differ from each other: in coefficients (drawn from the posterior of the
+ * fit), in the equations of contention, saturation, voltage and host, and in firmware, cooler and sensor. A method that
+ * only works on one exact truth fails on some of them. The first variants of a seed are the same for every `count`.
  *
  * @param board key, product name or alias
  * @throws UnknownNameError for a board that cannot be simulated
@@ -58,7 +61,7 @@ export function boardVariants(board: string, { count = 8, seed = 1 }: BoardVaria
   return Array.from({ length: count }, (_, i) => boardVariant(spec, i + 1, seed))
 }
 
-/** The variant that a name like `A100~v3` spells; null for a name without `~`. @throws InvalidInputError for one misspelt */
+/** The variant with a name like `A100~v3`; null for a name without `~`. @throws InvalidInputError for one misspelt */
 export function findBoardVariant(name: string): BoardVariant | null {
   if (!name.includes('~')) return null
   const [, board, seed, index] = /^(.+)~(?:s(\d{1,9}))?v([1-9]\d{0,4})$/.exec(name) ?? []
@@ -68,12 +71,12 @@ export function findBoardVariant(name: string): BoardVariant | null {
 }
 
 function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant {
-  // Throws where a board cannot be simulated.
+  // Throws if the board cannot be simulated.
   physicsOfBoard(spec)
   const random = new SeededRandom(seedFrom(spec.key, seed, 'variant', index))
   const origin = originOfBoard(spec)
   const ofOrigin = fits[origin]!
-  // In turn, so that few variants already differ in structure.
+  // Structures alternate, so that few variants already differ in structure.
   const fit = ofOrigin[index % ofOrigin.length]!
   const drawn = drawCoefficients(fit, random)
   const known = { spec: findGpuSpec(origin), physics: drawn.physics }
@@ -117,7 +120,10 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
   }
 }
 
-/** A derived board whose watts come from another board than its work: they differ as much as those of the drawn board do from its fit. */
+/**
+ * A derived board whose energies come from another board than its work: they vary as much as those of the drawn board
+ * do from its fit.
+ */
 function derivedVariant(spec: GpuSpec, drawn: KnownBoard): BoardPhysics {
   const energies = energiesOf(spec)
   if (energies.spec === drawn.spec) return derivePhysics(spec, drawn)
@@ -133,10 +139,10 @@ function derivedVariant(spec: GpuSpec, drawn: KnownBoard): BoardPhysics {
 
 const whole = ['efficiency', 'l2HitShare', 'contentionExponent']
 const LARGEST_SHARE = 0.99
-/** Of a step that a coefficient at its bound would stop altogether. */
+/** Lower bound for a step that a coefficient at its bound would stop entirely. */
 const SHORTEST_STEP = 0.3
 
-/** No coefficient of a variant is further than this from its fit, as a logarithm: there the fit is no longer a parabola. */
+/** Maximum logarithmic distance of a variant's coefficient from its fit; beyond it the fit is no longer a parabola. */
 const FURTHEST = 0.5
 
 function drawCoefficients(fit: StructureFit, random: SeededRandom) {
@@ -152,7 +158,8 @@ function drawCoefficients(fit: StructureFit, random: SeededRandom) {
       isShare: keys.some((key) => whole.includes(key)),
     }
   })
-  // Coefficients compensate each other: whoever stops one alone leaves the measurements, so the whole step is shortened.
+  // Coefficients compensate each other, so stopping one alone would leave the measurements. The whole step is shortened
+  // instead.
   const shares = places.map(({ parent, key, isShare }, i) => {
     const room = isShare && changes[i]! > 0 ? Math.max(0, Math.log(LARGEST_SHARE / parent[key]!)) : FURTHEST
     return Math.abs(changes[i]!) <= room ? 1 : room / Math.abs(changes[i]!)
@@ -165,7 +172,9 @@ function drawCoefficients(fit: StructureFit, random: SeededRandom) {
   return copy
 }
 
-/** A plateau of a third of the boards, at 93 to 97 % of the default limit; the air-cooled RTX 3090 always has its own. */
+/**
+ * A third of the boards get a plateau at 93 to 97 % of the default limit; the air-cooled RTX 3090 always has its own.
+ */
 function drawFirmware(spec: GpuSpec, firmware: FirmwarePhysics, random: SeededRandom) {
   const law = random.uniform() < 0.3 ? ('step' as const) : ('integral' as const)
   const plateau = random.uniform() < 1 / 3
@@ -186,7 +195,7 @@ function drawFirmware(spec: GpuSpec, firmware: FirmwarePhysics, random: SeededRa
   return { physics, words }
 }
 
-/** Window and refresh: another driver, or another reading. */
+/** Vary window and refresh, as another driver or reading would. */
 function drawSensor(spec: GpuSpec, sensor: SensorPhysics, random: SeededRandom): SensorPhysics {
   const windows = spec.powerReading === 'one-second-average' ? [1000, 1000, 100] : [25, 25, 100]
   return {

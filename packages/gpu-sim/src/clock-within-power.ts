@@ -1,6 +1,6 @@
 /**
- * The highest of `count` clock states whose power is at most a limit, given that power rises with the clock; -1 where even
- * the lowest is above it. Interpolates, with a bisection every other time so that a bent curve cannot slow it down.
+ * The highest of `count` clock states whose power is within a limit, if power rises with the clock; -1 if even the
+ * lowest exceeds it. Interpolates, and bisects every other time so that a curved function cannot slow it down.
  *
  * @param top index of the highest state that may be chosen
  * @param bottom index of the lowest

@@ -1,6 +1,6 @@
 import type { SteadyState } from './steady-state.js'
 
-/** The state of a board from those of its isolated parts. Tenants come in the order of the parts. */
+/** Combine the states of a board's isolated parts. Tenants are in the order of the parts. */
 export function combineStates(
   parts: readonly { readonly state: SteadyState; readonly bandwidthShare: number }[],
 ): SteadyState {
@@ -13,7 +13,7 @@ export function combineStates(
     vectorOpsPerS: sum((state) => state.vectorOpsPerS),
     l2BytesPerS: sum((state) => state.l2BytesPerS),
     dramBytesPerS: sum((state) => state.dramBytesPerS),
-    // Any kernel anywhere counts.
+    // A kernel in any part counts.
     smUtilPercent: 100 * (1 - parts.reduce((none, { state }) => none * (1 - state.smUtilPercent / 100), 1)),
     memUtilPercent: parts.reduce((total, part) => total + part.bandwidthShare * part.state.memUtilPercent, 0),
   }

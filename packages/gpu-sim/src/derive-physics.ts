@@ -5,23 +5,23 @@ import { regulatedLimitW } from './firmware-governor.js'
 import { siliconOf } from './silicon.js'
 import { SteadyStateSolver } from './steady-state.js'
 
-/** A board whose coefficients are known. */
+/** A board with known coefficients. */
 export interface KnownBoard {
   readonly spec: GpuSpec
   readonly physics: BoardPhysics
 }
 
 export interface DeriveOptions {
-  /** Lower the energies of a board that would not hold its base clock at its default limit. Default true. */
+  /** Reduce the energies of a board that would not hold its base clock at its default limit. Default true. */
   readonly sustain?: boolean
-  /** The board whose watts are scaled; its curve of voltage stays `from`'s. Default `from`. */
+  /** Board whose energies are scaled; the voltage curve remains that of `from`. Default `from`. */
   readonly energies?: KnownBoard
 }
 
 /**
- * Coefficients of a board that nobody has calibrated, scaled from one that somebody has by what data sheets state of both.
- * An extrapolation: right in direction and order, not to some percent. What is a matter of the host (launches, images,
- * process start) or of the framework (traffic, attained share of peaks) is taken over as it is.
+ * Coefficients of an uncalibrated board, scaled from a calibrated one by their data sheets. An extrapolation: right in
+ * direction and order, not to a percent. Coefficients of the host (launches, images, process start) and of the
+ * framework (traffic, attained share of peaks) are copied.
  */
 export function derivePhysics(
   spec: GpuSpec,
@@ -35,7 +35,7 @@ export function derivePhysics(
     ...from.physics,
     work: { ...deriveWork(spec, from), ...productsOf(spec, from, power) },
     power,
-    // A cooler is built for its board: the same rise at the default limit.
+    // A cooler is built for its board: the same temperature rise at the default limit.
     thermal: {
       ...thermal,
       resistance: thermal.resistance / limits,
@@ -48,14 +48,14 @@ export function derivePhysics(
 }
 
 /**
- * The base clock is what a vendor promises to hold at the default limit. Where the scaled coefficients say that one of the
- * zoo's networks takes the board lower, its energies are too high (it gets better chips, at a lower voltage, than its process
- * alone says) and are lowered until it keeps the promise.
+ * Vendors promise the base clock at the default limit. If the scaled coefficients take the board below it under one of
+ * the zoo's networks, its energies are too high (its chips are better, at a lower voltage, than the process alone
+ * suggests) and are reduced until the promise holds.
  */
 function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics): BoardPhysics {
   const allowedW = regulatedLimitW(physics.firmware, spec.powerLimitW.default)
   let sustaining = physics
-  // Leakage follows temperature, so the share that energies must lose is found in a few rounds.
+  // Leakage depends on temperature, so the reduction is found in a few iterations.
   for (let round = 0; round < 6; round++) {
     const { totalW, dynamicW } = worstAtBaseClock(spec, sustaining)
     if (totalW <= allowedW) return sustaining
@@ -90,7 +90,8 @@ function worstAtBaseClock(spec: GpuSpec, physics: BoardPhysics): { totalW: numbe
 
 function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoard): WorkPhysics {
   const boost = spec.boostClockMhz / known.boostClockMhz
-  // An SM has as many requests in flight at any clock; where a board has more bandwidth per SM, it was built to use it.
+  // An SM has the same number of requests in flight at any clock. A board with more bandwidth per SM was built to use
+  // it.
   const request = Math.max(boost, bandwidthPerSm(spec) / bandwidthPerSm(known))
   return {
     ...work,
@@ -106,18 +107,22 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
       work.depthwiseFlopPerClockPerSm * (spec.fp32FlopPerClockPerSm / known.fp32FlopPerClockPerSm),
     dramEfficiency: siliconOf(spec).memory.attained ?? work.dramEfficiency,
     smBandwidthGBs: work.smBandwidthGBs * request,
-    // The port between an SM and L2 is as wide on all of them, so L2 bandwidth follows the clock alone.
+    // The port between an SM and L2 has the same width on all boards, so L2 bandwidth follows the clock alone.
     l2BandwidthFactor: Math.max(1, (work.l2BandwidthFactor * boost) / request),
   }
 }
 
-/** GeForce boards since Ampere sum at half rate: such tensor units are easier to feed. Identified on vision transformers of an RTX 3090. */
+/**
+ * GeForce boards since Ampere accumulate at half rate; such tensor units are easier to keep busy. Identified on vision
+ * transformers of an RTX 3090.
+ */
 const HALF_RATE = 512
 const HALF_RATE_PRODUCTS = 0.88
 
 /**
- * What a neighbour with SMs of its own costs where pairs were measured, apart from the clock that both together lose to the limit: fitted to
- * AlexNet and SSD beside each other on a V100 (iGniter). ResNet-50 beside VGG-19 and KACE's pairs were left out of the fit.
+ * Cost of a neighbour on other SMs where pairs were measured, apart from the clock that both lose to the limit. Fitted
+ * to AlexNet and SSD beside each other on a V100 (iGniter). ResNet-50 beside VGG-19 and KACE's pairs were left out of
+ * the fit.
  */
 const measuredNeighbours: Readonly<Record<string, Pick<WorkPhysics, 'neighbourCost' | 'neighbourLaw'>>> = {
   GV100: { neighbourCost: 0.27, neighbourLaw: 'compute' },
@@ -146,7 +151,8 @@ function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { 
     idleW: power.idleW * Math.sqrt(spec.powerLimitW.default / known.powerLimitW.default),
     dramBackgroundWPerMhz: power.dramBackgroundWPerMhz * background,
     clockTreeW: power.clockTreeW * area * boost * (own.process.clockTree / theirs.process.clockTree) * squared,
-    // What an occupied SM draws by itself differs ten times between chips: that of the same chip, where there is one.
+    // The power of an occupied SM differs by a factor of ten between chips; that of the same chip is used if there is
+    // one.
     busySmW:
       spec.chip === from.spec.chip
         ? from.physics.power.busySmW * (spec.boostClockMhz / from.spec.boostClockMhz) * squared
@@ -161,17 +167,17 @@ function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { 
 }
 
 /**
- * An operation of vector units costs as much over one of tensor units as on the V100, whose units differ eight times in rate: before Volta matrix
- * work has vector units alone.
+ * Energy of a vector-unit operation relative to a tensor-unit one, as on the V100, whose units differ eight times in
+ * rate. Before Volta, matrix work has vector units only.
  */
 function withoutTensorUnits({ tensorFlopPerClockPerSm, fp32FlopPerClockPerSm }: GpuSpec): number {
   return 8 / (tensorFlopPerClockPerSm / fp32FlopPerClockPerSm)
 }
 
 /**
- * Energy of an operation of a matrix product on TSMC 7N at the boost voltage, pJ: on tensor units in half precision, identified on products of an
- * H200 that its limit holds (690 W at 680 TFLOP/s); in single precision on vector units, between fused multiply-adds of constants (7, A100)
- * and a large product (10, V100 at 297 W).
+ * Energy of an operation of a matrix product on TSMC 7N at boost voltage, pJ. Tensor units, half precision: identified
+ * on products of an H200 at its limit (690 W at 680 TFLOP/s). Vector units, single precision: between fused
+ * multiply-adds of constants (7, A100) and a large product (10, V100 at 297 W).
  */
 const PRODUCT_PJ = { tensor: 1.5, vector: 8 }
 
@@ -183,8 +189,8 @@ function productsOf(spec: GpuSpec, from: KnownBoard, power: PowerPhysics): Pick<
 }
 
 /**
- * Voltage over clock, where a chip of a process was measured: the power of compute-bound kernels at ten clocks of a V100
- * (NV-DVFS-Benchmark, rows from 600 MHz up) follows V^2 f within 1 % with these.
+ * Voltage against clock, where a chip of a process was measured. With these values, the power of compute-bound kernels
+ * at ten clocks of a V100 (NV-DVFS-Benchmark, rows from 600 MHz up) follows V^2 f within 1 %.
  */
 const measuredVoltage: Readonly<Record<string, { readonly slope: number; readonly floor: number }>> = {
   'TSMC 16FF': { slope: 0.77, floor: 0.74 },
@@ -192,8 +198,8 @@ const measuredVoltage: Readonly<Record<string, { readonly slope: number; readonl
 }
 
 /**
- * The same chip has the same curve of voltage over MHz, so a lower boost clock sits lower on it. Another chip has the curve
- * measured for its process, or else is taken to have the same curve relative to its own boost clock.
+ * The same chip has the same voltage curve over MHz, so a lower boost clock sits lower on it. Another chip has the
+ * curve measured for its process, or else the same curve relative to its own boost clock.
  */
 function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
   const { voltageSlope, voltageFloor } = power
@@ -207,8 +213,9 @@ function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
 }
 
 /**
- * What boards of a generation make of a limit: a V100 at 300 W settles at 295 to 298 W, and as many watts below one of 100 W. The air-cooled RTX 3090 has a bound
- * of its own: 327 to 334 W at every limit from 330 to 370 W (club-3090's sweeps).
+ * How boards of a generation regulate at a limit: a V100 at 300 W settles at 295 to 298 W, and as many watts below one
+ * of 100 W. The air-cooled RTX 3090 has a bound of its own: 327 to 334 W at every limit from 330 to 370 W (club-3090's
+ * sweeps).
  */
 function deriveFirmware(spec: GpuSpec, firmware: FirmwarePhysics): FirmwarePhysics {
   return {

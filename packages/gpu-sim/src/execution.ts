@@ -6,22 +6,26 @@ import { type HostName, type HostProfile, hostNames, hostOfBoard } from './host-
 export const precisions = ['fp32', 'tf32', 'fp16', 'int8'] as const
 export type Precision = (typeof precisions)[number]
 
-/** How tenants are run, and which networks there are beside the zoo's. */
+/** How tenants run, and which networks exist besides the zoo's. */
 export interface Execution {
   /**
-   * Of all tenants. `fp32` runs matrix work on the vector units; `tf32`, what frameworks usually make of single precision, on the tensor
-   * units where they have it and else as `fp32`; `int8` holds weights and activations in bytes. Default `fp16`.
+   * Precision of all tenants. `fp32` runs matrix work on the vector units. `tf32`, the usual treatment of single
+   * precision in frameworks, uses tensor units that support it and is otherwise the same as `fp32`. `int8` stores
+   * weights and activations in bytes. Default `fp16`.
    */
   readonly precision?: Precision
-  /** Networks that tenants may run beside the zoo's, by their names: `graphFromOnnx` of `@pctodl/model-zoo` reads them. */
+  /** Networks that tenants may run besides the zoo's, by name: `graphFromOnnx` of `@pctodl/model-zoo` reads them. */
   readonly networks?: readonly LayerGraph[]
   /** All-zero images toggle fewer bits than real ones and draw less. Default `real`. */
   readonly inputs?: 'real' | 'zeros'
-  /** `graph`: operators replayed from a CUDA graph or a compiled plan instead of launched one by one. Default `eager`. */
+  /**
+   * `graph`: operators are replayed from a CUDA graph or a compiled plan instead of being launched one by one. Default
+   * `eager`.
+   */
   readonly launch?: 'eager' | 'graph'
-  /** What feeds the board. Default: the board's usual host, see `hostOfBoard`. */
+  /** Host that feeds the board. Default: the board's usual host, see `hostOfBoard`. */
   readonly host?: HostName | HostProfile
-  /** `off`: without an MPS daemon clients take turns on the whole board, whatever their shares. Default `running`. */
+  /** `off`: without an MPS daemon, clients time-slice the whole board, whatever their shares. Default `running`. */
   readonly mps?: 'running' | 'off'
 }
 
@@ -49,8 +53,9 @@ export function assertExecution(execution: Execution): void {
 const GRAPH_LAUNCH_US = 2.5
 
 /**
- * What zeros leave of the energy of an operation and of a byte. Bit flips are what costs; weights and, past the first
- * bias, activations are not zero. Inputs alone change the power of a matrix product by up to 40 % (arXiv 2409.18324).
+ * Remaining energy of operations and bytes for all-zero inputs. Bit flips cost energy, and weights and activations
+ * after the first bias are not zero. Inputs alone change the power of a matrix product by up to 40 % (arXiv
+ * 2409.18324).
  */
 const ZERO_INPUTS = { flop: 0.75, l2Byte: 0.8, dramByte: 0.85 } as const
 
@@ -60,7 +65,7 @@ export function elementBytes({ precision = 'fp16' }: Execution): number {
   return bytesPerElement[precision]
 }
 
-/** Before Turing four products share one lane of the vector units (DP4A, from 6.1 on). */
+/** Before Turing, four products share a lane of the vector units (DP4A, from compute capability 6.1 on). */
 const INT8_PER_VECTOR_LANE = 4
 
 /** Whether matrix work of this precision runs on the tensor units. */
@@ -79,7 +84,7 @@ export function matrixFlopPerClockPerSm(spec: GpuSpec, { precision = 'fp16' }: E
   return tensor ?? spec.fp32FlopPerClockPerSm
 }
 
-/** Shares of the peak that matrix work attains: of the tensor units, or of the vector units where it runs on these. */
+/** Attained shares of the peak for matrix work, on tensor units or on vector units. */
 export function matrixEfficiency(spec: GpuSpec, work: WorkPhysics, execution: Execution): MatrixEfficiency {
   if (onTensorUnits(spec, execution)) return work.efficiency
   const { vectorEfficiency } = work
@@ -88,7 +93,7 @@ export function matrixEfficiency(spec: GpuSpec, work: WorkPhysics, execution: Ex
   return { ...vectorEfficiency, conv: Math.min(vectorEfficiency.conv, vectorEfficiency.linear) }
 }
 
-/** The host of an execution; a CUDA graph launches for any of them. */
+/** Host of an execution; a CUDA graph replaces the launches of any host. */
 export function hostUnder(spec: GpuSpec, { host: wanted, launch = 'eager' }: Execution): HostProfile {
   const host = hostOfBoard(spec, wanted)
   if (launch !== 'graph' || host.launchUs <= GRAPH_LAUNCH_US) return host
@@ -97,8 +102,9 @@ export function hostUnder(spec: GpuSpec, { host: wanted, launch = 'eager' }: Exe
 }
 
 /**
- * Energy of an operation by kind of matrix work, relative to half precision on the tensor units. A busy unit draws the same at any precision,
- * so an operation costs as much more as it takes more time; one that an algorithm saves costs nothing.
+ * Energy per operation by kind of matrix work, relative to half precision on tensor units. A busy unit draws the same
+ * power at any precision, so energy per operation is proportional to its time. Operations that an algorithm saves cost
+ * nothing.
  */
 export function energyPerFlop(spec: GpuSpec, work: WorkPhysics, execution: Execution): MatrixEfficiency {
   const attained = matrixEfficiency(spec, work, execution)
@@ -112,7 +118,7 @@ export function energyPerFlop(spec: GpuSpec, work: WorkPhysics, execution: Execu
   }
 }
 
-/** Energy of an operation of a plain product, relative to the same, where a board has one of its own. */
+/** Energy per operation of a plain product on the same scale, for boards with a separate value. */
 export function productEnergy(
   spec: GpuSpec,
   { productEnergy: own }: WorkPhysics,

@@ -5,7 +5,7 @@ import type { GpuPartition } from './gpu-partition.js'
 import type { PowerSensor } from './power-sensor.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
-/** What faults strike. */
+/** Operations on a board that faults need. */
 export interface FaultyBoard {
   readonly spec: GpuSpec
   readonly sensor: PowerSensor
@@ -25,7 +25,7 @@ const clientFailures = {
   'client-killed': { failure: 'killed by signal 9', failureKind: 'killed' },
 } as const
 
-/** Lets the faults of a scenario strike a board, and answers what they make of calls to it. */
+/** Applies the faults of a scenario to a board, and decides how calls to the board behave. */
 export class FaultInjector {
   /** The faults that have struck so far, in order. */
   readonly struck: StruckFault[] = []
@@ -54,14 +54,14 @@ export class FaultInjector {
     }
   }
 
-  /** What a reader is told in place of the reading; undefined where telemetry works. */
+  /** Telemetry to return instead of the reading; undefined while telemetry works. */
   telemetry(timeMs: number): Telemetry | undefined {
     if (this.#schedule.active('telemetry-failing')) return { ...unreadable, timeMs }
     return this.#frozen ? { ...this.#frozen, timeMs } : undefined
   }
 
   /**
-   * @returns whether the setter does what it says
+   * @returns whether the setter takes effect
    * @throws PctodlError `NO_PERMISSION`, `NOT_SUPPORTED`
    */
   setterWorks(setter: Setter): boolean {
@@ -75,24 +75,24 @@ export class FaultInjector {
     return this.#schedule.active('setter-ignored', concerns) === undefined
   }
 
-  /** A process is being launched. @returns how many times longer than usual it takes to load */
+  /** @returns factor on the load time of a process that is being launched */
   loadFactor(): number {
     return this.#schedule.active('slow-load')?.factor ?? 1
   }
 
-  /** A process that was launched on a lost board has nothing to run on. */
+  /** A process launched on a lost board fails. */
   launched(process: SimulatedProcess): void {
     if (this.#lost) process.fail(LOST, 'gpu-lost')
   }
 
-  /** One more fault, `atMs` from now. @throws InvalidInputError */
+  /** Add a fault that occurs `atMs` from now. @throws InvalidInputError */
   add(fault: Fault, nowMs: number): void {
     this.strike(nowMs)
     this.#schedule.add(fault, nowMs)
     this.strike(nowMs)
   }
 
-  /** Let the faults that are due begin and end. */
+  /** Begin and end the faults that are due. */
   strike(nowMs: number): void {
     for (let edge = this.#schedule.next(nowMs); edge; edge = this.#schedule.next(nowMs)) {
       const { fault, begins, timeMs } = edge
@@ -103,7 +103,7 @@ export class FaultInjector {
     }
   }
 
-  /** @returns the process that it strikes */
+  /** @returns the affected process */
   #begin(fault: Fault): SimulatedProcess | undefined {
     const board = this.#board
     switch (fault.kind) {
@@ -129,7 +129,7 @@ export class FaultInjector {
       case 'client-hung':
         return this.#strikeClient(fault)
       default:
-        // Setters, failing telemetry, slow loads and slowdowns are looked up where they matter.
+        // Faults of setters, telemetry, load times and speed are checked where they take effect.
         return undefined
     }
   }

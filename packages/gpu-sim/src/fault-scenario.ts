@@ -2,24 +2,27 @@ import { InvalidInputError } from '@pctodl/platform'
 
 export type Setter = 'sm-clock' | 'mem-clock' | 'power-limit'
 
-/** Happens at a time, ms after the board was made. */
+/** Occurs at a time, ms after the board was created. */
 interface Event {
   readonly atMs: number
 }
 
-/** Begins at a time and lasts; without a duration, to the end. */
+/** Begins at a time and lasts; without a duration, until the end. */
 interface Episode extends Event {
   readonly durationMs?: number
 }
 
-/** Strikes one process: the index counts the board's living processes in the order of their start. Default: one drawn. */
+/**
+ * Affects one process: the index counts the living processes of the board in the order of their start. Default: a
+ * random one.
+ */
 interface Struck {
   readonly tenant?: number
 }
 
-/** Something that goes wrong on a simulated board. */
+/** A fault of a simulated board. */
 export type Fault =
-  /** The board falls off the bus: every call fails with `GPU_LOST`, every process with it. */
+  /** The board falls off the bus: every call fails with `GPU_LOST`, and so does every process. */
   | ({ readonly kind: 'gpu-lost' } & Event)
   /** Setters fail with `NO_PERMISSION` (default) or `NOT_SUPPORTED`. */
   | ({
@@ -27,9 +30,9 @@ export type Fault =
       readonly setter?: Setter
       readonly reason?: 'no-permission' | 'not-supported'
     } & Episode)
-  /** Setters return as if they had worked and change nothing. */
+  /** Setters return without an error and change nothing. */
   | ({ readonly kind: 'setter-ignored'; readonly setter?: Setter } & Episode)
-  /** Readings come back without values. */
+  /** Readings have no values. */
   | ({ readonly kind: 'telemetry-failing' } & Episode)
   /** Readings repeat the last one. */
   | ({ readonly kind: 'telemetry-frozen' } & Episode)
@@ -38,24 +41,27 @@ export type Fault =
   /** A fatal fault in one client takes down every client of its server; the next client gets a new server. */
   | ({ readonly kind: 'mps-server-fault' } & Event & Struck)
   | ({ readonly kind: 'client-out-of-memory' } & Event & Struck)
-  /** The process stays, completes nothing and keeps its memory. */
+  /** The process stays alive and keeps its memory, but completes nothing. */
   | ({ readonly kind: 'client-hung' } & Episode & Struck)
   | ({ readonly kind: 'client-killed' } & Event & Struck)
   /** Processes started now take `factor` times as long to load. */
   | ({ readonly kind: 'slow-load'; readonly factor: number } & Episode)
-  /** The firmware believes that the board is too hot. */
+  /** The firmware measures an excessive temperature. */
   | ({ readonly kind: 'thermal-slowdown' } & Episode)
-  /** Power readings, and what the firmware acts on, are `gainPercent` and `offsetW` too much; the energy counter is right. */
+  /**
+   * Power readings, and the power that the firmware acts on, are too high by `gainPercent` and `offsetW`; the energy
+   * counter is right.
+   */
   | ({ readonly kind: 'sensor-bias'; readonly gainPercent?: number; readonly offsetW?: number } & Episode)
 
 export type FaultKind = Fault['kind']
 
-/** What goes wrong in a run. The same scenario strikes every policy alike. */
+/** The faults of a run. The same scenario affects every policy alike. */
 export interface FaultScenario {
   readonly faults: readonly Fault[]
-  /** Decides which tenant is struck where none is named, and the jitter. Default 1. */
+  /** Seed of the choice of tenants where none is named, and of the jitter. Default 1. */
   readonly seed?: number
-  /** Each fault comes up to this much later, ms. Default 0. */
+  /** The start of each fault is delayed by a random time from 0 to this, ms. Default 0. */
   readonly jitterMs?: number
 }
 
@@ -75,7 +81,7 @@ const checks: Readonly<Record<string, FieldCheck>> = {
   offsetW: [isNumber, 'a number of watts'],
 }
 
-/** Fields of each kind beside `kind` and `atMs`; those with a `!` must be there. */
+/** Fields of each kind besides `kind` and `atMs`; those with a `!` are required. */
 const fields: Readonly<Record<FaultKind, readonly string[]>> = {
   'gpu-lost': [],
   'setter-refused': ['durationMs', 'setter', 'reason'],
@@ -95,7 +101,7 @@ const fields: Readonly<Record<FaultKind, readonly string[]>> = {
 export const faultKinds = Object.keys(fields) as readonly FaultKind[]
 
 /**
- * Check a scenario that comes from a file or a caller; afterwards it is trusted.
+ * Validate a scenario from a file or caller; later code trusts it.
  *
  * @throws InvalidInputError naming the fault and the field
  */

@@ -3,12 +3,12 @@ import { assertFaultScenario, type Fault, type FaultKind, type FaultScenario } f
 
 type FaultOf<Kind extends FaultKind> = Extract<Fault, { readonly kind: Kind }>
 
-/** A fault that has struck. */
+/** A fault that has occurred. */
 export interface StruckFault {
   readonly kind: FaultKind
   /** On the board's clock, ms. */
   readonly timeMs: number
-  /** Id of the process that it struck; null where it strikes none, or found none alive. */
+  /** Id of the affected process; null if there is none, or none was alive. */
   readonly processId: number | null
 }
 
@@ -18,7 +18,7 @@ interface Edge {
   readonly begins: boolean
 }
 
-/** Tells which faults begin and end as time passes, and which are on. */
+/** Reports which faults begin and end as time passes, and which are active. */
 export class FaultSchedule {
   readonly #edges: Edge[] = []
   readonly #random: SeededRandom
@@ -27,7 +27,7 @@ export class FaultSchedule {
 
   /**
    * @param startMs time to which the scenario's times are relative, ms
-   * @throws InvalidInputError for a scenario that is not one
+   * @throws InvalidInputError for an invalid scenario
    */
   constructor(scenario: FaultScenario, startMs: number) {
     assertFaultScenario(scenario)
@@ -37,7 +37,7 @@ export class FaultSchedule {
   }
 
   /**
-   * One more fault; all edges that are due must have been taken.
+   * Add a fault. All edges that are due must have been taken.
    *
    * @param nowMs time to which its own is relative, ms
    * @throws InvalidInputError for a fault that is not one
@@ -47,7 +47,7 @@ export class FaultSchedule {
     this.#plan(fault, nowMs + fault.atMs)
   }
 
-  /** The next edge that is due, or undefined. */
+  /** The next edge that is due; undefined if there is none. */
   next(nowMs: number): Edge | undefined {
     const edge = this.#edges[this.#next]
     if (!edge || edge.timeMs > nowMs) return undefined
@@ -57,7 +57,7 @@ export class FaultSchedule {
     return edge
   }
 
-  /** The latest fault of a kind that is on. */
+  /** The latest active fault of a kind. */
   active<Kind extends FaultKind>(kind: Kind, accepts?: (fault: FaultOf<Kind>) => boolean): FaultOf<Kind> | undefined {
     return this.#active.findLast(
       (fault): fault is FaultOf<Kind> => fault.kind === kind && (accepts?.(fault as FaultOf<Kind>) ?? true),
@@ -69,11 +69,11 @@ export class FaultSchedule {
     if ('durationMs' in fault && fault.durationMs !== undefined) {
       this.#edges.push({ timeMs: beginMs + fault.durationMs, fault, begins: false })
     }
-    // Stable, so edges that were taken stay in front.
+    // A stable sort, so taken edges stay in front.
     this.#edges.sort((a, b) => a.timeMs - b.timeMs)
   }
 
-  /** One of `count`, drawn. */
+  /** Random index below `count`. */
   draw(count: number): number {
     return this.#random.integer(count)
   }

@@ -6,22 +6,22 @@ export interface ClockRange {
   readonly maxMhz: number
 }
 
-/** What the firmware aims at under a power limit, W. */
+/** Power at which the firmware aims under a power limit, W. */
 export function regulatedLimitW(firmware: FirmwarePhysics, powerLimitW: number): number {
   const { margin, marginW, plateauW, plateauUpToW } = firmware
   const bound = plateauW !== null && powerLimitW <= plateauUpToW ? plateauW : Number.POSITIVE_INFINITY
   return (1 - margin) * Math.min(powerLimitW, bound) - marginW
 }
 
-/** Clock states per relative excess of power that one period of the integral law takes back. */
+/** Gain of the integral law: clock states per relative excess of power and period. */
 const INTEGRAL_GAIN = 6
-/** Relative excess beyond which the clock drops at once, by as many states as a proportional share. */
+/** Relative excess above which the clock drops at once by a proportional number of states. */
 const FAR = 0.04
 
 /**
- * The firmware's own loop: it picks the SM clock within the locked range (or up to the boost clock), and lowers it while its
- * average of power is above the limit, below the locked range if it must. This is what a power limit relies on; it reacts in
- * tens of milliseconds, so a sudden load overshoots for a moment.
+ * The firmware's control loop. It picks the SM clock within the locked range (or up to the boost clock) and lowers it
+ * while its average of power exceeds the limit, below the locked range if needed. Power limits rely on it. It reacts
+ * within tens of milliseconds, so a sudden load overshoots briefly.
  */
 export class FirmwareGovernor {
   readonly #spec: GpuSpec
@@ -29,9 +29,9 @@ export class FirmwareGovernor {
   #states: readonly number[]
   /** Index of the present clock. */
   #index: number
-  /** Where between two states the integral law wants the clock to be on average. */
+  /** Fractional clock index that the integral law wants on average. */
   #level: number
-  /** What alternating between two states still owes to the upper one, 0..1. */
+  /** Credit of the upper state while alternating between two, 0..1. */
   #owed = 0
   #averageW: number | null = null
   #sinceStepMs = 0
@@ -49,7 +49,7 @@ export class FirmwareGovernor {
     return this.#states[this.#index]!
   }
 
-  /** Whether the power limit holds the clock below what was asked for. */
+  /** Whether the power limit holds the clock below the requested one. */
   get powerCapped(): boolean {
     return this.#powerCapped
   }
@@ -61,8 +61,8 @@ export class FirmwareGovernor {
   }
 
   /**
-   * @param powerW that the firmware believes the board to draw
-   * @param busy whether any kernel runs: an unlocked clock idles at the lowest state otherwise
+   * @param powerW power that the firmware measures, W
+   * @param busy whether any kernel runs; otherwise an unlocked clock idles at the lowest state
    */
   tick(
     tickMs: number,
@@ -90,7 +90,7 @@ export class FirmwareGovernor {
     else this.#step(this.#averageW, targetW, top)
   }
 
-  /** Follow the mean of power; between two states, spend as much time in each as the mean asks for. */
+  /** Follow the mean of power; between two states, alternate in proportion. */
   #integrate(excess: number, top: number): void {
     if (this.#index > top || this.#level > top) this.#settleAt(top)
     if (excess > FAR) {
@@ -128,7 +128,7 @@ export class FirmwareGovernor {
     this.#owed = 0
   }
 
-  /** A clock request takes effect: jump to it (the power limit pulls it down again where it must). */
+  /** A clock request takes effect: jump to it. The power limit lowers the clock again if necessary. */
   request(range: ClockRange | null): void {
     this.#powerCapped = false
     if (range) this.#settleAt(this.#indexOf(range.maxMhz))

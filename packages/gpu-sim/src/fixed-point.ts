@@ -1,20 +1,20 @@
 const DEPTH = 5
 const MAX_STEPS = 200
 
-/** A map of numbers within 0..1 to as many others. */
+/** A map from numbers within 0..1 to as many others. */
 export interface UnitMap {
-  /** Writes the image of `x` into `image`. */
+  /** Write the image of `x` to `image`. */
   map(x: Float64Array, image: Float64Array): void
 }
 
 /**
- * Fixed points of maps of a few dozen numbers within 0..1, by Anderson's method: the next guess is the combination of the
- * last few that would have the least residual if the map were linear. Plain iteration needs half steps where two tenants
- * push each other aside, and some forty of them; this needs about eight. Keeps its memory between calls.
+ * Fixed points of maps of a few dozen numbers within 0..1, by Anderson acceleration: the next guess is the combination
+ * of recent ones with the smallest residual if the map were linear. Plain iteration needs half steps, and some forty of
+ * them, where two tenants displace each other; this needs about eight. Memory is kept between calls.
  */
 export class FixedPoint {
   #size = 0
-  /** Differences of successive residuals and of successive images, newest last. */
+  /** Differences of successive residuals and images, newest last. */
   #residualSteps: Float64Array[] = []
   #imageSteps: Float64Array[] = []
   #residual = new Float64Array(0)
@@ -25,8 +25,8 @@ export class FixedPoint {
   readonly #weights = new Float64Array(DEPTH)
 
   /**
-   * @param x the first guess; holds the fixed point afterwards
-   * @returns the number of times that the map was evaluated
+   * @param x first guess; contains the fixed point afterwards
+   * @returns number of evaluations of the map
    */
   solve(unitMap: UnitMap, x: Float64Array, tolerance: number): number {
     const size = x.length
@@ -48,7 +48,7 @@ export class FixedPoint {
         return step
       }
       if (step > 1) kept = this.#remember(kept)
-      // Every so often forget: memory from across a kink (a share that reached 1) misleads.
+      // Restart regularly: history from the other side of a kink (a share that reached 1) misleads.
       if (step % 25 === 0) kept = 0
       this.#combine(x, kept)
       this.#lastResidual.set(residual)
@@ -88,7 +88,7 @@ export class FixedPoint {
   #combine(x: Float64Array, kept: number): void {
     const image = this.#image
     if (kept === 0) {
-      // Nothing to extrapolate from yet: half a step, which cannot overshoot.
+      // Without history, take half a step, which cannot overshoot.
       for (let i = 0; i < x.length; i++) x[i] = 0.5 * (x[i]! + image[i]!)
       return
     }
@@ -102,7 +102,7 @@ export class FixedPoint {
     for (let i = 0; i < x.length; i++) x[i] = Math.min(1, Math.max(0, x[i]!))
   }
 
-  /** Least squares for the weights: at most `DEPTH` unknowns, by elimination with a trace of ridge. */
+  /** Least squares for the weights: at most `DEPTH` unknowns, by elimination with slight regularisation. */
   #solveNormalEquations(kept: number): void {
     const a = this.#normal
     const b = this.#weights

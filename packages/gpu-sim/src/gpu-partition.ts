@@ -8,7 +8,7 @@ import type { ServingEngine } from './serving/serving-engine.js'
 import { type FailureKind, SimulatedProcess } from './simulated-process.js'
 import { idleState, type SteadyState, SteadyStateSolver, scaledState } from './steady-state.js'
 
-/** What processes share: the whole board, or one MIG instance of it. */
+/** The unit that processes share: the whole board, or one MIG instance. */
 export class GpuPartition {
   readonly spec: GpuSpec
   readonly processes: SimulatedProcess[] = []
@@ -19,13 +19,13 @@ export class GpuPartition {
   #solver: SteadyStateSolver
   #mps: 'running' | 'off'
   #running: readonly SimulatedProcess[] = []
-  /** Mean of the last tick, where processes run step by step. */
+  /** Mean state of the last tick, where processes run step by step. */
   #mean: SteadyState | null = null
   #serving: ServingEngine | null = null
   readonly #settled = new Map<number, SteadyState>()
   readonly #hung = new Map<object, SimulatedProcess>()
 
-  /** @param share of the board's memory, 0..1 */
+  /** @param share share of the board's memory, 0..1 */
   constructor(spec: GpuSpec, physics: BoardPhysics, execution: Execution, share = 1) {
     this.spec = spec
     this.#physics = physics
@@ -36,7 +36,7 @@ export class GpuPartition {
     this.#mps = execution.mps ?? 'running'
   }
 
-  /** Whether processes share the partition through MPS or take turns. */
+  /** Whether processes share the partition through MPS or time-slice it. */
   get mps(): 'running' | 'off' {
     return this.#mps
   }
@@ -45,7 +45,7 @@ export class GpuPartition {
     return this.#running.length > 0
   }
 
-  /** Whether an MPS server serves this partition's processes from now on. */
+  /** Set whether an MPS server serves this partition's processes from now on. */
   shareThrough(mps: 'running' | 'off'): void {
     this.#mps = mps
     this.#solver = new SteadyStateSolver(this.spec, this.#physics, { ...this.#execution, mps })
@@ -53,19 +53,19 @@ export class GpuPartition {
     this.refresh()
   }
 
-  /** From now on requests decide what processes run; what `settledAt` tells is then the mean of the last tick. */
+  /** From now on requests decide which processes run; `settledAt` then returns the mean of the last tick. */
   serveWith(serving: ServingEngine): void {
     this.#serving = serving
     serving.setSolver(this.#solver)
     this.refresh()
   }
 
-  /** @throws UnknownNameError for a name that means no network here */
+  /** @throws UnknownNameError for an unknown network */
   network(model: string): NetworkWork {
     return networkWork(model, this.#networks)
   }
 
-  /** Processes that are launched from now on may run it, too. */
+  /** Processes launched from now on may also run this network. */
   addNetwork(graph: LayerGraph): void {
     const networks = [...(this.#execution.networks ?? []), graph]
     this.#networks = networksOf(networks)
@@ -73,7 +73,7 @@ export class GpuPartition {
     this.shareThrough(this.#mps)
   }
 
-  /** Let a waiting process run one batch, of another size where one is given. */
+  /** Let a waiting process run one batch, optionally of another size. */
   begin(process: SimulatedProcess, atMs: number, batchSize?: number): void {
     if (batchSize !== undefined) {
       process.requestBatchSize(batchSize)
@@ -106,7 +106,7 @@ export class GpuPartition {
     for (const process of this.processes) this.fail(process, failure, kind)
   }
 
-  /** @param cause by which `resume` finds it again */
+  /** @param cause key by which `resume` finds the process */
   hang(process: SimulatedProcess, cause: object): void {
     process.hung = true
     this.#hung.set(cause, process)
@@ -125,9 +125,9 @@ export class GpuPartition {
   }
 
   /**
-   * Let a tick's worth of batches pass.
+   * Run batches for one tick.
    *
-   * @param slowdown by what goes on elsewhere on the board
+   * @param slowdown factor caused by other parts of the board
    */
   run(nowMs: number, smClockMhz: number, memClockMhz: number, slowdown = 1): void {
     let changed = false
@@ -168,7 +168,7 @@ export class GpuPartition {
     if (changed) this.refresh()
   }
 
-  /** Call when a process has come, gone, failed or stopped computing. */
+  /** To be called when a process has started, ended, failed or stopped computing. */
   refresh(): void {
     this.#running = this.processes.filter((process) => process.state === 'running' && !process.hung && !process.waiting)
     this.#settled.clear()

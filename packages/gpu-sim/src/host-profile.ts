@@ -2,7 +2,10 @@ import type { GpuSpec } from '@pctodl/platform'
 import { InvalidInputError } from '@pctodl/platform'
 import paperHosts from '../coefficients/paper-hosts.json' with { type: 'json' }
 
-/** The machine and framework that feed a board: apart from it, for the same board does four times as much in another host. */
+/**
+ * The machine and framework that feed a board. They are separate because the same board does four times as much in
+ * another host.
+ */
 export interface HostProfile {
   readonly name: string
   /** Host time to launch one operator, us. */
@@ -11,37 +14,45 @@ export interface HostProfile {
   readonly launchCapacityPerS: number
   /** Host time per image (conversion and copy), us. */
   readonly imageHostUs: number
-  /** Further host time per image once the input batch has left the host cache (from about `spillBatch` on), us. */
+  /**
+   * Additional host time per image once the input batch no longer fits the host cache (from about `spillBatch` on), us.
+   */
   readonly imageSpillUs: number
   readonly spillBatch: number
   /** Images/s that all clients together can prepare and copy. */
   readonly imageCapacityPerS: number
   /**
-   * How launches overlap with kernels: the exponent of the norm that joins their times. 6: side by side, 12 % longer than
-   * either when equal. 1: one after the other.
+   * Overlap of launches and kernels: the exponent of the p-norm of their times. 6: in parallel, 12 % longer than either
+   * when equal. 1: one after the other.
    */
   readonly overlap: number
-  /** Time on the device per kernel that shrinks with neither clock nor SMs: its start, its end, the gap to the next, us. */
+  /** Device time per kernel that depends on neither clock nor SMs, us: its start, its end, and the gap to the next. */
   readonly kernelFloorUs: number
   /**
-   * Whether each result of a convolution on tensor units is written once more: these want channels last, and the framework keeps channels
-   * first. Default false.
+   * Whether each convolution result on tensor units is written once more, because tensor units need channels last and
+   * the framework keeps channels first. Default false.
    */
   readonly channelsFirst?: boolean
-  /** Whether attention is one kernel that writes no scores, as in PyTorch since 2.0 and in compiled engines. Default false. */
+  /**
+   * Whether attention is one kernel that writes no scores, as in PyTorch since 2.0 and in compiled engines. Default
+   * false.
+   */
   readonly fusesAttention?: boolean
-  /** Whether normalisation, activation and sums are computed within the kernel before them, as compiled engines do. */
+  /** Whether normalisation, activation and sums are computed within the preceding kernel, as in compiled engines. */
   readonly fuses: boolean
 }
 
-/** Names of the hosts that every board can be put into. */
+/** Names of the hosts available for every board. */
 export const hostNames = ['paper', 'eager-pytorch', 'eager-pytorch-nchw', 'tensorrt-like', 'device-only'] as const
 export type HostName = (typeof hostNames)[number]
 
-/** Preparation that happens elsewhere or before: inputs lie on the device. */
+/** Preparation elsewhere or in advance: inputs lie on the device. */
 const preparedInputs = { imageHostUs: 0, imageSpillUs: 0, spillBatch: 45, imageCapacityPerS: 1e9 } as const
 
-/** Launches of a recent processor under eager PyTorch: 5 to 8 us an operator; engines fuse operators and replay a graph. */
+/**
+ * Launch times of a recent processor under eager PyTorch: 5 to 8 us per operator. Engines fuse operators and replay a
+ * graph.
+ */
 const eagerPytorch: HostProfile = {
   name: 'eager-pytorch',
   launchUs: 6.5,
@@ -78,8 +89,9 @@ const hosts: Readonly<Record<Exclude<HostName, 'paper'>, HostProfile>> = {
 }
 
 /**
- * The host of a board: one by name, one described, or the board's usual one. That is `paper`, the host whose measurements the
- * two calibrated boards were fitted to, on these two, and `eager-pytorch` on all others: nothing says that they sat in a slow one.
+ * The host of a board: by name, by description, or its usual one. The usual one is `paper`, the host of the
+ * measurements, for the two calibrated boards, and `eager-pytorch` for all others, since nothing suggests a slow host
+ * for them.
  *
  * @throws InvalidInputError for a name that is no host's
  */
@@ -87,7 +99,7 @@ export function hostOfBoard(spec: GpuSpec, host?: HostName | HostProfile): HostP
   if (typeof host === 'object') return host
   const paper = paperHosts as Readonly<Record<string, Omit<HostProfile, 'name'>>>
   const name = host ?? (spec.key in paper ? 'paper' : 'eager-pytorch')
-  // A board that the paper's authors did not have stands in the host of their data-centre board.
+  // A board that the paper's authors did not have gets the host of their data-centre board.
   if (name === 'paper') return { name, ...(paper[spec.key] ?? paper['A100']!) }
   const known = hosts[name]
   if (!known) throw new InvalidInputError('host', host, `'${hostNames.join("', '")}' or a host profile`)

@@ -5,8 +5,9 @@ const converted = ['conv', 'pointwise'].map((name) => operatorClasses.indexOf(na
 const cache = new WeakMap<NetworkWork, NetworkWork>()
 
 /**
- * A network whose convolutions are each followed by a copy of their result into the framework's layout: read once, written once. Pairs of rows
- * of timm's benchmark, the same network in both layouts, show one copy for each convolution on an RTX 3090; two would cost twice as much.
+ * A network whose convolutions are each followed by a copy of the result into the framework's layout: read once,
+ * written once. Rows of timm's benchmark for the same network in both layouts show one copy per convolution on an RTX
+ * 3090; two would cost twice as much.
  */
 export function withLayoutCopies(work: NetworkWork): NetworkWork {
   let copying = cache.get(work)
@@ -20,7 +21,7 @@ export function withLayoutCopies(work: NetworkWork): NetworkWork {
 function insertCopies(work: NetworkWork): NetworkWork {
   const of = Array.from({ length: work.size }, (_, i) => i)
   const sources = of.slice(0, work.computing).filter((i) => converted.includes(work.operatorClass[i]!))
-  // Of operators without arithmetic, pooling is the one that moves what is least and no more.
+  // Of the operators without arithmetic, pooling moves exactly the minimum.
   const kind = operatorClasses.indexOf('pool')
   const rows = [
     ...of.map((i) => ({ i, copy: false, working: work.workingElements[i]! })),

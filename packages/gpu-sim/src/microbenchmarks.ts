@@ -7,8 +7,9 @@ const COPIED_ELEMENTS = 2 ** 27
 const keysAndValues = 2 * HEADS * POSITIONS * FEATURES
 
 /**
- * What `pctodl prove` runs beside the networks of the zoo: products of matrices, attention of 32 heads of 128 features over 2048 positions
- * (a whole prompt, and one token), a copy, and an encoder of 12 layers. The same shapes as in `pctodl_resident_networks.py` of `@pctodl/tenants`.
+ * Loads of `pctodl prove` besides the networks of the zoo: matrix products, attention of 32 heads of 128 features over
+ * 2048 positions (a whole prompt, and one token), a copy, and an encoder of 12 layers. Shapes as in
+ * `pctodl_resident_networks.py` of `@pctodl/tenants`.
  */
 export const microbenchmarks: readonly LayerGraph[] = [
   graph('gemm_8192', [layer('linear', 2 * 8192 ** 3, 8192 ** 2, 8192 ** 2, 8192 ** 2)]),
@@ -17,7 +18,8 @@ export const microbenchmarks: readonly LayerGraph[] = [
     layer('attention', 4 * HEADS * POSITIONS ** 2 * FEATURES, 1.5 * keysAndValues, 0.5 * keysAndValues),
   ]),
   graph('attention_decode', [layer('attention', 2 * keysAndValues, keysAndValues, HEADS * FEATURES)]),
-  // The simulator's copies are permutations: their traffic is fitted to MaxViT's. Pooling moves each value once, as a stream does.
+  // Copies in the simulator are permutations, with traffic fitted to MaxViT's. Pooling moves each value once, as a
+  // stream does.
   graph('stream_copy', [layer('pool', 0, COPIED_ELEMENTS, COPIED_ELEMENTS)]),
   graph('transformer', Array.from({ length: 12 }, () => encoderLayer(128, 768)).flat()),
 ]

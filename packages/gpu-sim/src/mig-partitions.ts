@@ -16,13 +16,13 @@ import { GpuPartition } from './gpu-partition.js'
 export interface MigInstance {
   readonly id: number
   readonly profile: MigProfile
-  /** First of its memory slices. */
+  /** Its first memory slice. */
   readonly start: number
-  /** SMs, memory, bandwidth and L2 of the instance, as a board of its own. */
+  /** SMs, memory, bandwidth and L2 of the instance, described as a board. */
   readonly spec: GpuSpec
 }
 
-/** The MIG instances of a board: isolated from each other in everything but clocks, power and heat. */
+/** The MIG instances of a board, isolated from each other in everything but clocks, power and heat. */
 export class MigPartitions {
   readonly #spec: GpuSpec
   readonly #physics: BoardPhysics
@@ -50,7 +50,7 @@ export class MigPartitions {
     for (const partition of this.#partitions) partition.addNetwork(graph)
   }
 
-  /** @param wanted first memory slice; without it, the first placement that is free */
+  /** @param wanted first memory slice; default: the first free placement */
   create(name: string, mps: 'running' | 'off', wanted?: number): MigInstance {
     const profile = findMigProfile(this.#spec, name)
     if (wanted !== undefined && !profile.placements.includes(wanted)) {

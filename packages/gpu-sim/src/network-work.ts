@@ -17,44 +17,47 @@ export const operatorClasses: readonly OperatorClass[] = [
 ]
 
 /**
- * A network's eager operators as flat arrays, one entry per distinct operator with the number of times it occurs; all
- * amounts are per sample, except the weights.
+ * Operators of a network as flat arrays, one entry per distinct operator with its number of occurrences. All amounts
+ * except weights are per sample.
  */
 export interface NetworkWork {
   readonly name: string
   readonly size: number
-  /** The first so many operators have arithmetic to do, the others only move values; each part by rising working set. */
+  /**
+   * Number of operators with arithmetic, which come first; the others only move values. Both parts are sorted by
+   * working set.
+   */
   readonly computing: number
   /** Index into `operatorClasses`. */
   readonly operatorClass: Uint8Array
   readonly occurrences: Float64Array
   readonly flops: Float64Array
   readonly elements: Float64Array
-  /** The larger of input and output, elements: what L2 would have to hold. */
+  /** The larger one of input and output, in elements: the amount that L2 would have to hold. */
   readonly workingElements: Float64Array
   readonly outputElements: Float64Array
   readonly weightElements: Float64Array
   /** Positions that each query of an attention product attends to; 0 for other operators. */
   readonly positions: Float64Array
-  /** The same network with each attention in one kernel; null where it has none that frameworks join. */
+  /** The same network with each attention in one kernel; null if it has none that frameworks fuse. */
   readonly fused: NetworkWork | null
   readonly operators: number
   /** Working elements averaged over the operators. */
   readonly meanWorkingElements: number
-  /** In half precision. */
+  /** Bytes of weights in half precision. */
   readonly weightBytes: number
   readonly peakActivationBytesPerSample: number
-  /** Its inputs wait on the device: preparing them takes no time of a batch. */
+  /** Whether inputs are already on the device, so that preparing them takes no time. */
   readonly prefetched: boolean
 }
 
 const cache = new Map<string, NetworkWork>()
 const cacheOfGraphs = new WeakMap<LayerGraph, NetworkWork>()
 
-/** Networks beside the zoo's, by the name that tenants call them. */
+/** Networks besides the zoo's, by the name that tenants use. */
 export type Networks = ReadonlyMap<string, NetworkWork>
 
-/** @throws InvalidInputError for two networks of one name, or one that has a name of the zoo */
+/** @throws InvalidInputError for two networks of one name, or one with the name of a network of the zoo */
 export function networksOf(graphs: readonly LayerGraph[] = []): Networks {
   const networks = new Map<string, NetworkWork>()
   for (const graph of graphs) {
@@ -80,7 +83,7 @@ function isOfTheZoo(name: string): boolean {
   }
 }
 
-/** @throws UnknownNameError for what is no network of `networks` or of the model zoo, and no microbenchmark */
+/** @throws UnknownNameError for a name that is neither in `networks`, nor of the model zoo, nor a microbenchmark */
 export function networkWork(model: string, networks?: Networks): NetworkWork {
   const own = networks?.get(model) ?? cache.get(model)
   if (own) return own
@@ -98,7 +101,8 @@ export function networkWork(model: string, networks?: Networks): NetworkWork {
 }
 
 /**
- * The name of what a simulated board can run without being given its graph: a network of the zoo, by its name or an alias, or a microbenchmark.
+ * Canonical name of a load that a simulated board knows without a graph: a network of the zoo, by name or alias, or a
+ * microbenchmark.
  *
  * @throws UnknownNameError
  */

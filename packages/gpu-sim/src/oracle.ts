@@ -21,20 +21,26 @@ import { SteadyStateSolver } from './steady-state.js'
 export interface OracleOptions extends Execution {
   /** Shares are multiples of this, percent; a divisor of 100. Default 10. */
   readonly sharePercentStep?: number
-  /** To which the best of these are refined, percent; a divisor of `sharePercentStep`. Default the same: not at all. */
+  /**
+   * Step to which the best of these are refined, percent; a divisor of `sharePercentStep`. Default: the same, no
+   * refinement.
+   */
   readonly finestSharePercentStep?: number
   /**
-   * Count what a board does whose own limit holds the power: between two clock states it spends as much time in each as the cap
-   * allows. Default false: one locked clock.
+   * Model a board whose own limit holds the power: between two clock states it alternates as the cap allows. Default
+   * false: one locked clock.
    */
   readonly betweenClocks?: boolean
   /** Default 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256. */
   readonly batchSizes?: readonly number[]
   /** Default: all of the board's memory clocks but those of idle states. */
   readonly memClocksMhz?: readonly number[]
-  /** Default 48, the MPS client limit. */
+  /** Default 48, the limit of MPS clients. */
   readonly maxTenants?: number
-  /** Best configurations of one batch size from which the search over unlike batch sizes sets out. Default 100. */
+  /**
+   * Number of best configurations with a single batch size from which the search over mixed batch sizes starts. Default
+   * 100.
+   */
   readonly starts?: number
   /** Default: the coefficients of the board. */
   readonly physics?: BoardPhysics
@@ -42,13 +48,16 @@ export interface OracleOptions extends Execution {
 
 export interface Oracle {
   readonly configuration: Configuration
-  /** Samples/s, true; with `betweenClocks` of the configuration's clock and the state above it by turns. */
+  /**
+   * True throughput, samples/s; with `betweenClocks`, alternating between the configuration's clock and the state
+   * above.
+   */
   readonly throughput: number
-  /** True mean power once warm, W; at most the cap. */
+  /** True mean power in thermal equilibrium, W; at most the cap. */
   readonly powerW: number
-  /** Steady states computed. */
+  /** Number of steady states computed. */
   readonly evaluations: number
-  /** What was searched: the best between these points may be a little better. */
+  /** Resolution of the search; the best point in between may be slightly better. */
   readonly resolution: {
     readonly sharePercentStep: number
     readonly finestSharePercentStep: number
@@ -71,13 +80,11 @@ interface Found {
 const defaultBatchSizes = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
 
 /**
- * The best static configuration of one network under a power cap, found by search over the simulated board itself: what a
- * policy could at most reach. For tests and reports only; a policy that looks at it is cheating.
- *
- * Every multiset of shares is tried with every batch size for all of its tenants, and the best of these are improved by
- * changing single tenants' shares and batch sizes until nothing helps. For each set of tenants the clock is solved, not
- * sampled: power rises with it, and so does throughput (among unlike batch sizes to within 0.01 %), so the best is the
- * highest state that keeps the cap.
+ * The best static configuration of one network under a power cap, found by a search over the simulated board itself: an
+ * upper bound for policies. For tests and reports only; a policy that uses it is cheating. Every multiset of shares is
+ * tried with every batch size common to all tenants. The best ones are improved by changing shares and batch sizes of
+ * single tenants until nothing helps. For each set of tenants the clock is solved, not sampled: power rises with it,
+ * and so does throughput (within 0.01 % for mixed batch sizes), so the best is the highest state within the cap.
  *
  * @throws InfeasibleCapError where nothing keeps the cap
  * @throws InvalidInputError, UnknownNameError
@@ -98,7 +105,7 @@ class OracleSearch {
   readonly #spec: GpuSpec
   readonly #model: string
   readonly #powerCapW: number
-  /** Percent of a share's unit, and how many of them the grid that is tried whole has in a step. */
+  /** Size of a share unit in percent, and the number of units in a step of the grid that is searched exhaustively. */
   readonly #step: number
   readonly #coarse: number
   readonly #betweenClocks: boolean
@@ -110,7 +117,7 @@ class OracleSearch {
   readonly #limitW: number
   readonly #bytesOfBatch: readonly number[]
   readonly #seen = new Map<string, Found | null>()
-  /** By memory clock: index of the highest clock that kept the cap. */
+  /** Index of the highest clock within the cap, by memory clock. */
   readonly #lastIndex = new Map<number, number>()
   #evaluations = 0
   #lowestW = Number.POSITIVE_INFINITY
@@ -186,7 +193,7 @@ class OracleSearch {
     }
   }
 
-  /** Step to the best neighbour until none is better. */
+  /** Move to the best neighbour until none is better. */
   #climb(start: Found): Found {
     let here = start
     for (;;) {
@@ -200,7 +207,7 @@ class OracleSearch {
     }
   }
 
-  /** The best clocks for these tenants; null where they do not fit, cannot keep the cap or cannot reach `atLeast`. */
+  /** The best clocks for these tenants; null if they do not fit, exceed the cap or cannot reach `atLeast`. */
   #evaluate(slots: readonly Slot[], atLeast = 0): Found | null {
     const key = slots.map(({ units, batch }) => units * 64 + batch).join()
     const seen = this.#seen.get(key)
@@ -219,7 +226,7 @@ class OracleSearch {
     return best
   }
 
-  /** The highest SM clock that keeps the cap; null where there is none or it gives no more than `atLeast`. */
+  /** The highest SM clock within the cap; null if there is none, or if it gives at most `atLeast`. */
   #bestClock(slots: readonly Slot[], settle: Settle, memClockMhz: number, atLeast: number): Found | null {
     const clocks = smClocksAt(this.#spec, memClockMhz)!
     const tried = new Map<number, Found>()
@@ -237,7 +244,8 @@ class OracleSearch {
     const top = clocks.findLastIndex((mhz) => mhz <= this.#spec.boostClockMhz)
     const topW = powerAt(top)
     if (tried.get(top)!.throughput <= atLeast) return null
-    // Where the last one lay: most others give too little at the clock where they already take too much.
+    // Start where the last one was: most candidates have too little throughput at the clock at which they already draw
+    // too much.
     const near = Math.min(top, this.#lastIndex.get(memClockMhz) ?? top)
     const isAbove = powerAt(near) > this.#limitW
     if (isAbove && tried.get(near)!.throughput <= atLeast) return null
@@ -250,7 +258,7 @@ class OracleSearch {
     return found.throughput > atLeast ? found : null
   }
 
-  /** So much of the state above that the mean of power is the limit. */
+  /** The share of the state above at which mean power equals the limit. */
   #withStateAbove(
     locked: Found,
     tried: ReadonlyMap<number, Found>,

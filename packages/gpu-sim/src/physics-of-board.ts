@@ -4,7 +4,7 @@ import a100 from '../coefficients/A100.json' with { type: 'json' }
 import type { BoardPhysics } from './board-physics.js'
 import { derivePhysics, type KnownBoard } from './derive-physics.js'
 
-/** Fitted to measurements. */
+/** Coefficients fitted to measurements. */
 const calibrated: Readonly<Record<string, BoardPhysics>> = {
   '3080Ti': rtx3080Ti as BoardPhysics,
   A100: a100 as BoardPhysics,
@@ -13,13 +13,19 @@ const calibrated: Readonly<Record<string, BoardPhysics>> = {
 /** Keys of the boards whose coefficients are fitted to measurements. */
 export const calibratedBoards: readonly string[] = Object.keys(calibrated)
 
-/** Keys of the boards of this release, the calibrated ones first. All can be simulated, and so can any other specification. */
+/**
+ * Keys of the boards of this release, calibrated ones first. All of them, and any other specification, can be
+ * simulated.
+ */
 export const simulatedBoards: readonly string[] = [...new Set([...calibratedBoards, ...Object.keys(gpuSpecs)])]
 
 /** Cache: deriving a board simulates its power under seven networks. */
 const derived = new WeakMap<GpuSpec, BoardPhysics>()
 
-/** Key of the calibrated board that a board is, or whose work is scaled to it: that with the same kind of memory. */
+/**
+ * Key of the calibrated board for a board: itself, or the one from which its work is scaled, which has the same kind of
+ * memory.
+ */
 export function originOfBoard(spec: GpuSpec): string {
   if (spec.key in calibrated) return spec.key
   // An SM with HBM has several times the bandwidth of one with GDDR.
@@ -27,8 +33,8 @@ export function originOfBoard(spec: GpuSpec): string {
 }
 
 /**
- * The board whose watts are scaled: the origin for the same chip and memory, else the A100, whose streaming and arithmetic were measured one by
- * one (the 3080 Ti's energies of L2 and DRAM compensate each other).
+ * The board whose energies are scaled: the origin for the same chip and memory, else the A100, whose streaming and
+ * arithmetic were measured separately (the 3080 Ti's L2 and DRAM energies compensate each other).
  */
 export function energiesOf(spec: GpuSpec): KnownBoard {
   const origin = originOfBoard(spec)

@@ -5,15 +5,15 @@ import type { SensorPhysics } from './board-physics.js'
 export const TICK_MS = 5
 
 /**
- * The board's built-in power sensor. It is not the truth: it has a gain and an offset of its own for life, it averages, it
- * refreshes at its own pace, it is noisy and quantised.
+ * The board's power sensor. It differs from the truth: it has a constant gain and offset of its own, averages,
+ * refreshes at its own interval, is noisy and quantised.
  */
 export class PowerSensor {
   readonly #physics: SensorPhysics
   readonly #random: SeededRandom
   readonly #gain: number
   readonly #offsetW: number
-  /** True power of the last ticks, a ring as long as the longest window. */
+  /** True power of the last ticks, in a ring as long as the longest window. */
   readonly #recentW: Float64Array
   #filled = 0
   #next = 0
@@ -43,23 +43,23 @@ export class PowerSensor {
     this.#instantW = this.#read(this.#physics.instantWindowMs)
   }
 
-  /** What the shunts under the sensor say of a power, before averaging and noise: what the firmware acts on. */
+  /** Power as the shunts measure it, before averaging and noise; the firmware acts on it. */
   seen(trueW: number): number {
     const { gain, offsetW } = this.#bias
     return gain * this.metered(trueW) + offsetW
   }
 
-  /** The same without a fault: the watts of this unit, in which its limits are set and its energy is counted. */
+  /** The same without a fault: power on this unit's scale, in which limits are set and energy is counted. */
   metered(trueW: number): number {
     return this.#gain * trueW + this.#offsetW
   }
 
-  /** The power that is so much in the watts of this unit, W: the inverse of `metered`. */
+  /** True power for a power on this unit's scale, W: the inverse of `metered`. */
   trueWatts(meteredW: number): number {
     return (meteredW - this.#offsetW) / this.#gain
   }
 
-  /** A fault of the sensor, on top of the error that it has for life. */
+  /** Set a sensor fault on top of the constant error. */
   setBias(bias: { readonly gain: number; readonly offsetW: number }): void {
     this.#bias = bias
   }
@@ -86,7 +86,7 @@ export class PowerSensor {
   }
 }
 
-/** The gain of one unit: normal around 1, and drawn again where nobody ever found one. */
+/** Gain of one unit: normal around 1, drawn again outside the range ever found. */
 function drawGain({ gainSigma, gainRange }: SensorPhysics, random: SeededRandom): number {
   const [low, high] = [gainRange[0]!, gainRange[1]!]
   for (;;) {

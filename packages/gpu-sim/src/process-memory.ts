@@ -3,12 +3,12 @@ import type { BoardPhysics, ProcessPhysics } from './board-physics.js'
 import { type Execution, elementBytes } from './execution.js'
 import { type NetworkWork, networksOf, networkWork } from './network-work.js'
 
-/** GPU memory of a process that has loaded its network but run nothing, bytes. */
+/** GPU memory of a process that has loaded its network but run no batch, bytes. */
 export function loadedBytes(physics: ProcessPhysics, network: NetworkWork, bytesPerElement: number): number {
   return physics.contextBytes + (network.weightBytes * bytesPerElement) / 2
 }
 
-/** GPU memory of a running process: context, weights, and the activations that live at once. */
+/** GPU memory of a running process, bytes: context, weights, and the activations that are live at once. */
 export function runningBytes(
   physics: ProcessPhysics,
   network: NetworkWork,
@@ -19,7 +19,7 @@ export function runningBytes(
   return loadedBytes(physics, network, bytesPerElement) + perSample * batchSize * physics.activationFactor
 }
 
-/** Streaming multiprocessors and memory that a tenant takes on a board once it runs, for messages, searches and reports. */
+/** SMs and memory of a running tenant, for messages, searches and reports. */
 export function tenantFootprint(
   { spec, physics }: { readonly spec: GpuSpec; readonly physics: BoardPhysics },
   { model, mpsPercent, batchSize }: Tenant,

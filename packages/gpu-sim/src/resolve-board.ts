@@ -4,11 +4,11 @@ import { type BoardVariant, findBoardVariant } from './board-variants.js'
 import type { HostProfile } from './host-profile.js'
 import { physicsOfBoard } from './physics-of-board.js'
 
-/** Whatever stands for a board: its key, name or alias, the name of a variant (`A100~v3`), a specification, a variant. */
+/** Designation of a board: its key, name or alias, the name of a variant (`A100~v3`), a specification, or a variant. */
 export type SimulatedBoard = string | GpuSpec | BoardVariant
 
 export interface ResolvedBoard {
-  /** Of the board, or of the variant. */
+  /** Name of the board, or of the variant. */
   readonly name: string
   readonly spec: GpuSpec
   readonly physics: BoardPhysics
@@ -17,9 +17,9 @@ export interface ResolvedBoard {
 }
 
 /**
- * @param physics instead of the board's own coefficients
+ * @param physics replaces the board's own coefficients
  * @throws UnknownNameError for a board that cannot be simulated
- * @throws InvalidInputError for a misspelt variant
+ * @throws InvalidInputError for an invalid name of a variant
  */
 export function resolveBoard(board: SimulatedBoard, physics?: BoardPhysics): ResolvedBoard {
   const variant = typeof board === 'string' ? findBoardVariant(board) : 'physics' in board ? board : null

@@ -1,12 +1,13 @@
 import { type GpuSpec, InvalidInputError, memoryTypeOf } from '@pctodl/platform'
 
 /**
- * What is known of processes, generations, memories and chips that no data sheet of a board states. Only ratios to a calibrated board are used.
- * Each line says how it is known: measured on a board, published, identified (taken from a table together with others) or assumed.
+ * Properties of processes, generations, memories and chips that data sheets do not state. Only ratios to a calibrated
+ * board are used. Each line names its source: measured on a board, published, identified (from a table, jointly with
+ * others) or assumed.
  */
 
 interface Process {
-  /** Energy of a switched gate at the same speed, over TSMC 7N. */
+  /** Switching energy of a gate at the same speed, relative to TSMC 7N. */
   readonly switching: number
   /** Leakage at the boost voltage, W/mm2. */
   readonly leakage: number
@@ -29,8 +30,9 @@ const processes: Readonly<Record<string, Process>> = {
 }
 
 /**
- * Energy of moving a byte or an operand on the chip, over Ampere's, at the boost voltage: wires shrink less than gates. Measured by streaming: Volta
- * (V100, vectorAdd), Ampere (A100, BabelStream), Hopper and Blackwell (identified on decode attention of H200 and GB200). Others: assumed.
+ * Energy of moving a byte or operand on the chip at boost voltage, relative to Ampere's: wires shrink less than gates.
+ * Measured by streaming: Volta (V100, vectorAdd), Ampere (A100, BabelStream), Hopper and Blackwell (identified on
+ * decode attention of H200 and GB200). Others: assumed.
  */
 const movement: Readonly<Record<string, number>> = {
   Pascal: 1.6,
@@ -45,15 +47,16 @@ const movement: Readonly<Record<string, number>> = {
 }
 
 /**
- * Chips whose arithmetic draws more than their process says: GB202, identified on networks of an RTX PRO 6000 Max-Q that its limit of 300 W holds;
- * AD102, identified on large products of an L40S (205 TFLOP/s), taken to be held by its 350 W.
+ * Chips whose arithmetic draws more than their process suggests: GB202, identified on networks of an RTX PRO 6000 Max-Q
+ * at its limit of 300 W; AD102, identified on large products of an L40S (205 TFLOP/s), assumed to be at its limit of
+ * 350 W.
  */
 const hungrier: Readonly<Record<string, number>> = { AD102: 2, GB202: 1.5 }
 
 interface Memory {
   /** Energy of a byte in DRAM and its interface, pJ. */
   readonly bytePj: number
-  /** Power of refresh, interface and controller for each 32 bits of width, W. */
+  /** Power of refresh, interface and controller per 32 bits of width, W. */
   readonly backgroundW: number
   /** Attained share of the peak bandwidth, 0..1. Default 0.85. */
   readonly attained?: number
@@ -76,13 +79,14 @@ const memories: Readonly<Record<string, Memory>> = {
   GDDR7: { bytePj: 30, backgroundW: 1, attained: 0.76 },
 }
 
-/** Areas of chips, mm2: the whitepapers of their generations. */
+/** Die areas, mm2: the whitepapers of their generations. */
 const dies: Readonly<Record<string, number>> = { GA102: 628, GA100: 826, GV100: 815, TU104: 545, GH100: 814 }
-/** Of other chips, for each SM: between those of the last four generations, assumed. */
+/** Die area of other chips per SM, mm2: between those of the last four generations, assumed. */
 const MM2_PER_SM = 6
 
 /**
- * A name that no table holds counts as the entry of its family with the nearest number: `TSMC 3N` as a 4 nm process, `HBM4` as HBM3e.
+ * A name that is in no table counts as the entry of its family with the nearest number: `TSMC 3N` as a 4 nm process,
+ * `HBM4` as HBM3e.
  *
  * @throws InvalidInputError for a process without a number, or a kind of memory without family
  */
@@ -96,7 +100,7 @@ export function siliconOf(spec: GpuSpec): {
   const process = nearest('process', spec.process, processes, '')
   return {
     process: { ...process, switching: process.switching * (hungrier[spec.chip] ?? 1) },
-    // A generation that nobody has measured moves bytes like the last one that somebody has.
+    // An unmeasured generation moves bytes like the last measured one.
     movement: movement[spec.process] ?? movement[spec.architecture] ?? movement['Blackwell']!,
     memory: nearest('memoryType', memoryType, memories, /^[A-Za-z]*/.exec(memoryType)![0]),
     dieMm2: spec.dieMm2 ?? dies[spec.chip] ?? MM2_PER_SM * spec.smCount,
@@ -106,7 +110,7 @@ export function siliconOf(spec: GpuSpec): {
 function nearest<T>(field: string, value: string, table: Readonly<Record<string, T>>, family: string): T {
   if (Object.hasOwn(table, value)) return table[value]!
   const numberIn = (name: string) => Number(/\d+/.exec(name)?.[0] ?? Number.NaN)
-  // Of two equally near the later one: tables go from old to new.
+  // Of two equally near entries the later one: tables go from old to new.
   const near = Object.keys(table)
     .filter((name) => name.startsWith(family) && !Number.isNaN(numberIn(value)))
     .reduceRight<string | null>((best, name) => {

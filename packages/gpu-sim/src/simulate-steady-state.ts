@@ -8,15 +8,12 @@ import { inHost, resolveBoard, type SimulatedBoard } from './resolve-board.js'
 import { type SteadyState, SteadyStateSolver } from './steady-state.js'
 
 export interface SimulatedSteadyState extends SteadyState {
-  /** True mean power once the board is warm, W. */
+  /** True mean power of the warm board, W. */
   readonly powerW: number
   readonly temperatureC: number
-  /**
-   * The clock that remains after the power limit has had its say, MHz; its mean where the firmware alternates between two
-   * states to hold the limit.
-   */
+  /** Clock under the power limit, MHz; its mean where the firmware alternates between two states. */
   readonly smClockMhz: number
-  /** Name of the host that fed the board. */
+  /** Name of the host. */
   readonly host: string
 }
 
@@ -28,8 +25,8 @@ export interface SteadyStateOptions extends Execution {
 }
 
 /**
- * The ground truth of configurations on a board, without running time: what they settle to once warm, under a power
- * limit. Returns a function that keeps what it has computed. For tests, reports and oracles.
+ * Ground truth of configurations on a board without running time: their warm steady state under a power limit. Returns
+ * a function that caches its results. For tests, reports and oracles.
  *
  * @throws UnknownNameError for a board that cannot be simulated
  */
@@ -65,7 +62,7 @@ export function simulateSteadyState(
   }
 }
 
-/** The mean of two states of the same tenants of which the second has a share of the time, 0..1. */
+/** Mean of two states of the same tenants, where the second one has a share of the time, 0..1. */
 function alternating(low: SimulatedSteadyState, high: SimulatedSteadyState, share: number): SimulatedSteadyState {
   const between = (a: number, b: number) => a + share * (b - a)
   const mean = { ...low } as { -readonly [K in keyof SimulatedSteadyState]: SimulatedSteadyState[K] }

@@ -36,44 +36,44 @@ import { idleState, type SteadyState } from './steady-state.js'
 
 export interface SimulatedGpuOptions extends Execution {
   readonly clock: Clock
-  /** Decides the board's own sensor error, its noise and the ripple of the load. Default 1. */
+  /** Seed of the board's sensor error, its noise and the load's fluctuation. Default 1. */
   readonly seed?: number
   /** Default: the coefficients of the board. */
   readonly physics?: BoardPhysics
-  /** What goes wrong, and when. Default: nothing. */
+  /** Faults and their times. Default: none. */
   readonly faults?: FaultScenario
   /**
-   * What the firmware holds within the power limit: what the board's sensor makes of the power, as on a real board (one that
-   * reads 1 % too little lets the board draw 1 % too much), or the true power. Default `sensor`.
+   * Power that the firmware regulates: the sensor's, as on a real board (one that reads 1 % low lets the board draw 1 %
+   * too much), or the true power. Default `sensor`.
    */
   readonly firmwareReads?: 'truth' | 'sensor'
 }
 
-/** What no sensor tells. For tests and reports; a policy that looks at it is cheating. */
+/** Values that no sensor reports. For tests and reports; a policy that uses them is cheating. */
 export interface Truth {
   readonly timeMs: number
   /** True power over the last tick, W. */
   readonly powerW: number
   readonly energyJ: number
   /**
-   * What the board's sensor would have counted had it seen every instant, J: the energy in the watts in which limits are set
-   * and regulated. A unit's gain is part of it for life; nothing on the board can tell. A fault of the sensor is not: it makes
-   * readings lie, and the energy counter shows it.
+   * Energy as the board's sensor would count it if it saw every instant, J: in the watts in which limits are set and
+   * regulated. It includes the unit's constant gain, which nothing on the board can detect. It excludes sensor faults,
+   * which distort readings and can be seen in the energy counter.
    */
   readonly meteredEnergyJ: number
   readonly temperatureC: number
   readonly smClockMhz: number
-  /** Samples/s at this instant. */
+  /** Present throughput, samples/s. */
   readonly throughput: number
 }
 
-/** The load's own fluctuation is correlated over some tens of milliseconds: batches begin and end. */
+/** The load's fluctuation is correlated over some tens of milliseconds, as batches begin and end. */
 const RIPPLE_KEPT = Math.exp(-TICK_MS / 40)
 const RIPPLE_NEW = Math.sqrt(1 - RIPPLE_KEPT * RIPPLE_KEPT)
 
 /**
- * A board in virtual (or any other) time: it stands still until somebody looks or acts, and then catches up with the
- * clock in ticks of `TICK_MS`.
+ * A board in virtual (or any other) time. It computes nothing until somebody reads or acts, and then catches up with
+ * the clock in ticks of `TICK_MS`.
  */
 export class SimulatedGpu implements Gpu {
   /** Key of the board, or name of the variant. */
@@ -81,7 +81,7 @@ export class SimulatedGpu implements Gpu {
   readonly spec: GpuSpec
   readonly clock: Clock
   readonly physics: BoardPhysics
-  /** What feeds the board. */
+  /** Host that feeds the board. */
   readonly host: HostProfile
   readonly #seed: number
   readonly #effective: BoardPhysics
@@ -108,7 +108,7 @@ export class SimulatedGpu implements Gpu {
 
   /**
    * @throws UnknownNameError for a board that cannot be simulated
-   * @throws InvalidInputError for an execution or a fault scenario that is not one
+   * @throws InvalidInputError for an invalid execution or fault scenario
    */
   constructor(board: SimulatedBoard, options: SimulatedGpuOptions) {
     const { clock, seed = 1, physics, faults, firmwareReads = 'sensor', ...others } = options
@@ -185,8 +185,8 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * The true power that is so much in the watts of this unit's sensor, in which its limits and caps are set, W. For judges and oracles: a
-   * policy that looks at it is cheating.
+   * True power for a power on the scale of this unit's sensor, in which its limits and caps are set, W. For judges and
+   * oracles: a policy that uses it is cheating.
    */
   trueWatts(meteredW: number): number {
     return this.#sensor.trueWatts(meteredW)
@@ -206,15 +206,15 @@ export class SimulatedGpu implements Gpu {
     }
   }
 
-  /** The faults that have struck so far, in order. Ground truth, too. */
+  /** Faults so far, in order. Also ground truth. */
   struckFaults(): readonly StruckFault[] {
     this.#advance()
     return this.#faults.struck
   }
 
   /**
-   * Let a fault strike beside those of the scenario, its `atMs` counted from now: 0 strikes at once, for whoever waits for
-   * something to have happened and cannot know when.
+   * Inject a fault besides those of the scenario, with `atMs` counted from now; 0 takes effect at once. For callers
+   * that wait for an event whose time they cannot know.
    *
    * @throws InvalidInputError naming the field
    */
@@ -224,7 +224,7 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Start a process on the board, or on one of its MIG instances; it runs once it has loaded, or fails if the memory does
+   * Start a process on the board, or on one of its MIG instances. It runs once it has loaded, or fails if memory does
    * not suffice.
    *
    * @param options `stepwise`: it runs a batch only when `beginStep` tells it to, and waits with its context loaded in between
@@ -246,7 +246,7 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Let a process that runs step by step run one batch, from a time on that is at most a tick ago.
+   * Let a stepwise process run one batch, starting at a time at most one tick ago.
    *
    * @param batchSize of this batch; default: what it was launched with, or what `setBatchSize` asked for
    */
@@ -255,19 +255,19 @@ export class SimulatedGpu implements Gpu {
     this.#partitionOf(process).begin(process, atMs, batchSize)
   }
 
-  /** Processes that are launched from now on may run this network, too. @throws InvalidInputError for a name that is taken */
+  /** Processes launched from now on may also run this network. @throws InvalidInputError for a name that is taken */
   addNetwork(graph: LayerGraph): void {
     this.#whole.addNetwork(graph)
     this.#mig.addNetwork(graph)
   }
 
-  /** @throws UnknownNameError for a name that means no network on this board */
+  /** @throws UnknownNameError for a network that is unknown on this board */
   assertNetwork(model: string): void {
     this.#whole.network(model)
   }
 
   /**
-   * Let requests come to the board: tenants that name a service answer its requests from now on, the others run batch after
+   * Send requests to the board: tenants that name a service answer its requests from now on; the others run batch after
    * batch as before.
    *
    * @throws InvalidInputError for services that are none; PctodlError `IN_USE` where services are served already, or processes
@@ -311,20 +311,20 @@ export class SimulatedGpu implements Gpu {
     })
   }
 
-  /** Answer the requests of another service from the next batch on, or none's. */
+  /** Let a process answer the requests of another service, or of none, from the next batch on. */
   reassign(process: SimulatedProcess, service: string | undefined): void {
     this.#advance()
     process.serve(service)
     this.#whole.refresh()
   }
 
-  /** Resolves when these processes have ended the batches that they had begun for services; they begin no others. */
+  /** Resolves when these processes have ended the batches in progress; they begin no others. */
   async drain(processes: readonly SimulatedProcess[], signal?: AbortSignal): Promise<void> {
     const serving = this.#serving
     if (!serving) return
     this.#advance()
     for (const process of processes) serving.drain(process)
-    // A hung process never ends what it has begun.
+    // A hung process never ends its batch.
     while (processes.some((process) => process.state === 'running' && !process.hung && serving.busy(process))) {
       await this.clock.sleep(TICK_MS, signal)
       this.#advance()
@@ -352,8 +352,7 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Cut a MIG instance, e.g. `3g.20gb`, out of the board, at the first placement where it fits or from a given memory slice
-   * on.
+   * Create a MIG instance, e.g. `3g.20gb`, at the first placement that fits, or at a given memory slice.
    *
    * @throws PctodlError `NOT_SUPPORTED` on a board without MIG, `IN_USE` while processes run on the undivided board,
    *   `NO_ROOM` where no placement is free
@@ -375,7 +374,7 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Whether the processes that come to a MIG instance share it through MPS or take turns, from now on.
+   * Set whether new processes of a MIG instance share it through MPS or time-slice it.
    *
    * @throws PctodlError `NO_SUCH_INSTANCE`, `IN_USE` while processes run on it, which keep the way they came by
    */
@@ -388,13 +387,13 @@ export class SimulatedGpu implements Gpu {
     partition.shareThrough(through === 'mps' ? 'running' : 'off')
   }
 
-  /** Whether clients share through MPS or take turns. */
+  /** Whether clients share through MPS or time-slice. */
   get mps(): 'running' | 'off' {
     this.#advance()
     return this.#mps
   }
 
-  /** Start the MPS daemon (again). @throws PctodlError `IN_USE` while processes run, which could not become its clients */
+  /** Start the MPS daemon. @throws PctodlError `IN_USE` while processes run, which could not become its clients */
   startMps(): void {
     this.#advanceAlive()
     if (this.#mps === 'running') return
@@ -404,7 +403,7 @@ export class SimulatedGpu implements Gpu {
     this.#shareThrough('running')
   }
 
-  /** End the MPS daemon: clients that come later take turns. @throws PctodlError `IN_USE` while processes run */
+  /** Stop the MPS daemon: later clients time-slice. @throws PctodlError `IN_USE` while processes run */
   stopMps(): void {
     this.#advanceAlive()
     if (this.#mps === 'off') return
@@ -449,7 +448,10 @@ export class SimulatedGpu implements Gpu {
     this.#sensor.tick(this.#powerW)
   }
 
-  /** MIG instances share clocks, power, and a little besides: what a busy neighbour costs, by the board's sevenths. */
+  /**
+   * MIG instances share clocks and power, and slow each other slightly: the cost of busy neighbours, in sevenths of the
+   * board.
+   */
   #slowdownBeside(busyNeighbours: number): number {
     return busyNeighbours <= 0 ? 1 : 1 + this.physics.work.migNeighbourCost * Math.min(1, busyNeighbours / 6)
   }

@@ -6,17 +6,17 @@ export interface LeasedBoard {
   readonly spec: GpuSpec
   readonly settings: BoardSettings
   /**
-   * Bring the board up to date and ask it to change.
+   * Bring the board up to date and request a change.
    *
-   * @param delayed whether the change takes the firmware a moment
+   * @param delayed whether the firmware takes a moment for the change
    * @throws PctodlError `GPU_LOST`, `NO_PERMISSION`, `NOT_SUPPORTED`
    */
   change(setter: Setter, delayed: boolean, apply: () => void): void
-  /** Put back what the lease found and let others have the board. */
+  /** Restore the settings that the lease found and release the board. */
   endLease(): void
 }
 
-/** The lease on a simulated board: checks what is asked as the driver would, then asks the board. */
+/** The lease on a simulated board: checks requests as the driver would, then passes them to the board. */
 export function simulatedLease(board: LeasedBoard): GpuLease {
   const { spec, settings } = board
   let held = true

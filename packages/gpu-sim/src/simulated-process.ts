@@ -6,14 +6,14 @@ import { loadedBytes, runningBytes } from './process-memory.js'
 /** Why a process failed. */
 export type FailureKind = 'out-of-memory' | 'killed' | 'fatal-fault' | 'mps-lost' | 'gpu-lost'
 
-/** One inference process on a simulated board: loads, then completes batch after batch, or runs out of memory. */
+/** One inference process on a simulated board: it loads, then completes batch after batch, or runs out of memory. */
 export class SimulatedProcess {
   readonly id: number
   readonly readyAtMs: number
   state: TenantState = 'loading'
   failure: string | undefined
   failureKind: FailureKind | undefined
-  /** Alive, but it completes nothing. */
+  /** Alive, but completes nothing. */
   hung = false
   samples = 0
   batches = 0
@@ -24,12 +24,12 @@ export class SimulatedProcess {
   readonly #elementBytes: number
   #tenant: Tenant
   #requestedBatchSize: number
-  /** Share of the batch in flight that is done, 0..1. */
+  /** Completed share of the batch in flight, 0..1. */
   #progress = 0
   /** Time spent on the batch in flight, ms. */
   #inFlightMs = 0
   readonly #stepwise: boolean
-  /** When a process that runs step by step may begin its next batch; null until it is told. */
+  /** Time from which a stepwise process may begin its next batch; null until it is told. */
   #beginsAtMs: number | null = null
   #ranMs = 0
 
@@ -74,7 +74,7 @@ export class SimulatedProcess {
     }
   }
 
-  /** The tenant with the batch size that is in flight now. */
+  /** The tenant with the batch size of the batch in flight. */
   get tenant(): Tenant {
     return this.#tenant
   }
@@ -104,7 +104,7 @@ export class SimulatedProcess {
     this.#requestedBatchSize = batchSize
   }
 
-  /** Whether it runs step by step and is between two of them. */
+  /** Whether it is a stepwise process between two steps. */
   get waiting(): boolean {
     return this.#stepwise && this.#beginsAtMs === null
   }
@@ -113,30 +113,30 @@ export class SimulatedProcess {
     return this.#stepwise
   }
 
-  /** How long it ran in its last tick, ms; more than a tick where a step began in the one before. */
+  /** Time for which it ran in its last tick, ms; more than a tick if a step began in the one before. */
   get ranMs(): number {
     return this.#ranMs
   }
 
-  /** Run one batch, from a time on; for a process that runs step by step. */
+  /** Run one batch from a time on; for a stepwise process. */
   begin(atMs: number): void {
     this.#beginsAtMs = atMs
   }
 
-  /** Whether a batch size was asked for that it does not have yet. */
+  /** Whether a requested batch size is not in force yet. */
   get wantsBatchSize(): boolean {
     return this.state === 'running' && this.#requestedBatchSize !== this.#tenant.batchSize
   }
 
-  /** Answer the requests of another service from now on, or none's. */
+  /** Answer the requests of another service, or of none, from now on. */
   serve(service: string | undefined): void {
     const { service: _, ...tenant } = this.#tenant
     this.#tenant = service === undefined ? tenant : { ...tenant, service }
   }
 
-  /** @returns whether another batch size was asked for and a batch has just ended, so that it can be adopted */
+  /** @returns whether a requested batch size can be adopted because a batch has just ended */
   run(nowMs: number, tickMs: number, batchMs: number): boolean {
-    // A step begins within a tick; and maybe within the one before, which nobody had told it then.
+    // A step begins within this tick, or within the one before if the request came too late for it.
     const runMs = this.#stepwise && this.#progress === 0 ? Math.max(0, nowMs - this.#beginsAtMs!) : tickMs
     this.#ranMs = runMs
     this.#progress += runMs / batchMs
@@ -158,7 +158,7 @@ export class SimulatedProcess {
     const leftMs = (this.#progress - completed) * batchMs
     this.batches += completed
     this.samples += completed * this.#tenant.batchSize
-    // The first of them carries what it had already spent at other clocks; the others fit into this tick.
+    // The first batch includes the time that it spent at other clocks; the others fit into this tick.
     this.latencySumMs += this.#inFlightMs - leftMs
     this.lastCompletionMs = nowMs - leftMs
     this.#progress -= completed

@@ -4,9 +4,9 @@ import type { SimulatedGpu } from './simulated-gpu.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
 export interface SimulatedTenantsOptions {
-  /** Allow shares that sum to more than 100 %; their SMs are then time-sliced. Default false. */
+  /** Allow shares of more than 100 % in sum; their SMs are then time-sliced. Default false. */
   readonly oversubscribe?: boolean
-  /** The MIG instance to run on; shares are then of its SMs. Default: the undivided board. */
+  /** MIG instance to run on; shares then refer to its SMs. Default: the undivided board. */
   readonly instance?: MigInstance
 }
 

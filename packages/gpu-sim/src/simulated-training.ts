@@ -3,39 +3,42 @@ import { TICK_MS } from './power-sensor.js'
 import type { SimulatedGpu } from './simulated-gpu.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
-/** One process of a training job: on which board, and how many samples of each step. */
+/** One process of a training job: its board, and its number of samples in each step. */
 export interface TrainingWorker {
   readonly gpu: SimulatedGpu
   readonly share: number
   /** Share of the board's SMs, percent. Default 100. */
   readonly mpsPercent?: number
-  /** In how many parts the share is done one after the other, as even as there are; their gradients are accumulated. Default 1. */
+  /**
+   * Number of micro-batches into which the share is split as evenly as possible, run one after the other; their
+   * gradients are accumulated. Default 1.
+   */
   readonly microBatches?: number
 }
 
 export interface SimulatedTrainingOptions {
-  /** A network of the boards whose batch is an optimiser step: `trainingGraph` of `@pctodl/model-zoo` makes one. */
+  /** Network whose batch is an optimiser step; `trainingGraph` of `@pctodl/model-zoo` creates one. */
   readonly model: string
-  /** Exchange of the gradients after each step, in which the boards wait, ms. Default 0. */
+  /** Time of the gradient exchange after each step, during which the boards wait, ms. Default 0. */
   readonly allReduceMs?: number
 }
 
 /**
- * Synchronous data-parallel training on simulated boards of one clock: in each step every process runs its share once, whoever is done waits
- * for the slowest, then gradients are exchanged. How long a share takes and what it draws follow from the board: its SMs, limits, clocks and heat,
- * and whoever else runs on it. A step, or a micro-batch, shorter than a tick of the boards (5 ms) takes one. Each micro-batch updates
- * the weights, too, which real accumulation does once a step.
+ * Synchronous data-parallel training on simulated boards with a common clock: in each step every process runs its share
+ * once, faster ones wait for the slowest, then gradients are exchanged. The time and power of a share follow from the
+ * board: its SMs, limits, clocks, heat and other processes. A step or micro-batch shorter than a tick of the boards (5
+ * ms) takes one tick. Each micro-batch also updates the weights, which real accumulation does once per step.
  */
 export class SimulatedTraining {
-  /** Steps that are done. */
+  /** Number of completed steps. */
   steps = 0
-  /** When the last step ended, in the boards' time, ms: exact, not rounded to ticks. */
+  /** Exact end of the last step, in the boards' time, ms, not rounded to ticks. */
   lastStepMs: number | null = null
   readonly #workers: readonly TrainingWorker[]
   readonly #options: SimulatedTrainingOptions
   #processes: readonly SimulatedProcess[] = []
 
-  /** @throws InvalidInputError without workers, for shares that are none, and for boards of different clocks */
+  /** @throws InvalidInputError without workers, for invalid shares, and for boards with different clocks */
   constructor(workers: readonly TrainingWorker[], options: SimulatedTrainingOptions) {
     const { allReduceMs = 0 } = options
     if (workers.length === 0) throw new InvalidInputError('workers', 'none', 'at least one')
@@ -90,7 +93,7 @@ export class SimulatedTraining {
         this.#beginPart(rank, begun[rank]!++, process.lastCompletionMs)
         return false
       }
-      // Every process is asked, for each may have a next part to begin.
+      // All processes are checked, since each may have a next part to begin.
       await this.#until(() => this.#processes.map(isDone).every((done) => done), signal)
       const slowest = Math.max(...this.#processes.map(({ lastCompletionMs }) => lastCompletionMs))
       this.lastStepMs = slowest + (this.#options.allReduceMs ?? 0)
@@ -112,7 +115,7 @@ export class SimulatedTraining {
     const worker = this.#workers[rank]!
     const process = this.#processes[rank]!
     worker.gpu.beginStep(process, atMs)
-    // A size that is asked for now holds from the next part on.
+    // A size requested now applies from the next part on.
     worker.gpu.setBatchSize(process, partOf(worker, part + 1))
   }
 
@@ -138,7 +141,7 @@ export class SimulatedTraining {
   }
 }
 
-/** Samples of a micro-batch: the first ones are the larger, and after the last comes the first again. */
+/** Samples of a micro-batch: the first ones are the larger; after the last comes the first again. */
 function partOf({ share, microBatches = 1 }: TrainingWorker, part: number): number {
   return Math.ceil((share - (part % microBatches)) / microBatches)
 }

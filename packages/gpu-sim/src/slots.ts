@@ -4,7 +4,7 @@ export interface Slot {
   readonly batch: number
 }
 
-/** Every multiset of shares of at most `units` in sum, each descending. */
+/** Every multiset of shares with a sum of at most `units`, each in descending order. */
 export function* shareMultisets(units: number, maxTenants: number): Generator<number[]> {
   function* extend(prefix: number[], free: number): Generator<number[]> {
     if (prefix.length > 0) yield prefix
@@ -17,8 +17,9 @@ export function* shareMultisets(units: number, maxTenants: number): Generator<nu
 }
 
 /**
- * Sets of tenants one change away: a batch size up or down for one tenant, for those of one share, or for all; a unit of
- * share moved, taken or given back; a tenant split in two, two merged, one added or ended. In canonical order, each once.
+ * Sets of tenants one change away: a batch size up or down for one tenant, for all of one share, or for all; a unit of
+ * share moved, taken or returned; a tenant split, two merged, one added or ended. In canonical order, without
+ * duplicates.
  */
 export function neighbours(
   slots: readonly Slot[],

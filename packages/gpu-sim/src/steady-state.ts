@@ -17,13 +17,13 @@ export interface TenantSteadyState {
   deviceShare: number
 }
 
-/** What a configuration settles to: rates, not yet watts. */
+/** Steady state of a configuration: rates, without power. */
 export interface SteadyState {
   readonly tenants: readonly TenantSteadyState[]
   readonly throughput: number
-  /** SMs at work, averaged over time. */
+  /** Busy SMs, averaged over time. */
   readonly busySms: number
-  /** Of matrix work, as half-precision FLOP/s that draw as much: under `fp16` what is computed, else see `energyPerFlop`. */
+  /** Matrix work as half-precision FLOP/s of equal power; under `fp16` the actual FLOP/s, else see `energyPerFlop`. */
   readonly flopPerS: number
   /** Operations of the vector units, see `PowerPhysics`. */
   readonly vectorOpsPerS: number
@@ -35,7 +35,7 @@ export interface SteadyState {
   readonly memUtilPercent: number
 }
 
-/** A board on which nothing runs. */
+/** State of a board without work. */
 export const idleState: SteadyState = {
   tenants: [],
   throughput: 0,
@@ -48,7 +48,7 @@ export const idleState: SteadyState = {
   memUtilPercent: 0,
 }
 
-/** The mean state of a time of which only a part is at work. */
+/** Mean state of a time of which only a part is busy. */
 export function scaledState(state: SteadyState, part: number): SteadyState {
   return {
     tenants: state.tenants.map((tenant) => ({
@@ -67,20 +67,20 @@ export function scaledState(state: SteadyState, part: number): SteadyState {
   }
 }
 
-/** Finds the rates at which tenants run side by side. Keeps what it has computed of each (network, batch size, SMs). */
+/** Computes the rates of tenants that run side by side. Caches loads by network, batch size and SMs. */
 export class SteadyStateSolver {
-  /** The coefficients as the execution changes them. */
+  /** Coefficients under the execution. */
   readonly physics: BoardPhysics
-  /** What feeds the board. */
+  /** Host that feeds the board. */
   readonly host: HostProfile
   readonly #spec: GpuSpec
   readonly #execution: Execution
   readonly #networks: Networks
   readonly #fixedPoint = new FixedPoint()
-  /** By model as it was written, then by batch size and SMs; two names of one network share the inner map. */
+  /** By model as written, then by batch size and SMs; two names of one network share the inner map. */
   readonly #loads = new Map<string, Map<number, TenantLoad>>()
 
-  /** @throws InvalidInputError for an execution that does not exist, or two networks of one name */
+  /** @throws InvalidInputError for an invalid execution, or two networks of one name */
   constructor(spec: GpuSpec, physics: BoardPhysics, execution: Execution = {}) {
     assertExecution(execution)
     this.#spec = spec
@@ -94,7 +94,7 @@ export class SteadyStateSolver {
     return this.prepare(tenants)(smClockMhz, memClockMhz)
   }
 
-  /** Everything about these tenants that does not depend on clocks, computed once; then their state at given clocks. */
+  /** Compute everything that does not depend on clocks once; the returned function gives the state at given clocks. */
   prepare(tenants: readonly Tenant[]): (smClockMhz: number, memClockMhz: number) => SteadyState {
     if (tenants.length === 0) return () => idleState
     const timeSliced = this.#execution.mps === 'off'
@@ -162,7 +162,7 @@ function stateOf(mix: TenantMix, spec: GpuSpec, timeSliced: boolean): SteadyStat
     vectorOpsPerS,
     l2BytesPerS,
     dramBytesPerS,
-    // One at a time, residencies add up; side by side they are independent.
+    // With time slicing, residencies add up; side by side they are independent.
     smUtilPercent: 100 * (timeSliced ? Math.min(1, working) : 1 - noneResident),
     memUtilPercent: Math.min(100, (100 * dramBytesPerS) / mix.capacity),
   }

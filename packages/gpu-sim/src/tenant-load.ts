@@ -14,31 +14,34 @@ import type { HostProfile } from './host-profile.js'
 import { type NetworkWork, operatorClasses } from './network-work.js'
 import { waveFactor } from './tile-waves.js'
 
-/** One tenant's batch as per-operator amounts that do not depend on clocks or on who else runs. */
+/** One tenant's batch as amounts per operator that depend on neither clocks nor other tenants. */
 export interface TenantLoad {
   readonly work: NetworkWork
   readonly batchSize: number
   readonly sms: number
-  /** SM clock cycles of arithmetic, whole waves included. */
+  /** SM clock cycles of arithmetic, including whole waves. */
   readonly cycles: Float64Array
-  /** Of the whole batch, waves and pipelines taken to be full. */
+  /** Cycles of the whole batch if waves and pipelines were full. */
   readonly computingCycles: number
-  /** Bytes moved between L2 and the SMs, weights among them. */
+  /** Bytes moved between L2 and the SMs, including weights. */
   readonly bytes: Float64Array
-  /** Bytes of weights of an operator with arithmetic: read once a batch, from L2 only where they lasted since the last one. */
+  /**
+   * Weight bytes of operators with arithmetic: read once per batch, from L2 only if they stayed there since the last
+   * one.
+   */
   readonly weightBytes: Float64Array
   /** Bytes that L2 would have to hold for the traffic to hit. */
   readonly workingBytes: Float64Array
-  /** Bytes that the first so many of the operators without arithmetic move, all occurrences. */
+  /** Prefix sums of the bytes that operators without arithmetic move, with all occurrences. */
   readonly movedBytes: Float64Array
   readonly meanWorkingBytes: number
   /** Weights of all operators, bytes. */
   readonly totalWeightBytes: number
-  /** Of matrix work, each by its energy over that of an operation in half precision. */
+  /** Matrix work, weighted by its energy relative to an operation in half precision. */
   readonly flops: number
   readonly vectorOps: number
   readonly totalBytes: number
-  /** Kernels that are launched for a batch. */
+  /** Number of kernels launched per batch. */
   readonly kernels: number
   /** Host time per batch besides launches, s. */
   readonly hostS: number
@@ -85,7 +88,7 @@ export function tenantLoad(
         name,
       )
       const waves = rate.tiled ? waveFactor(work.outputElements[i]! * batchSize, sms) : 1
-      // A product of d terms costs 2 d FLOP for each of its results.
+      // A product of d terms costs 2 d FLOP per result.
       const depth = work.flops[i]! / (2 * work.outputElements[i]!)
       const filling = rate.tiled ? 1 + physics.halfDepth / depth : 1
       const full = operatorFlops / (rate.flopPerClockPerSm * sms)
@@ -114,7 +117,7 @@ export function tenantLoad(
     const at = i - work.computing
     movedBytes[at + 1] = movedBytes[at]! + work.occurrences[i]! * bytes[i]!
   }
-  // Past the host's cache an image costs more; the step is smooth because batches straddle it.
+  // Beyond the host's cache an image takes longer; the transition is smooth because batches straddle it.
   const spilled = 1 / (1 + (host.spillBatch / batchSize) ** 10)
   return {
     work,
@@ -155,7 +158,7 @@ function flopPerClockPerSm(
     case 'depthwise':
       return { flopPerClockPerSm: physics.depthwiseFlopPerClockPerSm, tiled: false }
     default:
-      // Vector arithmetic of normalisation, activation and pooling hides behind its memory traffic.
+      // Vector arithmetic of normalisation, activation and pooling is hidden behind its memory traffic.
       return { flopPerClockPerSm: Number.POSITIVE_INFINITY, tiled: false }
   }
 }

@@ -4,43 +4,46 @@ import type { FixedPoint, UnitMap } from './fixed-point.js'
 import type { HostProfile } from './host-profile.js'
 import type { TenantLoad } from './tenant-load.js'
 
-/** Residual of the shares of time at which the mix counts as settled; rates are then right to some 1e-10. */
+/** Residual of the shares of time at which the mix counts as converged; rates are then right to some 1e-10. */
 const TOLERANCE = 1e-12
 
-/** Unknowns per kind, and where each is. */
+/** Unknowns per kind, and their positions. */
 const SHARES = 4
 const FELT = 0
 const LAUNCHING = 1
 const PREPARING = 2
 const RESIDENT = 3
 
-/** Sharpness of the law `queue`: the wait for DRAM grows with the third power of how busy it is. */
+/** Exponent of the law `queue`: the wait for DRAM grows with the third power of its utilisation. */
 const QUEUE = 3
 
-/** Of the cost of computing neighbours, the part that arithmetic of one's own is spared, 0..1: fitted to pairs of AlexNet and SSD. */
+/**
+ * Share of the cost of computing neighbours that a kernel's own arithmetic avoids, 0..1: fitted to pairs of AlexNet and
+ * SSD.
+ */
 export const SHELTERED = 0.7
 
 /** Identical tenants, solved as one. */
 export interface Kind {
   readonly load: TenantLoad
   count: number
-  /** Where the kind's operators begin in the arrays of the mix. */
+  /** Position of the kind's operators in the arrays of the mix. */
   offset: number
-  /** What the other tenants want to keep in L2, bytes. */
+  /** Working sets of the other tenants in L2, bytes. */
   othersBytes: number
-  /** Share of its weights that no longer is in L2 when the next batch reads them, 0..1. */
+  /** Share of its weights that are no longer in L2 when the next batch reads them, 0..1. */
   weightsMissed: number
   totalDramBytes: number
-  /** DRAM bandwidth that the tenant's SMs can ask for at the present clocks, bytes/s. */
+  /** DRAM bandwidth that the tenant's SMs can request at the present clocks, bytes/s. */
   requestBandwidth: number
-  /** How busy it keeps DRAM by itself, as the law `queue` counts: 1 and more. */
+  /** Wait factor caused by its own DRAM traffic under the law `queue`, at least 1. */
   aloneInQueue: number
   /** Time of one batch, s. */
   batchS: number
-  /** Time of its kernels, s; `workS`: if nobody else wanted the SMs or the bandwidth. */
+  /** Time of its kernels, s; `workS`: without contention for SMs or bandwidth. */
   deviceS: number
   workS: number
-  /** How much a resident kernel of it counts as a neighbour, and how much it feels of its neighbours, 0..1: see `neighbourLaw`. */
+  /** Weight of its resident kernels as a neighbour, and its sensitivity to neighbours, 0..1: see `neighbourLaw`. */
   presence: number
   exposure: number
   /** Time of its DRAM traffic, s. */
@@ -52,14 +55,13 @@ export interface Kind {
 }
 
 /**
- * A set of tenants with everything computed that does not depend on clocks, so that a search over clocks pays for it once.
- *
- * A batch takes, operator after operator, the longer of its arithmetic and its memory traffic (with a short overlap
- * penalty) plus a floor per kernel, while the host launches the next operators beside it; whichever side is slower sets
- * the pace, and the time per image in the host comes on top. Tenants meet in DRAM, in L2, on the SMs where their shares
- * overlap, and in the rates at which all clients together can launch and prepare images. How much they are in each other's
- * way depends on how busy they are, which depends on how much they are in each other's way: a fixed point in four shares
- * of time per kind: how much of its traffic is felt, launching, preparing, on the device.
+ * A set of tenants with everything that does not depend on clocks computed, so that a search over clocks pays for it
+ * once. Operator by operator, a batch takes the longer of its arithmetic and its memory traffic (with a short overlap
+ * penalty) plus a floor per kernel, while the host launches the next operators in parallel. The slower side sets the
+ * pace, and the host time per image comes on top. Tenants contend for DRAM, L2, overlapping SM shares, and the total
+ * rates at which clients can launch and prepare images. Contention depends on how busy they are, which depends on
+ * contention: a fixed point in four shares of time per kind (how much of its traffic is felt, launching, preparing, on
+ * the device).
  */
 export class TenantMix implements UnitMap {
   readonly kinds: readonly Kind[]
@@ -70,11 +72,13 @@ export class TenantMix implements UnitMap {
   readonly #timeSliced: boolean
   readonly #fixedPoint: FixedPoint
   /**
-   * Bytes that miss L2: of each operator with arithmetic; of the operators without, the sum over this one and those that
-   * follow (then a 0), because their time is a sum without roots.
+   * Bytes that miss L2. For operators with arithmetic: per operator. For those without: suffix sums (followed by a 0),
+   * because their time is a sum without roots.
    */
   readonly #dramBytes: Float64Array
-  /** Times of an operator's arithmetic, to the power of the saturation, and of its L2 traffic, at the present clock. */
+  /**
+   * Times of an operator's arithmetic, raised to the saturation exponent, and of its L2 traffic, at the present clock.
+   */
   readonly #computeSP: Float64Array
   readonly #l2S: Float64Array
   readonly #shares: Float64Array
@@ -113,12 +117,12 @@ export class TenantMix implements UnitMap {
     this.#missL2()
   }
 
-  /** Attainable DRAM bandwidth at the clocks last settled at, bytes/s. */
+  /** Attainable DRAM bandwidth at the last settled clocks, bytes/s. */
   get capacity(): number {
     return this.#capacity
   }
 
-  /** Bring the kinds' times to what they are at these clocks. */
+  /** Update the kinds' times to these clocks. */
   settle(smClockMhz: number, memClockMhz: number): void {
     this.#capacity = this.#work.dramEfficiency * memoryBandwidth(this.#spec, memClockMhz)
     this.#adoptClock(smClockMhz)
@@ -126,14 +130,14 @@ export class TenantMix implements UnitMap {
     this.#fixedPoint.solve(this, shares, TOLERANCE)
   }
 
-  /** One round: shares of time to times of batches, and from these to shares of time. */
+  /** One iteration: from shares of time to batch times, and back to shares of time. */
   map(shares: Float64Array, image: Float64Array): void {
     if (this.#timeSliced) this.#takeTurns(shares)
     else this.#runTogether(shares)
     this.#finishBatches(shares, image)
   }
 
-  /** L2 is shared: what hits depends on everybody's working set. */
+  /** L2 is shared, so its hits depend on all working sets. */
   #missL2(): void {
     const { l2HitShare, l2CapacityFactor } = this.#work
     const size = l2CapacityFactor * this.#spec.l2Bytes
@@ -143,7 +147,8 @@ export class TenantMix implements UnitMap {
       everybody += count * load.meanWorkingBytes
       weights += count * load.totalWeightBytes
     }
-    // Weights come again a whole batch later; they are still there only if everything read in between fits beside them.
+    // Weights are needed again a whole batch later; they are still there only if everything read in between fits beside
+    // them.
     const reuse = ((weights + everybody) / this.#spec.l2Bytes) ** 2
     const weightsMissed = reuse / (1 + reuse)
     for (const kind of this.kinds) {
@@ -213,7 +218,7 @@ export class TenantMix implements UnitMap {
     }
   }
 
-  /** Without, one client's kernels have the board at a time; each waits for as many others as are there on average. */
+  /** Without MPS, one client's kernels have the board at a time; each waits for the average number of others. */
   #takeTurns(shares: Float64Array): void {
     const { kinds } = this
     let present = 0
@@ -225,7 +230,7 @@ export class TenantMix implements UnitMap {
     }
   }
 
-  /** What the host adds to the kernels' times, and the shares of time that result. */
+  /** Add the host's time to the kernels' times, and compute the resulting shares of time. */
   #finishBatches(shares: Float64Array, image: Float64Array): void {
     const { kinds } = this
     const { launchUs, launchCapacityPerS, imageCapacityPerS, overlap } = this.#host
@@ -252,13 +257,13 @@ export class TenantMix implements UnitMap {
     }
   }
 
-  /** A time to the power at which arithmetic and traffic are added up. */
+  /** A time raised to the exponent with which arithmetic and traffic are combined. */
   #toPower(seconds: number): number {
     const { saturation } = this.#work
     return saturation === 'smooth' ? fourthPower(seconds) : saturation === 'soft' ? seconds * seconds : seconds
   }
 
-  /** Share of its request that a tenant of kind `k` gets beside others that ask for `others` bytes/s, 0..1. */
+  /** Share of its request that a tenant of kind `k` gets beside others that request `others` bytes/s, 0..1. */
   #served(k: number, request: number, others: number, shares: Float64Array): number {
     const proportional = Math.min(1, this.#capacity / (request + others))
     const { contention } = this.#work
@@ -270,7 +275,10 @@ export class TenantMix implements UnitMap {
     return request + others <= this.#capacity ? 1 : this.#maxMinShare(k, request, shares)
   }
 
-  /** Water filling: the level at which the tenant and the felt parts of the others are cut off, over the tenant's request. */
+  /**
+   * Water filling: the level that cuts off the tenant and the felt parts of the others, relative to the tenant's
+   * request.
+   */
   #maxMinShare(k: number, request: number, shares: Float64Array): number {
     const byRequest = this.kinds
       .map((kind, j) => ({
@@ -289,7 +297,7 @@ export class TenantMix implements UnitMap {
     return 1
   }
 
-  /** Per operator the smooth maximum of arithmetic and traffic, plus what a kernel takes in any case. */
+  /** Per operator, the smooth maximum of arithmetic and traffic, plus the fixed time of a kernel. */
   #deviceS(kind: Kind, bandwidth: number, overlap: number): number {
     const { load, offset } = kind
     const { occurrences, computing, size } = load.work
@@ -324,8 +332,8 @@ export class TenantMix implements UnitMap {
   }
 
   /**
-   * The working set from which on DRAM, not L2, is what an operator's traffic waits for: the larger it is, the more of its
-   * bytes miss, and DRAM is the slower one once the missing share exceeds the ratio of the bandwidths.
+   * Working set, bytes, above which an operator's traffic is bound by DRAM instead of L2: the larger it is, the more
+   * bytes miss, and DRAM is slower once the missing share exceeds the ratio of the bandwidths.
    */
   #dramBoundFrom(kind: Kind, bandwidthRatio: number): number {
     const { l2HitShare, l2CapacityFactor } = this.#work
@@ -356,7 +364,7 @@ function newKind(load: TenantLoad, offset: number): Kind {
   }
 }
 
-/** First index from `low` on whose value is at least `value`; `high` where none is. */
+/** First index from `low` on whose value is at least `value`; `high` if there is none. */
 function lowerBound(ascending: Float64Array, low: number, high: number, value: number): number {
   let from = low
   let to = high
@@ -373,7 +381,7 @@ function fourthPower(x: number): number {
   return squared * squared
 }
 
-/** Smooth maximum of two times: near either alone when they differ, 19 % above when equal (imperfect overlap). */
+/** Smooth maximum of two times: close to the larger one when they differ, 19 % above when equal (imperfect overlap). */
 function fourthRootOfFourths(a: number, b: number): number {
   return Math.sqrt(Math.sqrt(fourthPower(a) + fourthPower(b)))
 }

@@ -1,4 +1,4 @@
-/** Output elements per thread block of the tilings a matrix library chooses from, and the share of the peak each attains. */
+/** Output elements per thread block of a matrix library's tilings, and the share of the peak that each attains. */
 const tiles = [
   { elements: 128 * 128, efficiency: 1 },
   { elements: 128 * 64, efficiency: 0.96 },
@@ -7,9 +7,9 @@ const tiles = [
 ] as const
 
 /**
- * How much longer a matrix operator takes than its FLOPs alone say, because thread blocks run in whole waves over the
- * SMs: the last wave is rarely full, which is why small batches waste large shares. Libraries choose a smaller tile where
- * that costs less, so the best tiling counts. At least 1.
+ * Factor by which a matrix operator takes longer than its FLOPs alone imply, at least 1. Thread blocks run in whole
+ * waves over the SMs, and the last wave is rarely full, so small batches waste large shares. Libraries choose a smaller
+ * tile where that is cheaper, so the best tiling counts.
  *
  * @param outputElements of the operator at its batch
  * @param sms streaming multiprocessors of the tenant

@@ -1,12 +1,12 @@
 import type { Tenant } from '@pctodl/platform'
 import type { ServiceState } from './served-service.js'
 
-/** What serving needs of a process, and what it counts for it. */
+/** Interface of a process to serving, and its counters. */
 export interface ServedProcess {
   readonly tenant: Tenant
-  /** Alive, but it completes nothing. */
+  /** Alive, but completes nothing. */
   readonly hung: boolean
-  /** Another batch size is wanted: it begins no batch until it has it. */
+  /** Another batch size is requested; no batch begins until it is adopted. */
   readonly wantsBatchSize: boolean
   samples: number
   batches: number
@@ -17,16 +17,16 @@ export interface ServedProcess {
 /** A process and the batch that it runs. */
 export interface BatchSlot {
   readonly process: ServedProcess
-  /** Whose requests it answers; null: it runs batch after batch of its own. */
+  /** Service whose requests it answers; null: it runs batch after batch. */
   readonly service: ServiceState | null
-  /** Requests in a batch at most. */
+  /** Maximum number of requests in a batch. */
   readonly most: number
-  /** Batch sizes that it runs, ascending: a batch of fewer requests is filled up to the next. */
+  /** Available batch sizes, ascending; a smaller batch is padded to the next size. */
   readonly sizes: readonly number[]
   draining: boolean
   /** Index of the size of the batch in flight, from 1; 0: none. */
   size: number
-  /** Requests in it, and whose they are. */
+  /** Number of requests in it, and their service. */
   count: number
   batchOf: ServiceState | null
   readonly arrivedMs: Float64Array
@@ -39,14 +39,14 @@ export interface BatchSlot {
   endMs: number
 }
 
-/** Powers of two up to the largest batch, and that: what engines are compiled for. */
+/** Powers of two up to the largest batch, and the largest batch itself: the sizes that engines are compiled for. */
 export function compiledSizes(largest: number): number[] {
   const sizes: number[] = []
   for (let size = 1; size < largest; size *= 2) sizes.push(size)
   return [...sizes, largest]
 }
 
-/** @param service whose requests the process answers; null: none's */
+/** @param service service whose requests the process answers; null: none */
 export function newSlot(process: ServedProcess, service: ServiceState | null): BatchSlot {
   const { batchSize } = process.tenant
   const largest = service === null ? batchSize : Math.min(batchSize, service.service.maxBatchSize)
@@ -68,7 +68,7 @@ export function newSlot(process: ServedProcess, service: ServiceState | null): B
   }
 }
 
-/** A slot for the same process, with a batch that runs on: its size stays among those that the slot knows until it ends. */
+/** A new slot for a process whose batch continues: the size in flight remains available until the batch ends. */
 export function takeOver(slot: BatchSlot, running: BatchSlot): BatchSlot {
   const size = running.sizes[running.size - 1]!
   const sizes = slot.sizes.includes(size) ? slot.sizes : [...slot.sizes, size].sort((a, b) => a - b)

@@ -1,16 +1,16 @@
 import type { Configuration, Tenant } from '@pctodl/platform'
 import type { SteadyState } from '../steady-state.js'
 
-/** What a set of tenants settles to while all of them run: `SteadyStateSolver`, or a law of one's own. */
+/** Computes the steady state of tenants that all run: `SteadyStateSolver`, or a custom law. */
 export interface MixSolver {
   solve(configuration: Configuration): SteadyState
 }
 
-/** One of the processes that may run: alike ones are interchangeable. */
+/** A process that may run; equal ones are interchangeable. */
 export interface MixMember {
   readonly model: string
   readonly mpsPercent: number
-  /** Batch sizes that it may run, ascending; it runs the one of an index above 0, and nothing at 0. */
+  /** Batch sizes that it may run, ascending; size index 0 means that it does not run. */
   readonly sizes: readonly number[]
 }
 
@@ -20,11 +20,11 @@ interface Solved {
   readonly batchMs: Float64Array
 }
 
-/** Which member runs which batch size, and where one change leads. */
+/** A combination of members and their batch sizes, with the transitions from it. */
 class Mix {
   readonly sizes: Uint8Array
   readonly next: (Mix | undefined)[]
-  /** By clocks. */
+  /** Solutions by clocks. */
   readonly solved: (Solved | undefined)[] = []
 
   constructor(sizes: Uint8Array, edges: number) {
@@ -33,12 +33,13 @@ class Mix {
   }
 }
 
-/** Solutions kept at most; beyond, all are forgotten: they are computed again where they are needed. */
+/** Maximum number of cached solutions; beyond it the cache is cleared. */
 const MAX_SOLVED = 100_000
 
 /**
- * The mixes of running batches that come up, as a graph: a batch that begins or ends is one step along an edge, and what a mix
- * settles to at given clocks is computed once. Mixes that differ only in which of several alike members run share it.
+ * The mixes of running batches that occur, as a graph: a batch that begins or ends is a step along an edge, and the
+ * steady state of a mix at given clocks is computed once. Mixes that differ only in which of several equal members run
+ * share it.
  */
 export class RunningMixes {
   readonly #solver: MixSolver
@@ -62,7 +63,7 @@ export class RunningMixes {
     this.#mix = this.#find(new Uint8Array(members.length))
   }
 
-  /** Size index of a member now; 0: it does not run. */
+  /** Present size index of a member; 0: it does not run. */
   sizeOf(member: number): number {
     return this.#mix.sizes[member]!
   }
@@ -79,7 +80,7 @@ export class RunningMixes {
     this.#clock = clock
   }
 
-  /** @param size index into its sizes, from 1; 0: it ends */
+  /** @param size index into its sizes, from 1; 0: its batch ends */
   change(member: number, size: number): void {
     const edge = member * this.#stride + size
     let mix = this.#mix.next[edge]
@@ -92,7 +93,7 @@ export class RunningMixes {
     this.#mix = mix
   }
 
-  /** What the present mix settles to at the present clocks. */
+  /** Steady state of the present mix at the present clocks. */
   settled(): Solved {
     let solved = this.#mix.solved[this.#clock]
     if (!solved) {
@@ -117,7 +118,7 @@ export class RunningMixes {
     sizes.forEach((size, member) => {
       if (size > 0) running.push(member)
     })
-    // Alike members in one order, so that whichever of them runs makes no difference, down to the last bit.
+    // Equal members are sorted, so that results do not depend, to the last bit, on which of them run.
     running.sort((a, b) => this.#kinds[a]! - this.#kinds[b]! || sizes[a]! - sizes[b]! || a - b)
     const key = `${this.#clock}: ${running.map((member) => `${this.#kinds[member]} ${sizes[member]}`).join(', ')}`
     let state = this.#states.get(key)

@@ -9,14 +9,14 @@ import {
 } from '@pctodl/platform'
 import { RequestQueue } from './request-queue.js'
 
-/** A service with the requests that come to it. */
+/** A service with its arrivals. */
 export interface ServedService {
   readonly service: Service
-  /** When requests arrive, ms since the service was added; any process of `@pctodl/traffic` starts one. */
+  /** Arrival times, ms since the service was added; any process of `@pctodl/traffic` starts one. */
   readonly arrivals: Arrivals
-  /** Requests that may wait; what arrives beyond is shed. Default 4096. */
+  /** Maximum queue length; requests beyond it are shed. Default 4096. */
   readonly maxQueued?: number
-  /** A request that has waited so long when its turn comes is shed, ms. Default Infinity: it is answered, late. */
+  /** A request that has waited this long when its turn comes is shed, ms. Default Infinity: it is answered late. */
   readonly shedAfterMs?: number
 }
 
@@ -34,7 +34,7 @@ export function assertServed(served: readonly ServedService[]): void {
   })
 }
 
-/** What a board knows of one service: who waits, and what became of the others. */
+/** State of one service: waiting requests, and the counts of all others. */
 export class ServiceState {
   service: Service
   readonly queue: RequestQueue = new RequestQueue()
@@ -48,15 +48,15 @@ export class ServiceState {
   failed = 0
   running = 0
   failure: string | undefined
-  /** Of the next request, ms of the board. */
+  /** Arrival of the next request on the board's clock, ms. */
   nextArrivalMs: number
-  /** When the first in line has waited long enough for others to fill its batch; Infinity where nobody waits for that. */
+  /** Time at which the first request has waited long enough for its batch to fill; Infinity if none waits for that. */
   timerMs: number = Number.POSITIVE_INFINITY
-  /** Share of the arrivals that is let in, 0..1. */
+  /** Admitted share of the arrivals, 0..1. */
   admitted = 1
   readonly #arrivals: Arrivals
   readonly #startMs: number
-  /** What letting in a share of them still owes, 0..1. */
+  /** Admission credit, 0..1: each arrival adds the admitted share, and one request is admitted per whole unit. */
   #owed = 0
 
   constructor({ service, arrivals, maxQueued = 4096, shedAfterMs = Infinity }: ServedService, startMs: number) {
@@ -68,7 +68,11 @@ export class ServiceState {
     this.nextArrivalMs = this.#nextMs()
   }
 
-  /** The next request is here. @returns whether it waits now, and was not shed */
+  /**
+   * Process the next arrival.
+   *
+   * @returns whether it now waits, and was not shed
+   */
   arrive(): boolean {
     const arrivedMs = this.nextArrivalMs
     this.nextArrivalMs = this.#nextMs()
@@ -89,7 +93,7 @@ export class ServiceState {
     return true
   }
 
-  /** @throws PctodlError `ARRIVALS_FAILED` naming the service whose arrivals threw: they are user code */
+  /** @throws PctodlError `ARRIVALS_FAILED` naming the service whose arrivals threw, since they are user code */
   #nextMs(): number {
     try {
       return this.#startMs + this.#arrivals.nextMs()

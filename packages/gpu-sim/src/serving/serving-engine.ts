@@ -6,11 +6,11 @@ import { type MixSolver, RunningMixes } from './running-mixes.js'
 import { type ServedService, ServiceState } from './served-service.js'
 
 export interface ServingEngineOptions {
-  /** Decides how batches spread. Default 1. */
+  /** Seed of the spread of batch times. Default 1. */
   readonly seed?: number
   /**
-   * Standard deviation of the logarithm of a batch's time around its mean, for what no two batches have alike. Default 0: a batch
-   * takes what the running neighbours make of it.
+   * Standard deviation of the logarithm of a batch's time, for effects that differ from batch to batch. Default 0: only
+   * the running neighbours decide it.
    */
   readonly batchSpread?: number
 }
@@ -20,14 +20,12 @@ const ARRIVAL = 1
 const TIMER = 2
 
 /**
- * Requests of several services on one board, event by event: they arrive, wait, are taken in batches, and are answered.
- *
- * A free process takes the first in line as soon as they fill its batch or the first has waited for `maxQueueDelayMs`. While
- * nothing changes every batch runs at the pace that the running ones settle to together; when a batch begins or ends, or a clock
- * changes, what is left of each goes on at the new pace. What the board does meanwhile is the mean over these stretches.
- *
- * Of several events of one instant, ends of batches come first, then arrivals, then waits that are over, each in the order of
- * processes or services: the same seed gives the same run.
+ * Requests of several services on one board as discrete events: they arrive, wait, are batched and answered. A free
+ * process starts a batch once it is full or its first request has waited for `maxQueueDelayMs`. Between events every
+ * batch progresses at the pace of the running mix; when a batch begins or ends, or a clock changes, the remaining work
+ * continues at the new pace. The board's state is the mean over these intervals. Events at the same instant are
+ * ordered: ends of batches, then arrivals, then expired waits, each in the order of processes or services, so that the
+ * same seed gives the same run.
  */
 export class ServingEngine {
   readonly #services: ServiceState[] = []
@@ -39,13 +37,13 @@ export class ServingEngine {
   #nowMs: number
   /** Whether the running mix or its pace has changed since the ends of batches were computed. */
   #changed = true
-  /** Up to when the batches' progress and the mean are accounted for. */
+  /** Time up to which progress and the mean state are computed. */
   #accountedMs: number
   #smClockMhz = 0
   #memClockMhz = 0
   #slowdown = 1
   #state: SteadyState = idleState
-  /** Samples/s that count: requests, without what fills a batch up. */
+  /** Samples/s of requests, without the padding of batches. */
   #throughput = 0
   #windowStartMs: number
   readonly #sums = new Float64Array(8)
@@ -64,12 +62,12 @@ export class ServingEngine {
     this.#mixes = new RunningMixes(solver, [])
   }
 
-  /** Up to when requests were dealt with, ms. */
+  /** Time up to which events were processed, ms. */
   get nowMs(): number {
     return this.#nowMs
   }
 
-  /** What the board did over the last `advance`, on average. */
+  /** Mean state of the board over the last `advance`. */
   get mean(): SteadyState {
     return this.#mean
   }
@@ -86,12 +84,16 @@ export class ServingEngine {
     return this.#services.map((service) => service.counters(this.#nowMs))
   }
 
-  /** Requests of a new service come from now on. */
+  /** Add a service, whose requests arrive from now on. */
   addService(served: ServedService): void {
     this.#services.push(new ServiceState(served, this.#nowMs))
   }
 
-  /** No requests of this service come any more; those that wait are shed. @returns its last counters */
+  /**
+   * Remove a service; its waiting requests are shed.
+   *
+   * @returns its last counters
+   */
   removeService(name: string): ServiceCounters {
     const index = this.#indexOf(name)
     const service = this.#services[index]!
@@ -100,13 +102,13 @@ export class ServingEngine {
     return service.counters(this.#nowMs)
   }
 
-  /** Another objective, weight, largest batch or longest wait, for the requests that wait and those to come. */
+  /** Change objective, weight, largest batch or longest wait, for waiting and future requests. */
   changeService(changed: Service): void {
     this.#services[this.#indexOf(changed.name)]!.service = changed
     this.#rebuild(this.#slots.map(({ process }) => process))
   }
 
-  /** Let in only a share of the requests that arrive, evenly: shed the others. */
+  /** Admit an evenly spaced share of the arrivals and shed the others. */
   admit(name: string, share: number): void {
     this.#services[this.#indexOf(name)]!.admitted = share
   }
@@ -117,8 +119,8 @@ export class ServingEngine {
   }
 
   /**
-   * The processes that live now, hung ones among them. What a process that is no longer there had begun goes to another one of
-   * its service, first in line, once; the second time it fails.
+   * Set the living processes, including hung ones. Requests in a batch of a process that is gone return to the front of
+   * their queue once; the second time they fail.
    */
   setProcesses(processes: readonly ServedProcess[]): void {
     this.#account()
@@ -128,27 +130,27 @@ export class ServingEngine {
     this.#rebuild(processes)
   }
 
-  /** Whether the process is in the middle of a batch. */
+  /** Whether the process has a batch in progress. */
   busy(process: ServedProcess): boolean {
     return this.#slots.some((slot) => slot.process === process && slot.size > 0)
   }
 
-  /** Whether a process answers the requests of this service, or is in the middle of a batch of them. */
+  /** Whether any process answers the requests of this service, or has a batch of them in progress. */
   served(name: string): boolean {
     const service = this.#services[this.#indexOf(name)]!
     return this.#slots.some((slot) => slot.service === service || slot.batchOf === service)
   }
 
-  /** The process begins no batch any more. */
+  /** The process begins no further batches. */
   drain(process: ServedProcess): void {
     for (const slot of this.#slots) if (slot.process === process) slot.draining = true
   }
 
   /**
-   * Let time pass.
+   * Advance time.
    *
    * @param toMs not before `nowMs`
-   * @param slowdown by what goes on elsewhere on the board
+   * @param slowdown factor caused by other parts of the board
    */
   advance(toMs: number, smClockMhz: number, memClockMhz: number, slowdown = 1): void {
     this.#windowStartMs = this.#nowMs
@@ -208,7 +210,7 @@ export class ServingEngine {
     }
   }
 
-  /** Start what can be started for a service: called when a request has come, a batch has ended, or a wait is over. */
+  /** Start all possible batches of a service, after an arrival, the end of a batch, or an expired wait. */
   #begin(service: ServiceState): void {
     const { queue } = service
     service.timerMs = Number.POSITIVE_INFINITY
@@ -229,7 +231,7 @@ export class ServingEngine {
     }
   }
 
-  /** The free process with the largest share, -1 where none is free. */
+  /** Index of the free process with the largest share; -1 if none is free. */
   #freeSlot(service: ServiceState): number {
     let best = -1
     for (let i = 0; i < this.#slots.length; i++) {
@@ -276,7 +278,7 @@ export class ServingEngine {
     else if (isFree(slot)) this.#start(slot, index, null, slot.most)
   }
 
-  /** Its process has died amid a batch. */
+  /** The slot's process died during a batch. */
   #lose(slot: BatchSlot): void {
     const { batchOf, count, arrivedMs, again } = slot
     if (batchOf !== null) {
@@ -311,7 +313,7 @@ export class ServingEngine {
     })
   }
 
-  /** Slots for these processes; those that stay keep their batches. */
+  /** Create slots for these processes; remaining ones keep their batches. */
   #rebuild(processes: readonly ServedProcess[]): void {
     this.#account()
     const before = this.#slots
@@ -335,7 +337,7 @@ export class ServingEngine {
     this.#changed = true
   }
 
-  /** The pace of the running mix, and with it the ends of its batches. */
+  /** Compute the pace of the running mix and the ends of its batches. */
   #settle(): void {
     const { state, batchMs } = this.#mixes.settled()
     this.#state = state
@@ -351,7 +353,7 @@ export class ServingEngine {
     this.#throughput = throughput
   }
 
-  /** Bring progress and the mean up to the present, at the pace that held until now. */
+  /** Update progress and the mean state to the present at the previous pace. */
   #account(): void {
     const passedMs = this.#nowMs - this.#accountedMs
     if (passedMs <= 0) return

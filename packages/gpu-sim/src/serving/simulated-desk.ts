@@ -4,7 +4,7 @@ import type { ServedService } from './served-service.js'
 import type { ServingEngineOptions } from './serving-engine.js'
 import type { SimulatedServices } from './simulated-services.js'
 
-/** Takes in the requests of a simulated board, which come as somebody says for each service. */
+/** Service desk of a simulated board, whose requests arrive as the caller defines for each service. */
 export class SimulatedDesk implements ServiceDesk {
   readonly #gpu: SimulatedGpu
   readonly #trafficOf: (service: Service) => Omit<ServedService, 'service'>
@@ -13,7 +13,7 @@ export class SimulatedDesk implements ServiceDesk {
   #services: readonly Service[] = []
   readonly #departed: ServiceCounters[] = []
 
-  /** @param trafficOf asked once for each service, when its first requests are to come */
+  /** @param trafficOf called once per service, before its first requests */
   constructor(
     gpu: SimulatedGpu,
     trafficOf: (service: Service) => Omit<ServedService, 'service'>,
@@ -24,7 +24,7 @@ export class SimulatedDesk implements ServiceDesk {
     this.#options = options
   }
 
-  /** The last counters of services that have ended. */
+  /** Last counters of services that have ended. */
   get departed(): readonly ServiceCounters[] {
     return this.#departed
   }

@@ -2,12 +2,12 @@ import { assertServices, InvalidInputError, PctodlError, type Service, type Serv
 import { assertServed, type ServedService } from './served-service.js'
 import type { ServingEngine } from './serving-engine.js'
 
-/** What brings a board up to the present before it is looked at or changed. */
+/** Brings a board up to the present before it is read or changed. */
 interface Board {
   catchUp(): void
 }
 
-/** The services of a simulated board while it runs: what became of their requests, and changes without a restart. */
+/** The services of a simulated board while it runs: their counters, and changes without a restart. */
 export class SimulatedServices {
   readonly #board: Board
   readonly #engine: ServingEngine
@@ -23,7 +23,11 @@ export class SimulatedServices {
     return this.#engine.counters()
   }
 
-  /** Requests of one more service come from now on. @throws InvalidInputError for one that is none, or whose name is taken */
+  /**
+   * Add a service, whose requests arrive from now on.
+   *
+   * @throws InvalidInputError for one that is none, or whose name is taken
+   */
   add(served: ServedService): void {
     this.#board.catchUp()
     assertServed([served])
@@ -34,7 +38,7 @@ export class SimulatedServices {
   }
 
   /**
-   * No requests of a service come any more; those that wait are shed.
+   * Remove a service; its waiting requests are shed.
    *
    * @returns its last counters
    * @throws PctodlError `IN_USE` while a tenant serves it; InvalidInputError for a name that is not served
@@ -47,7 +51,11 @@ export class SimulatedServices {
     return this.#engine.removeService(name)
   }
 
-  /** Another objective, weight, largest batch or longest wait. @throws InvalidInputError for a name or a network that is not served */
+  /**
+   * Change objective, weight, largest batch or longest wait.
+   *
+   * @throws InvalidInputError for a name or a network that is not served
+   */
   change(service: Service): void {
     this.#board.catchUp()
     assertServices([service])
@@ -63,7 +71,7 @@ export class SimulatedServices {
   }
 
   /**
-   * Let in a share of the requests that arrive, evenly, and shed the others: what a policy does when not all can be served.
+   * Admit an evenly spaced share of the arrivals and shed the others: what a policy does when not all can be served.
    *
    * @param share 0..1
    */
