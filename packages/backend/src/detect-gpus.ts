@@ -2,26 +2,26 @@ import { type BoardFacts, listGpus } from '@pctodl/nvml-control'
 import { findGpuSpec, UnknownNameError } from '@pctodl/platform'
 import { whyNoDriver } from './why-no-driver.js'
 
-/** A board that is in this machine. */
+/** A board in this machine. */
 export interface DetectedGpu {
-  /** NVML's, from 0. */
+  /** NVML's index, from 0. */
   readonly index: number
   /** Product name, e.g. `NVIDIA A100-PCIE-40GB`. */
   readonly name: string
   readonly uuid: string
-  /** What the family calls this type, e.g. `A100`; null for a type that it does not know. */
+  /** Key of the board type, e.g. `A100`; null for an unknown type. */
   readonly key: string | null
 }
 
 export interface Detection {
-  /** In the order of their indices; a board that does not answer is not among them. */
+  /** By index, without boards that do not respond. */
   readonly gpus: readonly DetectedGpu[]
-  /** Why there are none, and which do not answer, in words. */
+  /** Why there are no boards, and which do not respond, in words. */
   readonly notes: readonly string[]
 }
 
 /**
- * The boards of this machine, by NVML; without a driver none, and a note. Nothing is opened or changed.
+ * Boards of this machine according to NVML; without a driver none, and a note. Nothing is opened or changed.
  *
  * @throws NvmlError where there is a driver and it fails
  */

@@ -2,16 +2,16 @@ import { onEnding } from '@pctodl/command-line'
 import type { Tenant, TenantCounters, TenantPool, TenantProcess } from '@pctodl/platform'
 import type { OpenedMps } from './opened-mps.js'
 
-/** A pool that is made when the first tenants come. */
+/** Options of a pool that is created with the first tenants. */
 export interface MpsTenantsOptions {
-  /** Null leaves MPS out of it: clients then take turns on the whole board, whatever their shares. */
+  /** Null: no MPS; clients then time-slice the whole board, whatever their shares. */
   readonly openMps: (() => Promise<OpenedMps>) | null
   readonly makePool: (mps: OpenedMps | null) => Promise<TenantPool>
 }
 
 /**
- * Tenants that share a board through MPS: the daemon is started with the first of them and ended with `close`. One that belongs to a
- * lease ends with that; the next tenants then get another.
+ * Tenants that share a board through MPS. The daemon starts with the first tenants and ends with `close`. A daemon that
+ * belongs to a lease ends with the lease, and the next tenants get another one.
  */
 export class MpsTenants implements TenantPool {
   readonly #options: MpsTenantsOptions
@@ -61,7 +61,7 @@ export class MpsTenants implements TenantPool {
     const { openMps, makePool } = this.#options
     const mps = openMps ? await openMps() : null
     this.#mps = mps
-    // Where this program is not left the time to call `close`.
+    // For a program that has no time left to call `close`.
     const forget = [
       onEnding({ stage: 'tenants', what: 'the tenants', deadlineMs: 10_000, end: () => this.stop() }),
       onEnding({

@@ -5,11 +5,11 @@ import { openSimulated, type SimulatedBackendOptions } from './open-simulated.js
 
 export interface BackendOptions {
   readonly kind: BackendKind
-  /** Index, UUID or name of a real board, name of a simulated one. */
+  /** Index, UUID or name of a real board, or name of a simulated one. */
   readonly gpu: string
-  /** Of a simulated board, and of the images on a real one. Default 1. */
+  /** Seed of a simulated board, and of the images on a real one. Default 1. */
   readonly seed?: number
-  /** Lets requests come to services: `desk` of the result takes them in. Default: tenants run batch after batch. */
+  /** Source of requests for services; `desk` of the result then exists. Default: tenants run batch after batch. */
   readonly trafficOf?: TrafficOf
   /** Only for a simulated board. */
   readonly simulated?: Omit<SimulatedBackendOptions, 'gpu' | 'seed' | 'trafficOf'>
@@ -18,8 +18,8 @@ export interface BackendOptions {
 }
 
 /**
- * Open a board: simulated, real, or, with `auto`, real where the driver's library and the board are there and simulated where not.
- * `description` of the result says which it became, and why.
+ * Open a board: simulated, real, or with `auto` real if the driver's library and the board exist, else simulated.
+ * `description` of the result tells which one and why.
  *
  * @throws UnknownNameError for a board that nobody knows, PctodlError `NO_BOARD` where neither can be had
  */

@@ -29,30 +29,31 @@ export interface RealBackendOptions {
   readonly worker?: string
   /** Folder of images. Default: synthetic ones. */
   readonly dataset?: string
-  /** PyTorch computes on batches that stay on the board, instead of copying each. Default false. */
+  /** PyTorch uses batches that stay on the board instead of copying each. Default false. */
   readonly residentInputs?: boolean
   /**
-   * Refuse an MPS client that the driver does not list on the board. Without it `occupancy` tells, also where the driver hides the
-   * processes of a container. Default true.
+   * Refuse an MPS client that the driver does not list on the board. If false, `occupancy` reports it, also where the
+   * driver hides a container's processes. Default true.
    */
   readonly verifyBoard?: boolean
-  /** Of the images. Default 1. */
+  /** Seed of the images. Default 1. */
   readonly seed?: number
-  /** Lets requests come to services: `desk` is then there. Default: tenants run batch after batch. */
+  /** Source of requests for services; `desk` then exists. Default: tenants run batch after batch. */
   readonly trafficOf?: TrafficOf
-  /** Share through MPS. Without it shares bind nobody. Default true. */
+  /** Share through MPS. Without it, shares have no effect. Default true. */
   readonly mps?: boolean
-  /** Where prepared images are kept. Default: a folder in the user's cache. */
+  /** Folder of prepared images. Default: a folder in the user's cache. */
   readonly cacheFolder?: string
-  /** Told what happens to workers, and where images come from. */
+  /** Called with messages about workers and images. */
   readonly onMessage?: (message: string) => void
-  /** More for the pool: times, logs. */
+  /** Further options of the pool: times, logs. */
   readonly pool?: Partial<Omit<InferencePoolOptions, 'worker' | 'images' | 'mps' | 'desk'>>
 }
 
 /**
- * A real board: NVML, an MPS daemon (the node service's, where it holds the lease, or our own), and inference processes, in real time. Nothing is changed and no process is
- * started before the lease is taken and the first tenants are applied.
+ * Open a real board: NVML, an MPS daemon (the node service's if it holds the lease, else our own), and inference
+ * processes, in real time. Nothing is changed and no process is started before the lease is taken and the first tenants
+ * are applied.
  *
  * @throws PctodlError `NO_BOARD` where no such board is there, or no driver; NvmlError where the driver fails
  */
@@ -76,7 +77,7 @@ export async function openReal(options: RealBackendOptions): Promise<Backend> {
       images,
       ...(desk ? { desk } : {}),
       ...(opened ? { mps: opened } : {}),
-      // The daemon has chosen the board already: a client that names one as well would choose among what it is shown.
+      // The daemon already selects the board; a client that names one would select among the visible ones.
       environment: { ...process.env, CUDA_VISIBLE_DEVICES: opened ? undefined : uuid },
       onEvent: (event) => {
         options.pool?.onEvent?.(event)
@@ -118,8 +119,8 @@ function workerKind(name: string, residentInputs: boolean): WorkerKind {
 }
 
 /**
- * What NVML is asked for: a UUID or a bus id as it is, an index if there is such a board, and for a name the first board of that
- * type which `CUDA_VISIBLE_DEVICES` leaves to this process.
+ * NVML's designation of a board: a UUID or bus id as given, an existing index, or for a name the first board of that
+ * type that `CUDA_VISIBLE_DEVICES` leaves to this process.
  *
  * @throws PctodlError `NO_BOARD`, UnknownNameError
  */
@@ -144,7 +145,7 @@ function isIndex(gpu: string): boolean {
   return /^\d+$/.test(gpu)
 }
 
-/** Whether this names a board of this machine, an index, a UUID or a PCI bus id, and not a type of board. */
+/** Whether this names a board of this machine (index, UUID or PCI bus id) and not a type of board. */
 export function isRealBoardId(gpu: string): boolean {
   return isIndex(gpu) || /^GPU-|:/.test(gpu)
 }

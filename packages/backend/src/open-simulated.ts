@@ -5,11 +5,11 @@ import type { Backend, TrafficOf } from './backend.js'
 export interface SimulatedBackendOptions {
   /** Key, product name or alias of the board. */
   readonly gpu: string
-  /** Sensor error, noise and UUID. Default 1. */
+  /** Seed of sensor error, noise and UUID. Default 1. */
   readonly seed?: number
-  /** Lets requests come to services: `desk` is then there. Default: tenants run batch after batch. */
+  /** Source of requests for services; `desk` then exists. Default: tenants run batch after batch. */
   readonly trafficOf?: TrafficOf
-  /** Anything else a simulated board takes: precision, inputs, faults ... */
+  /** Further options of a simulated board: precision, inputs, faults ... */
   readonly board?: Omit<SimulatedGpuOptions, 'clock' | 'seed'>
 }
 

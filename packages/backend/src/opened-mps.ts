@@ -4,18 +4,19 @@ import type { NvmlGpu, ServiceLease } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { MpsMembership } from '@pctodl/tenants'
 
-/** An MPS daemon that runs for our tenants. */
+/** An MPS daemon for our tenants. */
 export interface OpenedMps extends MpsMembership {
-  /** Whose it is, in words. */
+  /** Its owner, in words. */
   readonly description: string
-  /** Whether it still runs for us: one that belongs to a lease ends with it. */
+  /** Whether it is still available to us; a daemon that belongs to a lease ends with it. */
   isOpen(): boolean
-  /** @param graceMs how long clients may take to leave */
+  /** @param graceMs time for clients to leave, ms */
   close(graceMs?: number): Promise<void>
 }
 
 /**
- * The node service's daemon where it holds the board's lease for us, which ends with that lease, or one of this user's own.
+ * Open the node service's daemon if the service holds the board's lease for us (it ends with that lease), else one of
+ * this user's own.
  *
  * @param onMessage told which, and why
  */
@@ -50,7 +51,7 @@ async function openServed(lease: ServiceLease): Promise<OpenedMps> {
   }
 }
 
-/** What a killed run of this user left behind, without clients, is ended first. */
+/** A daemon left behind by a killed run of this user, without clients, is ended first. */
 async function openOwn(daemon: MpsDaemon, deviceUuid: string): Promise<OpenedMps> {
   await endLeftover(daemon)
   await daemon.start({ deviceUuids: [deviceUuid] })
@@ -63,7 +64,7 @@ async function openOwn(daemon: MpsDaemon, deviceUuid: string): Promise<OpenedMps
   }
 }
 
-/** @throws PctodlError `MPS_IN_USE` where another run of this user has clients */
+/** @throws PctodlError `MPS_IN_USE` if another run of this user has clients */
 async function endLeftover(daemon: MpsDaemon): Promise<void> {
   const { isOurs, servers } = await daemon.status()
   if (!isOurs) return

@@ -2,15 +2,16 @@ import { readFileSync } from 'node:fs'
 import type { NvmlGpu } from '@pctodl/nvml-control'
 import type { BoardOccupancy, TenantPool } from '@pctodl/platform'
 
-/** It stands on the board for its clients, which the driver lists beside it. */
+/** An MPS server uses the board for its clients, which the driver lists besides it. */
 const MPS_SERVER = /^nvidia-cuda-mps/
-/** Most ancestors of a process that are looked at. */
+/** Maximum number of ancestors of a process to check. */
 const DEEPEST = 32
 
 /**
- * Who the driver lists on a board, and where its tenants infer. A process is ours if this one is among its ancestors. A tenant is on
- * the board if it, or a child of it, is listed there; it is elsewhere if it infers on the processor, is listed on another board, or
- * is missing from a list that shows others of ours. Where the driver lists nobody, as in some containers, nothing is known.
+ * Processes that the driver lists on a board, and the devices of its tenants. A process is ours if this one is its
+ * ancestor. A tenant is on the board if it or a child of it is listed there; it is elsewhere if it runs on the CPU, is
+ * listed on another board, or is missing from a list with others of ours. If the driver lists nobody, as in some
+ * containers, nothing is known.
  *
  * @throws NvmlError where the driver does not answer
  */
@@ -23,7 +24,7 @@ export function realOccupancy({ device, nvml }: NvmlGpu, pool: TenantPool): Boar
     if (isListed) return { pid, device: said, isOnBoard: true }
     const elsewhere = otherBoards().some(({ lineage }) => lineage.includes(pid))
     const othersAreListed = listed.some(({ lineage }) => lineage.includes(process.pid))
-    // A driver that shows a server and no clients leaves them to the daemon, which has verified them.
+    // A driver that lists a server and no clients leaves them to the daemon, which has verified them.
     return { pid, device: said, isOnBoard: elsewhere ? false : hasServer || !othersAreListed ? null : false }
   })
   const processes = listed
@@ -38,21 +39,21 @@ export function realOccupancy({ device, nvml }: NvmlGpu, pool: TenantPool): Boar
       try {
         for (const { pid } of nvml.deviceByIndex(index).computeProcesses()) found.push({ lineage: lineageOf(pid) })
       } catch {
-        // A board that is lost has nobody on it.
+        // A lost board has no processes.
       }
     }
     return found
   }
 }
 
-/** The process and its ancestors, nearest first; empty where there is no such process here. */
+/** The process and its ancestors, nearest first; empty if there is no such process here. */
 function lineageOf(pid: number): readonly number[] {
   const lineage: number[] = []
   for (let at = pid; at > 0 && lineage.length < DEEPEST; ) {
     const stat = readOrNull(`/proc/${at}/stat`)
     if (stat === null) break
     lineage.push(at)
-    // The name in brackets may hold anything; behind it come the state and the parent.
+    // The name in brackets may contain anything; state and parent follow after it.
     at = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
   }
   return lineage

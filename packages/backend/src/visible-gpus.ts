@@ -1,7 +1,7 @@
 import type { DetectedGpu } from './detect-gpus.js'
 
 /**
- * The boards that `CUDA_VISIBLE_DEVICES` leaves to this process: that is how a cluster says which boards of a node belong to a job.
+ * Boards that `CUDA_VISIBLE_DEVICES` leaves to this process, with which a cluster assigns a node's boards to jobs.
  *
  * @param visible indices and UUIDs (or their beginnings) with commas; undefined leaves all of them
  */

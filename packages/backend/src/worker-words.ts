@@ -2,8 +2,8 @@ import { InvalidInputError } from '@pctodl/platform'
 import { split } from 'shlex'
 
 /**
- * The words of a worker's command: a JSON array of strings (`["python", "my worker.py"]`), or a line quoted as for a shell
- * (`python 'my worker.py'`). Nothing is expanded and no shell runs: `$HOME` and `*` are themselves.
+ * The words of a worker's command: a JSON array of strings (`["python", "my worker.py"]`), or a line quoted as for a
+ * shell (`python 'my worker.py'`). No shell runs and nothing is expanded: `$HOME` and `*` stay literal.
  *
  * @throws InvalidInputError for an array that holds anything but strings, for an open quote, and for no word at all
  */

@@ -5,7 +5,7 @@ import { BoardUnavailableError } from './host-errors.js'
 import { controlSocket } from './host-folder-layout.js'
 import { MessageClient } from './message-socket.js'
 
-/** The process could not get, or keep, its place on the board. */
+/** The process could not get a context on the board, or lost it. */
 export class CudaError extends PctodlError {
   readonly cudaError: number
 
@@ -16,8 +16,8 @@ export class CudaError extends PctodlError {
 }
 
 /**
- * Give this process its place on a board of the host that it runs in, by `CUDA_VISIBLE_DEVICES` and the MPS variables. It keeps it
- * until the connection is closed.
+ * Attach this process to a board of the host that it runs in, chosen by `CUDA_VISIBLE_DEVICES` and the MPS variables.
+ * It stays attached until the connection closes.
  *
  * @throws BoardUnavailableError outside a simulated host
  * @throws CudaError where the board or the MPS server refuses it

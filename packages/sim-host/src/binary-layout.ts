@@ -1,6 +1,6 @@
 /**
- * Fixed binary layouts, described once: TypeScript reads and writes them through a `DataView`, and the same description is
- * printed as the C struct that the native library is compiled with, so the two cannot drift apart.
+ * Fixed binary layouts, described once. TypeScript reads and writes them through a `DataView`, and the native library
+ * is compiled with a C struct generated from the same description, so the two cannot diverge.
  */
 export interface Field<T> {
   readonly cType: string
@@ -23,12 +23,12 @@ export const u32: Field<number> = {
   set: (view, offset, value) => view.setUint32(offset, value, LITTLE_ENDIAN),
 }
 
-/** Fields that are one word each. */
+/** Fields of one word each. */
 export function words<Name extends string>(names: readonly Name[]): Record<Name, Field<number>> {
   return Object.fromEntries(names.map((name) => [name, u32])) as Record<Name, Field<number>>
 }
 
-/** Carried as a number: byte counts, millijoules and nanoseconds stay far below 2^53. */
+/** Represented as a number: byte counts, millijoules and nanoseconds stay far below 2^53. */
 export const u64: Field<number> = {
   cType: 'uint64_t',
   length: 0,
@@ -51,7 +51,7 @@ export function u32s(length: number): Field<readonly number[]> {
   }
 }
 
-/** Zero-terminated text; what does not fit is cut. */
+/** Zero-terminated text; excess characters are cut. */
 export function text(length: number): Field<string> {
   return {
     cType: 'char',
@@ -71,7 +71,7 @@ export function text(length: number): Field<string> {
   }
 }
 
-/** A struct whose values are a `V`. */
+/** A struct with values of type `V`. */
 export class Layout<V extends object> {
   readonly bytes: number
   readonly alignment: number

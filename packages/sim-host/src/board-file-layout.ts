@@ -2,28 +2,28 @@ import { Layout, list, text, u32, u32s, u64, words } from './binary-layout.js'
 
 /** First word of a board file. */
 export const BOARD_MAGIC = 0x4d495350
-/** Raised with every change of the layout; a library of another version refuses the file. */
+/** Increased with every change of the layout; a library of another version refuses the file. */
 export const BOARD_LAYOUT_VERSION = 3
-/** The id of a process's instance where there is none. */
+/** Instance id of a process without an instance. */
 export const NO_INSTANCE = 0xffffffff
-/** Stands for "this board does not tell" in a 32-bit field. */
+/** 32-bit value for a quantity that the board does not report. */
 export const NOT_TOLD = 0xffffffff
-/** Stands for "this could not be read now". */
+/** 32-bit value for a quantity that could not be read. */
 export const NOT_READ = 0xfffffffe
-/** The same in a 64-bit field. */
+/** The same for 64-bit fields. */
 export const NOT_READ_64: number = Number.MAX_SAFE_INTEGER
 
 export const MAX_MEMORY_CLOCKS = 16
 export const MAX_SM_CLOCKS = 256
 export const MAX_PROCESSES = 64
 export const MAX_MIG_PROFILES = 8
-/** GPU instances, and compute instances, of a board at a time. */
+/** Maximum number of GPU instances, and of compute instances, per board. */
 export const MAX_MIG_INSTANCES = 7
-/** GPU instances are numbered by where they lie: 0 to 14. */
+/** GPU instances are numbered 0 to 14 by their position. */
 export const GPU_INSTANCE_IDS = 15
 export const COMPUTE_INSTANCE_IDS = 7
 export const REQUEST_SLOTS = 32
-/** Events that a board's file remembers. */
+/** Number of events kept in a board's file. */
 export const EVENT_SLOTS = 64
 
 export interface BoardHeader {
@@ -38,7 +38,7 @@ export interface BoardHeader {
   gpuIndex: number
   /** Who may change the board; see `privileges`. */
   privilege: number
-  /** CLOCK_MONOTONIC of the last sign of life, ns. */
+  /** CLOCK_MONOTONIC of the last heartbeat, ns. */
   heartbeatNs: number
 }
 
@@ -55,14 +55,14 @@ export const boardHeader: Layout<BoardHeader> = new Layout('board_header', {
 })
 
 const migProfileFacts = [
-  /** The number by which instances are created, as `nvidia-smi mig -lgip` lists it. */
+  /** Profile number with which instances are created, as listed by `nvidia-smi mig -lgip`. */
   'id',
   /** NVML_GPU_INSTANCE_PROFILE_*. */
   'nvmlProfile',
   'sliceCount',
   'instanceCount',
   'smCount',
-  /** SMs of a compute instance of one slice. */
+  /** Number of SMs of a compute instance with one slice. */
   'smPerSlice',
   'copyEngines',
   'decoders',
@@ -72,7 +72,7 @@ const migProfileFacts = [
   'placementCount',
 ] as const
 
-/** A GPU instance profile as the driver tells it. */
+/** A GPU instance profile as the driver reports it. */
 export interface MigProfileFacts extends Record<(typeof migProfileFacts)[number], number> {
   name: string
   memoryMb: number
@@ -94,7 +94,7 @@ export interface GpuInstanceState {
   profile: number
   /** First memory slice. */
   start: number
-  /** Compute slices in use by compute instances, a bit each. */
+  /** Compute slices in use by compute instances, one bit each. */
   takenSlices: number
 }
 
@@ -107,7 +107,7 @@ export const gpuInstance: Layout<GpuInstanceState> = new Layout('gpu_instance', 
   takenSlices: u32,
 })
 
-/** A compute instance is what programs see as a MIG device. */
+/** A compute instance, which programs see as a MIG device. */
 export interface ComputeInstanceState {
   uuid: string
   gpuInstanceId: number
@@ -127,7 +127,7 @@ export const computeInstance: Layout<ComputeInstanceState> = new Layout('compute
   smCount: u32,
 })
 
-/** In words of 32 bits, in this order; what begins with `has` is 0 or 1. */
+/** 32-bit words in this order; names that begin with `has` are 0 or 1. */
 const boardFacts = [
   'cudaDriverVersion',
   'pciDomain',
@@ -161,7 +161,7 @@ const boardLimits = [
   'memClockCount',
 ] as const
 
-/** What does not change while the host runs. Clocks in MHz, descending, as the driver lists them. */
+/** Constant properties while the host runs. Clocks in MHz, descending, as the driver lists them. */
 export interface BoardIdentity extends Record<(typeof boardFacts | typeof boardLimits)[number], number> {
   name: string
   uuid: string
@@ -223,7 +223,7 @@ export const boardProcess: Layout<BoardProcess> = new Layout('board_process', {
   name: text(96),
 })
 
-/** In words of 32 bits, in this order. Of a reading that there is not: `NOT_TOLD` or `NOT_READ`. */
+/** 32-bit words in this order. Missing readings are `NOT_TOLD` or `NOT_READ`. */
 const boardReadings = [
   'eventReasons',
   'powerAverageMw',
@@ -249,7 +249,7 @@ const boardReadings = [
   'migPending',
 ] as const
 
-/** What changes; guarded by the header's sequence. */
+/** Variable state, guarded by the header's sequence. */
 export interface BoardState extends Record<(typeof boardReadings)[number], number> {
   /** Wall-clock time of the reading, us since 1970. */
   timestampUs: number
@@ -281,8 +281,8 @@ export const boardState: Layout<BoardState> = new Layout('board_state', {
 })
 
 /**
- * A setter's request. The caller claims a slot by swapping its pid into `owner`, writes the arguments, then a new
- * `sequence`; the simulator answers with `result`, where it has one a `value`, and then the same number in `ack`.
+ * A request of a setter. The caller claims a slot by swapping its pid into `owner`, writes the arguments, then a new
+ * `sequence`. The simulator writes `result`, possibly `value`, and finally the same number to `ack`.
  */
 const boardRequestWords = [
   'owner',
@@ -299,20 +299,20 @@ export interface BoardRequest extends Record<(typeof boardRequestWords)[number],
 
 export const boardRequest: Layout<BoardRequest> = new Layout('board_request', words(boardRequestWords))
 
-/** What may happen to a board, as NVML numbers it (`nvmlEventType*`). */
+/** Events of a board, numbered as in NVML (`nvmlEventType*`). */
 export const boardEventTypes = { singleBitEcc: 0x1, doubleBitEcc: 0x2, pstate: 0x4, xid: 0x8, clock: 0x10 } as const
 
 export type BoardEventType = keyof typeof boardEventTypes
 
 export interface BoardEvent {
   type: number
-  /** Of an XID its number. */
+  /** Number of an XID. */
   data: number
 }
 
 export const boardEvent: Layout<BoardEvent> = new Layout('board_event', { type: u64, data: u64 })
 
-/** The latest events: event `i` lies in slot `i % EVENT_SLOTS`, and is whole once `count` is above `i`. */
+/** The latest events: event `i` is in slot `i % EVENT_SLOTS` and complete once `count` exceeds `i`. */
 export interface BoardEvents {
   events: readonly BoardEvent[]
   count: number
@@ -323,7 +323,7 @@ export const boardEvents: Layout<BoardEvents> = new Layout('board_events', {
   count: u32,
 })
 
-/** Where the parts lie in a board file, and its size, bytes. */
+/** Offsets of the parts of a board file, and its size, bytes. */
 export interface BoardFileOffsets {
   readonly header: number
   readonly identity: number
@@ -342,18 +342,20 @@ export const boardFile: BoardFileOffsets = (() => {
   return { header: 0, identity, state, requests, events, bytes }
 })()
 
-/** Whether a board answers: as usual, not any more (it fell off the bus), or the simulator has left with all of them. */
+/**
+ * Whether a board responds: normally, no longer (it fell off the bus), or not at all because the simulator has ended.
+ */
 export const boardPresences = { present: 0, lost: 1, stopped: 2 } as const
 
-/** Who may change a board: root as with the driver, nobody (so that the refusal can be tested), or everyone. */
+/** Who may change a board: root, as with the driver; nobody, to test refusals; or everyone. */
 export const privileges = { root: 0, nobody: 1, everyone: 2 } as const
 
 export type Privilege = keyof typeof privileges
 
-/** A request leaves the choice of a placement to the board. */
+/** Lets the board choose the placement. */
 export const ANY_PLACEMENT = 0xffffffff
 
-/** Setters that a request can name. */
+/** Setters of a request. */
 export const operations = {
   setPowerLimit: 1,
   lockSmClock: 2,
@@ -364,7 +366,7 @@ export const operations = {
   setPersistenceMode: 7,
   setApplicationClocks: 8,
   resetApplicationClocks: 9,
-  /** first: mode. Value: what became of its activation. */
+  /** first: mode. Value: result of the activation. */
   setMigMode: 10,
   /** first: profile id, second: first memory slice or `ANY_PLACEMENT`. Value: id. */
   createGpuInstance: 11,

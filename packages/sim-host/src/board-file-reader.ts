@@ -20,7 +20,7 @@ export interface BoardReading {
   readonly state: BoardState
 }
 
-/** A heartbeat older than this belongs to a simulator that is gone; the native library has the same limit. */
+/** A simulator with an older heartbeat has ended; the native library uses the same limit. */
 const SILENT_NS = 20e9
 
 /**

@@ -26,19 +26,19 @@ export interface BoardFileOptions {
   readonly gpuIndex: number
   readonly gpuCount: number
   readonly privilege: Privilege
-  /** Permission bits: who may ask for a change is decided by the library, as by the driver. */
+  /** Permission bits. As with the driver, the library decides who may request a change. */
   readonly mode: number
 }
 
-/** What a setter gets back. */
+/** Answer to a setter. */
 export interface SetterAnswer {
   /** NVML return code. */
   readonly result: number
-  /** The id of what was created, or the outcome of an activation; 0 where there is nothing to tell. */
+  /** Id of a created instance, or result of an activation; else 0. */
   readonly value: number
 }
 
-/** The simulator's side of a board file: the only writer of state, the one who answers requests. */
+/** The simulator's side of a board file: it alone writes state and answers requests. */
 export class BoardFile {
   readonly #fd: number
   readonly #state = new Uint8Array(boardState.bytes)
@@ -68,7 +68,7 @@ export class BoardFile {
     writeSync(this.#fd, bytes, 0, bytes.length, 0)
   }
 
-  /** Readers see all of the new state or all of the old: the sequence is odd in between. */
+  /** Publish a state atomically: the sequence is odd while it is written. */
   publish(state: BoardState): void {
     boardState.write(new DataView(this.#state.buffer), 0, state)
     this.#writeWord(boardHeader.offsetOf('sequence'), ++this.#sequence >>> 0)
@@ -77,13 +77,20 @@ export class BoardFile {
     this.beat()
   }
 
-  /** Whether programs find the board: `lost` has fallen off the bus, `stopped` is without its driver. The simulator still lives. */
+  /**
+   * Set whether programs find the board: `lost` has fallen off the bus, `stopped` has no driver. The simulator keeps
+   * running.
+   */
   show(presence: keyof typeof boardPresences): void {
     this.#writeWord(boardHeader.offsetOf('presence'), boardPresences[presence])
     this.beat()
   }
 
-  /** Something has happened: who waits for such events gets it. @param data of an XID its number */
+  /**
+   * Record an event for programs that wait for it.
+   *
+   * @param data number of an XID
+   */
   tell(type: BoardEventType, data: number): void {
     const bytes = new Uint8Array(boardEvent.bytes)
     boardEvent.write(new DataView(bytes.buffer), 0, { type: boardEventTypes[type], data })
@@ -98,7 +105,7 @@ export class BoardFile {
     writeSync(this.#fd, this.#word, 0, 8, boardHeader.offsetOf('heartbeatNs'))
   }
 
-  /** Requests that wait for an answer, with the slot to answer in. */
+  /** Pending requests with their slots. */
   pending(): { readonly slot: number; readonly request: BoardRequest }[] {
     readSync(this.#fd, this.#requests, 0, this.#requests.length, boardFile.requests)
     const view = new DataView(this.#requests.buffer)
@@ -112,14 +119,14 @@ export class BoardFile {
     return found
   }
 
-  /** The result is written before the acknowledgement that releases the caller. */
+  /** Answer a request. The result is written before the acknowledgement that releases the caller. */
   answer(slot: number, request: BoardRequest, { result, value }: SetterAnswer): void {
     this.#writeRequest(slot, 'result', result)
     this.#writeRequest(slot, 'value', value)
     this.#writeRequest(slot, 'ack', request.sequence)
   }
 
-  /** Programs that still have the file mapped learn that the board is gone. */
+  /** Tell programs that still map the file that the board is gone. */
   close(): void {
     this.#writeWord(boardHeader.offsetOf('presence'), boardPresences.stopped)
     closeSync(this.#fd)

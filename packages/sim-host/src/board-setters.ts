@@ -10,18 +10,18 @@ const operationNames = new Map(
   Object.entries(operations).map(([name, code]) => [code as number, name as OperationName]),
 )
 
-/** What a board's own refusals are in NVML. */
+/** NVML codes for errors of a board. */
 const refusals: Readonly<Record<string, number>> = {
   NO_PERMISSION: nvmlReturn.noPermission,
   NOT_SUPPORTED: nvmlReturn.notSupported,
   GPU_LOST: nvmlReturn.gpuIsLost,
 }
 
-/** The driver's half of a board: applies what setters ask for, keeps the settings that a simulated board does not know. */
+/** The driver's part of a board: it applies setters and keeps settings that a simulated board does not have. */
 export class BoardSetters {
   computeMode: number = computeModes.DEFAULT
   persistenceMode = 0
-  /** What application clocks ask for, MHz; the boost clock unless they were set. */
+  /** Requested application clock, MHz; the boost clock by default. */
   applicationSmClockMhz: number
   applicationMemClockMhz: number
   readonly #spec: GpuSpec
@@ -36,7 +36,7 @@ export class BoardSetters {
     this.applicationMemClockMhz = this.#topMemClock()
   }
 
-  /** What the driver forgets when it is unloaded, and a board when it is reset: everything. */
+  /** Reset all settings, as unloading the driver or resetting the board does. */
   async forget(): Promise<void> {
     this.computeMode = computeModes.DEFAULT
     this.persistenceMode = 0
@@ -97,7 +97,7 @@ export class BoardSetters {
     }
   }
 
-  /** The driver takes any clock and uses the nearest that the board has. */
+  /** The driver accepts any clock and uses the nearest one of the board. */
   async #lockSmClock(minMhz: number, maxMhz: number): Promise<number> {
     const states = this.#smStates()
     const min = snapNearest(states, this.#symbolicClock(minMhz, states))!
@@ -117,7 +117,7 @@ export class BoardSetters {
     return nvmlReturn.success
   }
 
-  /** Unlike locked clocks, application clocks must be exact, and they only bound the clock from above. */
+  /** Unlike locked clocks, application clocks must be exact, and they are only an upper bound. */
   async #setApplicationClocks(memMhz: number, smMhz: number): Promise<number> {
     const states = smClocksAt(this.#spec, memMhz)
     if (!states?.includes(smMhz)) return nvmlReturn.invalidArgument

@@ -2,17 +2,19 @@ import type { FailureKind } from '@pctodl/gpu-sim'
 import type { LayerGraph } from '@pctodl/model-zoo'
 import { InvalidInputError, type Tenant, type TenantCounters } from '@pctodl/platform'
 
-/** Raised when a message changes its meaning. A request may name the protocol it was written for; another one is refused. */
+/**
+ * Increased when the meaning of a message changes. A request may name its protocol version; other versions are refused.
+ */
 export const CONTROL_PROTOCOL = 1
 
-/** Work that a process states itself: so many equal matrix products a batch, each of these amounts a sample. */
+/** Work that a process describes itself: a number of equal matrix products per batch, with these amounts per sample. */
 export interface GivenWork {
   readonly kernels: number
   /** Floating-point operations of a kernel per sample. */
   readonly flops: number
   /** Activation elements that a kernel reads and writes per sample. */
   readonly elements: number
-  /** Weight elements that a kernel reads once a batch. */
+  /** Weight elements that a kernel reads once per batch. */
   readonly weights: number
 }
 
@@ -20,19 +22,19 @@ export interface AttachRequest {
   readonly kind: 'attach'
   readonly pid: number
   readonly uid: number
-  /** In the driver's process table. */
+  /** Name in the driver's process table. */
   readonly name: string
-  /** As in `CUDA_VISIBLE_DEVICES`. */
+  /** Device, as in `CUDA_VISIBLE_DEVICES`. */
   readonly gpu: string
   readonly pipeDirectory: string
   readonly tenant: Tenant
-  /** In place of the tenant's network. */
+  /** Replaces the tenant's network. */
   readonly work?: GivenWork
-  /** It runs a batch only when a `step` asks for it. */
+  /** Whether it runs a batch only on a `step` request. */
   readonly stepwise: boolean
 }
 
-/** What the host's programs ask of the simulator. */
+/** Requests of the host's programs to the simulator. */
 export type ControlRequest =
   | { kind: 'set'; gpuIndex: number; operation: number; first: number; second: number; third?: number; uid: number }
   /** `visible` is the daemon's own `CUDA_VISIBLE_DEVICES`. */
@@ -47,7 +49,7 @@ export type ControlRequest =
 export interface SetReply {
   /** NVML return code. */
   readonly code: number
-  /** The id of what was created, or the outcome of an activation. */
+  /** Id of a created instance, or result of an activation. */
   readonly value: number
 }
 
@@ -61,20 +63,20 @@ export interface AttachReply {
 }
 
 export interface StepReply {
-  /** 0, or what the process's CUDA call returns. */
+  /** 0, or the error that the process's CUDA call returns. */
   readonly cudaError: number
   readonly message: string
-  /** On the board's clock, ms. */
+  /** Duration on the board's clock, ms. */
   readonly durationMs: number
 }
 
 export type CountersReply = TenantCounters & {
-  /** 0, or what the process's next CUDA call returns. */
+  /** 0, or the error that the process's next CUDA call returns. */
   readonly cudaError: number
   readonly failureKind?: FailureKind
 }
 
-/** One board now. Null where its sensor tells nothing, or the board is lost. */
+/** Present state of a board. Null if its sensor reports nothing or the board is lost. */
 export interface BoardReply {
   readonly index: number
   readonly uuid: string
@@ -83,11 +85,11 @@ export interface BoardReply {
   readonly memClockMhz: number | null
   readonly powerW: number | null
   readonly powerLimitW: number | null
-  /** Since the host was started, J. */
+  /** Energy since the start of the host, J. */
   readonly energyJ: number | null
-  /** Share of the last half second in which something ran. */
+  /** Share of the last half second in which any kernel ran. */
   readonly busyPercent: number | null
-  /** What no sensor tells: for judges, not for governors. */
+  /** Ground truth that no sensor reports: for judges, not for governors. */
   readonly truth: { readonly powerW: number; readonly energyJ: number }
 }
 
@@ -100,11 +102,11 @@ export interface BoardsReply {
 
 const MAX_BATCH_SIZE = 65_536
 const MAX_TEXT = 4096
-/** As long as the process table has room for. */
+/** Maximum length in the process table. */
 const MAX_NAME = 95
 const MAX_ID = 2 ** 32 - 1
 
-/** @throws InvalidInputError for what is no request of this protocol */
+/** @throws InvalidInputError for an invalid request */
 export function parseControlRequest(message: unknown): ControlRequest {
   const request = new Fields('request', message)
   if (request.value('protocol') !== undefined) request.integer('protocol', CONTROL_PROTOCOL, CONTROL_PROTOCOL)
@@ -167,7 +169,7 @@ function givenWork(fields: Fields): GivenWork {
   }
 }
 
-/** The same work has the same name. */
+/** Equal work gets the same name. */
 export function givenNetwork({ kernels, flops, elements, weights }: GivenWork): LayerGraph {
   const layer = {
     operator: 'MatMul',
@@ -190,7 +192,7 @@ export function givenNetwork({ kernels, flops, elements, weights }: GivenWork): 
   }
 }
 
-/** The fields of an object that somebody else wrote. */
+/** Checked access to the fields of a received object. */
 class Fields {
   readonly #name: string
   readonly #fields: Readonly<Record<string, unknown>>

@@ -29,7 +29,7 @@ const CUDA_DEVICES_UNAVAILABLE = 46
 const CUDA_NO_DEVICE = 100
 const CUDA_INVALID_DEVICE = 101
 
-/** What a process that failed sees of it; one that was killed sees nothing. */
+/** Error code that a failed process sees; a killed one sees none. */
 const failureCodes: Readonly<Record<FailureKind, number>> = {
   'out-of-memory': 2,
   killed: 0,
@@ -41,7 +41,7 @@ const failureCodes: Readonly<Record<FailureKind, number>> = {
 export interface ControlServiceOptions {
   readonly boards: readonly HostBoard[]
   readonly privilege: Privilege
-  /** A process that stands for an MPS server. */
+  /** Start a process that represents an MPS server. */
   startServer(): { readonly pid: number; stop(): void }
 }
 
@@ -58,7 +58,7 @@ export class ControlService {
     for (const server of this.#servers) server.maxConnections = MAX_CONNECTIONS
   }
 
-  /** @param setters where boards are changed: a file that only those can open who may */
+  /** @param setters socket for changes of boards: a file that only permitted users can open */
   async listen(path: string, setters: string): Promise<void> {
     for (const [i, each] of [path, setters].entries()) {
       await new Promise<void>((resolve, reject) => {
@@ -67,7 +67,7 @@ export class ControlService {
       })
     }
     if (process.geteuid?.() !== 0) return
-    // As with the board files: the command of a privileged host may have dropped its privileges.
+    // As for the board files: the command of a privileged host may have dropped its privileges.
     chmodSync(path, 0o666)
     chmodSync(setters, this.#options.privilege === 'everyone' ? 0o666 : 0o600)
   }
@@ -78,7 +78,7 @@ export class ControlService {
   }
 
   /**
-   * Give a process its place on a board, as creating a CUDA context does.
+   * Attach a process to a board, like the creation of a CUDA context.
    *
    * @throws MpsConnectionError with the CUDA error that the process would see
    */
@@ -109,7 +109,7 @@ export class ControlService {
     }
     board.shareThroughMps(daemon !== undefined, device)
     const server = daemon?.connect(request.uid, client)
-    // Without MPS processes take turns on the whole board; with it, the tighter of the two limits counts.
+    // Without MPS, processes time-slice the whole board; with it, the tighter one of the two limits applies.
     const mpsPercent = server ? Math.min(request.tenant.mpsPercent, server.activeThreadPercentage) : 100
     const work = { ...request.tenant, model, mpsPercent }
     const isMpsClient = server !== undefined
@@ -127,7 +127,7 @@ export class ControlService {
     }
   }
 
-  /** Let the host's own part of a board's faults happen: MPS daemons and servers are not the board's. */
+  /** Apply the host's part of a board's faults, since MPS daemons and servers are not part of the board. */
   strike(board: HostBoard): void {
     for (const { kind, processId } of board.newFaults()) {
       // The daemon's process ends with its connection, and its clients lose their context.
@@ -190,14 +190,15 @@ export class ControlService {
           return null
       }
     }
-    // A `quit` may wait for clients for long: other requests of the same connection queue behind it, as with the daemon.
+    // A `quit` may wait for clients for long; other requests of the same connection queue behind it, as with the real
+    // daemon.
     let queue = Promise.resolve()
     let unanswered = 0
     onMessages(socket, (message) => {
       if (++unanswered > MAX_UNANSWERED) return void socket.destroy()
       queue = queue
         .then(async () => send(socket, await answer(parseControlRequest(message))))
-        // What is no request, or cannot be done, ends the connection of whoever asked, and not the host.
+        // An invalid or failed request ends the connection of its sender, not the host.
         .catch((error: unknown) => {
           if (error instanceof PctodlError) send(socket, { error: error.message })
           socket.end()
@@ -238,8 +239,8 @@ export class ControlService {
   }
 
   /**
-   * What the first entry of `CUDA_VISIBLE_DEVICES` names: a board by index or UUID, a MIG device by UUID (either form). As
-   * in CUDA, a board in MIG mode stands for its first device, and UUIDs may be shortened.
+   * The device named by the first entry of `CUDA_VISIBLE_DEVICES`: a board by index or UUID, a MIG device by UUID
+   * (either form). As in CUDA, a board in MIG mode means its first device, and UUIDs may be abbreviated.
    */
   #place(gpu: string): { readonly board: HostBoard; readonly device: HostMigDevice | undefined } {
     const { boards } = this.#options
@@ -260,8 +261,8 @@ export class ControlService {
 }
 
 /**
- * What a client that asks for a board gets through a daemon with a choice of its own: the daemon's boards are numbered anew, from 0,
- * and no other is to be had.
+ * Translate a client's device through the daemon's own selection: the daemon's boards are numbered from 0, and no
+ * others are available.
  *
  * @param visible the daemon's `CUDA_VISIBLE_DEVICES`; empty for all boards
  * @throws MpsConnectionError for a board that the daemon does not show

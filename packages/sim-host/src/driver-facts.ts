@@ -3,13 +3,13 @@ import type { GpuSpec } from '@pctodl/platform'
 import { type BoardIdentity, MAX_SM_CLOCKS } from './board-file-layout.js'
 import { migProfileFacts } from './mig-facts.js'
 
-/** The driver that the host plays. */
+/** Version of the emulated driver. */
 export const DRIVER_VERSION = '550.144.03'
 export const NVML_VERSION = '12.550.144.03'
-/** CUDA 12.4, as the driver encodes it. */
+/** CUDA 12.4, in the driver's encoding. */
 export const CUDA_DRIVER_VERSION = 12_040
 
-/** NVML's numbers for architectures. */
+/** NVML's architecture numbers. */
 const architectureNumbers: Readonly<Record<string, number>> = {
   Pascal: 4,
   Volta: 5,
@@ -19,7 +19,7 @@ const architectureNumbers: Readonly<Record<string, number>> = {
   Hopper: 9,
   Blackwell: 10,
 }
-/** NVML's for a generation that it does not know. */
+/** NVML's number for an unknown generation. */
 const UNKNOWN_ARCHITECTURE = 0xffffffff
 const pcieGenerations: Readonly<Record<string, number>> = {
   Pascal: 3,
@@ -45,7 +45,10 @@ const coresPerSm: Readonly<Record<string, number>> = {
   '9.0': 128,
 }
 
-/** PCI device ids as listed by pci.ids, vendor 10DE in the low half; the first whose pattern the product name matches. */
+/**
+ * PCI device ids as in pci.ids, vendor 10DE in the low half; the first entry whose pattern matches the product name
+ * applies.
+ */
 const pciDeviceIds: readonly (readonly [RegExp, number])[] = [
   [/3080 Ti/, 0x2208],
   [/3090/, 0x2204],
@@ -60,7 +63,7 @@ const pciDeviceIds: readonly (readonly [RegExp, number])[] = [
   [/H100/, 0x2330],
 ]
 
-/** What the driver says about a board beyond its `GpuSpec`: everything a monitor asks once. */
+/** Static properties that the driver reports beyond `GpuSpec`. */
 export function driverFacts(
   spec: GpuSpec,
   index: number,
@@ -104,7 +107,7 @@ export function driverFacts(
     hasMig: profiles.length > 0 ? 1 : 0,
     hasMemoryTemperature: hbm ? 1 : 0,
     hasApplicationClocks: geforce ? 0 : 1,
-    // The driver offers the instant field beside the average from Ampere on.
+    // From Ampere on, the driver has the instant field besides the average.
     hasInstantPower: major >= 8 ? 1 : 0,
     fanCount: geforce ? 2 : 0,
     memoryTotalBytes: spec.memoryBytes,
@@ -131,7 +134,10 @@ export function driverFacts(
   }
 }
 
-/** A UUID in the driver's form that depends on the board, the seed and the host's name alone, so that scripts can rely on it. */
+/**
+ * A UUID in the driver's form that depends only on the board, the seed and the host's name, so that scripts can rely on
+ * it.
+ */
 function boardUuid(spec: GpuSpec, seed: number, hostName: string | undefined): string {
   return `GPU-${uuidDigits(hostName === undefined ? seedFrom(spec.key, seed, 'uuid') : seedFrom(spec.key, seed, 'uuid', hostName))}`
 }

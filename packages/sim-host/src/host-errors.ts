@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** No simulator answers: it was never started here, or it has ended. */
+/** No simulator responds: none was started, or it has ended. */
 export class BoardUnavailableError extends PctodlError {
   constructor(message: string, options?: ErrorOptions) {
     super('BOARD_UNAVAILABLE', message, options)
@@ -24,7 +24,7 @@ export class CompilerError extends PctodlError {
   }
 }
 
-/** A part of this package that host mode starts is not there. */
+/** A program of this package that host mode starts is missing. */
 export class HostProgramError extends PctodlError {
   constructor(message: string, options?: ErrorOptions) {
     super('HOST_PROGRAM_MISSING', message, options)

@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 
-/** Where the simulator takes changes of boards: a file of who may make them, as the boards' own files are. */
+/** Socket for changes of boards: a file for those who may make them, like the boards' own files. */
 export function settersSocket(folder: string): string {
   return join(folder, 'set.sock')
 }
 
-/** The socket on which the simulator answers the host's programs. */
+/** Socket on which the simulator answers the host's programs. */
 export function controlSocket(folder: string): string {
   return join(folder, 'control.sock')
 }

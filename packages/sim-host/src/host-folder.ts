@@ -19,7 +19,7 @@ import { NVML_LIBRARY } from './native-library.js'
 const PREFIX = 'pctodl-gpu-sim-'
 const OWNER_FILE = 'owner'
 
-/** Programs that the simulator answers for. */
+/** Programs that the host provides. */
 export const hostPrograms = ['nvidia-smi', 'nvidia-cuda-mps-control', 'pctodl-host-worker'] as const
 
 export interface HostFolderOptions {
@@ -27,11 +27,11 @@ export interface HostFolderOptions {
   readonly library: string
   /** Folder with `<program>.cjs` of every host program. */
   readonly programsFolder: string
-  /** Where to make the folder. Default: the system's folder for temporary files. */
+  /** Parent of the folder. Default: the system's folder for temporary files. */
   readonly parent?: string
 }
 
-/** The private folder of one host: library, programs, board files, sockets. All that host mode writes is in here. */
+/** The private folder of one host: library, programs, board files, sockets. Host mode writes nothing elsewhere. */
 export class HostFolder {
   readonly path: string
   readonly #removeAtExit = () => this.remove()
@@ -41,7 +41,7 @@ export class HostFolder {
     this.path = mkdtempSync(join(parent, PREFIX))
     process.once('exit', this.#removeAtExit)
     writeFileSync(join(this.path, OWNER_FILE), `${process.pid} ${startTimeOf(process.pid) ?? ''}\n`)
-    // The command of a privileged host may drop its privileges and must still find the board, as with the device files.
+    // The command of a privileged host may drop its privileges and must still find the board, as with device files.
     if (process.geteuid?.() === 0) chmodSync(this.path, 0o711)
     mkdirSync(this.libraries)
     copyFileSync(library, join(this.libraries, NVML_LIBRARY))
@@ -69,7 +69,7 @@ export class HostFolder {
     return join(this.path, 'bin')
   }
 
-  /** Where stand-in processes get their names. */
+  /** Folder with the names of stand-in processes. */
   get standIns(): string {
     return join(this.path, 'processes')
   }
@@ -90,14 +90,17 @@ export class HostFolder {
     return settersSocket(this.path)
   }
 
-  /** Idempotent. What still runs here may write a last line into its log while the folder goes: then once more. */
+  /**
+   * Remove the folder. Idempotent. A program that is ending may still write to its log meanwhile, so removal is
+   * retried.
+   */
   remove(): void {
     process.off('exit', this.#removeAtExit)
     rmSync(this.path, { recursive: true, force: true, maxRetries: 20, retryDelay: 10 })
   }
 }
 
-/** A host that was killed outright could not tidy up; the next one does. */
+/** Remove the folders of hosts that were killed. */
 function removeStaleFolders(parent: string): void {
   for (const name of readdirSync(parent)) {
     if (!name.startsWith(PREFIX)) continue
@@ -108,12 +111,12 @@ function removeStaleFolders(parent: string): void {
       if (isAlive(Number(pid)) && (startTimeOf(Number(pid)) ?? '') === (startTime ?? '')) continue
       rmSync(folder, { recursive: true, force: true })
     } catch {
-      // One that is being made or removed at this moment: not ours to tidy.
+      // It is being created or removed at this moment by another host.
     }
   }
 }
 
-/** Start of a process in clock ticks since boot: tells a process from a later one with the same id. */
+/** Start time of a process in clock ticks since boot; it distinguishes processes that reuse an id. */
 function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -20,7 +20,7 @@ interface HostGpuInstance {
   readonly computeInstances: Map<number, ComputeInstanceState>
 }
 
-/** A MIG device: a compute instance and the GPU instance that it lies in. */
+/** A MIG device: a compute instance and its GPU instance. */
 export interface HostMigDevice {
   readonly uuid: string
   readonly gpuInstanceId: number
@@ -33,7 +33,7 @@ export interface HostMigDevice {
 const failed = (result: number): SetterAnswer => ({ result, value: 0 })
 const done = (value = 0): SetterAnswer => ({ result: nvmlReturn.success, value })
 
-/** MIG as the driver keeps it on one board: its mode, GPU instances and the compute instances in them. */
+/** MIG state of one board as the driver keeps it: mode, GPU instances and their compute instances. */
 export class HostMig {
   readonly #gpu: SimulatedGpu
   readonly #identity: BoardIdentity
@@ -54,7 +54,7 @@ export class HostMig {
     return this.#pending
   }
 
-  /** In the order of their indices. */
+  /** Devices by index. */
   get devices(): readonly HostMigDevice[] {
     return this.#sorted().flatMap(({ id, profile, instance, computeInstances }) =>
       [...computeInstances.values()]
@@ -70,7 +70,7 @@ export class HostMig {
   }
 
   /**
-   * The mode changes where the board is idle and undivided; else it stays pending until it is asked for again.
+   * Request a MIG mode. It changes if the board is idle and undivided, else it stays pending until requested again.
    *
    * @param inUse whether processes run on the board
    * @returns with the code of the activation as its value
@@ -134,7 +134,7 @@ export class HostMig {
     return done(id)
   }
 
-  /** @param inUse whether processes run on it */
+  /** @param inUse whether processes use it */
   destroyComputeInstance(gpuInstanceNumber: number, id: number, inUse: boolean): SetterAnswer {
     const found = this.#gpuInstances.get(gpuInstanceNumber)
     if (!found?.computeInstances.has(id)) return failed(nvmlReturn.notFound)
@@ -143,7 +143,7 @@ export class HostMig {
     return done()
   }
 
-  /** @param usedBytes of the processes on a GPU instance */
+  /** @param usedBytes memory of the processes on a GPU instance, bytes */
   gpuInstanceStates(usedBytes: (id: number) => number): GpuInstanceState[] {
     const { reservedBytes } = this.#gpu.physics.process
     return this.#sorted().map((each) => ({

@@ -4,15 +4,15 @@ import { type BoardProcess, MAX_PROCESSES, NO_INSTANCE } from './board-file-layo
 import { type GivenWork, givenNetwork } from './control-protocol.js'
 import type { HostMigDevice } from './host-mig.js'
 
-/** 224 x 224 RGB images as 32-bit floats are what crosses the bus per sample. */
+/** Bus traffic per sample: 224 x 224 RGB images as 32-bit floats. */
 const INPUT_BYTES_PER_SAMPLE = 3 * 224 * 224 * 4
-/** 1000 class scores as 32-bit floats come back. */
+/** Returned per sample: 1000 class scores as 32-bit floats. */
 const OUTPUT_BYTES_PER_SAMPLE = 1000 * 4
 
-/** How often a step is looked after, ms; a board goes on in ticks of 5 ms. */
+/** Interval at which steps are checked, ms; a board advances in ticks of 5 ms. */
 const STEP_POLL_MS = 1
 const TICK_MS = 5
-/** Each is kept for as long as the host runs. */
+/** Limit on described works, since each is kept while the host runs. */
 const MAX_GIVEN_WORKS = 64
 
 export interface HostTenant {
@@ -20,11 +20,11 @@ export interface HostTenant {
   readonly name: string
   readonly isMpsClient: boolean
   readonly process: SimulatedProcess
-  /** The MIG device that it runs on; undefined on an undivided board. */
+  /** Its MIG device; undefined on an undivided board. */
   readonly device: HostMigDevice | undefined
-  /** Share of all of the board's SMs that it may use, 0..1. */
+  /** Share of the board's SMs that it may use, 0..1. */
   readonly boardShare: number
-  /** By how much the end of the last step was told too late, ms. */
+  /** Delay of the report of the last step's end, ms. */
   lateMs: number
 }
 
@@ -37,7 +37,7 @@ export interface HostLaunch {
   readonly stepwise: boolean
 }
 
-/** The processes on one board: real pids in front of simulated work. */
+/** The processes on one board: real pids that represent simulated work. */
 export class HostTenants {
   readonly #gpu: SimulatedGpu
   readonly #tenants: HostTenant[] = []
@@ -58,7 +58,7 @@ export class HostTenants {
     return this.#tenants
   }
 
-  /** Those on one MIG device, or on the undivided board. */
+  /** Processes on one MIG device, or on the undivided board. */
   on(device: Pick<HostMigDevice, 'gpuInstanceId' | 'computeInstanceId'> | undefined): readonly HostTenant[] {
     return this.#tenants.filter(
       (tenant) =>
@@ -73,7 +73,7 @@ export class HostTenants {
 
   launch(launch: HostLaunch): HostTenant {
     const { pid, name, isMpsClient, work, device, stepwise } = launch
-    // A compute instance that is a part of its GPU instance gives its clients that part of the SMs.
+    // A compute instance that is part of its GPU instance gives clients that part of the SMs.
     const mpsPercent = work.mpsPercent * (device?.smShare ?? 1)
     const place = device ? { instance: device.instance, stepwise } : { stepwise }
     const process = this.#gpu.launch({ ...work, mpsPercent }, place)
@@ -92,7 +92,7 @@ export class HostTenants {
     this.#gpu.terminate(tenant.process)
   }
 
-  /** @returns the name by which it can be launched */
+  /** @returns the name under which it can be launched */
   addWork(work: GivenWork): string {
     const network = givenNetwork(work)
     if (this.#givenWorks.has(network.name)) return network.name
@@ -105,7 +105,7 @@ export class HostTenants {
   }
 
   /**
-   * Have one batch executed: it resolves at its end, in real time.
+   * Execute one batch; resolves at its end, in real time.
    *
    * @returns how long it took on the board's clock, ms
    * @throws PctodlError where the process has failed, has ended or runs on its own
@@ -117,7 +117,8 @@ export class HostTenants {
     await this.#until(tenant, () => process.state === 'running')
     const before = process.latencySumMs
     const nowMs = this.#gpu.clock.now()
-    // Who heard of the end of the last batch too late asks for the next one too late by as much: the board lost no time.
+    // A process that was told late about the end of its batch requests the next one late by the same time, which the
+    // board does not lose.
     const due = nowMs - requestedAtMs > TICK_MS ? nowMs : requestedAtMs - tenant.lateMs
     this.#gpu.beginStep(process, Math.max(due, nowMs - TICK_MS), batchSize)
     await this.#until(tenant, () => process.waiting)
@@ -157,7 +158,7 @@ export class HostTenants {
     }))
   }
 
-  /** Traffic over the bus since the last call, KB/s as the driver counts. */
+  /** Bus traffic since the last call, KB/s as the driver counts. */
   busTraffic(nowMs: number): { readonly rxKbps: number; readonly txKbps: number } {
     const samples = this.#samplesEnded + this.#tenants.reduce((sum, { process }) => sum + process.samples, 0)
     const elapsedMs = this.#measuredAtMs === undefined ? 0 : nowMs - this.#measuredAtMs

@@ -1,16 +1,16 @@
 import type { GivenWork, StepReply } from './control-protocol.js'
 import type { MessageClient } from './message-socket.js'
 
-/** vLLM's defaults: tokens of a step, sequences that run at a time. */
+/** vLLM's defaults: tokens per step, and concurrent sequences. */
 const MAX_BATCHED_TOKENS = 2048
 const MAX_SEQUENCES = 256
 const KERNELS = 32
 
-/** One answer: its prompt is read in as many steps as it takes, then each step adds a token. */
+/** One answer: its prompt is processed in as many steps as needed, then each step adds a token. */
 export interface Sequence {
   readonly promptTokens: number
   readonly maxTokens: number
-  /** @param isLast nothing comes after it */
+  /** @param isLast whether this is the last token */
   onToken(isLast: boolean): void
   /** The board is gone. */
   onFailure(): void
@@ -30,10 +30,13 @@ const firstTokenBounds = [
 ]
 const perTokenBounds = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80]
 
-/** What of a connection to the board is used. */
+/** The used part of a connection to the board. */
 type Board = Pick<MessageClient, 'request' | 'onClose' | 'close'>
 
-/** Continuous batching as in vLLM: one step a batch of one token of each sequence that answers, and of parts of new prompts. */
+/**
+ * Continuous batching as in vLLM: each step is a batch with one token of every answering sequence and parts of new
+ * prompts.
+ */
 export class LlmEngine {
   readonly #client: Board
   readonly #now: () => number
@@ -44,7 +47,7 @@ export class LlmEngine {
   readonly #firstToken = new Histogram('time_to_first_token_seconds', firstTokenBounds)
   readonly #laterToken = new Histogram('inter_token_latency_seconds', perTokenBounds)
   readonly #whole = new Histogram('e2e_request_latency_seconds', latencyBounds)
-  /** When the board is gone. */
+  /** Resolves when the board is gone. */
   readonly ended: Promise<void>
 
   private constructor(client: Board, now: () => number) {
@@ -60,7 +63,7 @@ export class LlmEngine {
     attach: (given: { readonly work: GivenWork }) => Promise<{ readonly client: Board }>,
     now: () => number = () => performance.now(),
   ): Promise<LlmEngine> {
-    // Of each token every weight is used once; a block has twelve squares of its width.
+    // Each token uses every weight once; a block has twelve squares of its width.
     const weights = Math.round(parameters / KERNELS)
     const elements = 2 * Math.round(Math.sqrt(weights / 12))
     const { client } = await attach({ work: { kernels: KERNELS, flops: 2 * weights, elements, weights } })
@@ -71,7 +74,7 @@ export class LlmEngine {
     return this.#waiting.length
   }
 
-  /** @returns what gives it up */
+  /** @returns a function that cancels it */
   add(sequence: Sequence): () => void {
     const nowMs = this.#now()
     const running = Object.assign(sequence, {

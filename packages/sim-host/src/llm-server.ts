@@ -16,7 +16,9 @@ class Refusal extends Error {
   }
 }
 
-/** The part of the OpenAI protocol that load generators and governors use. Every reply says that it is simulated. */
+/**
+ * Serves the part of the OpenAI protocol that load generators and governors use. Every reply is marked as simulated.
+ */
 export async function serveLlm(
   engine: LlmEngine,
   model: string,
@@ -42,7 +44,7 @@ export async function serveLlm(
       }
     } catch (error) {
       const status = error instanceof Refusal ? error.status : 400
-      // What is left of a body that was not read would be taken for the next request.
+      // The rest of an unread body would be taken for the next request.
       response.setHeader('connection', 'close')
       json({ error: { message: (error as Error).message, type: 'BadRequestError', code: status } }, status)
     }

@@ -1,8 +1,8 @@
 import type { BoardIdentity } from './board-file-layout.js'
 
 /**
- * A shell script that lists the simulated boards after what the machine's own `lspci` (if any) lists: monitors that look
- * for graphics controllers on the PCI bus first, and ask `nvidia-smi` about those, would find none otherwise.
+ * A shell script that lists the simulated boards after the output of the machine's own `lspci`, if any. Some monitors
+ * first look for graphics controllers on the PCI bus and query `nvidia-smi` only for those.
  */
 export function lspciScript(boards: readonly BoardIdentity[], path: string): string {
   const entries = boards.map((board) => {
@@ -23,7 +23,7 @@ export function lspciScript(boards: readonly BoardIdentity[], path: string): str
     'case "$*" in',
     `'') cat <<'EOF'\n${brief}EOF\n;;`,
     `-v|-vv|-vvv|-k) cat <<'EOF'\n${verbose}EOF\n;;`,
-    // Any other option would need a full lspci.
+    // Other options would need a full lspci.
     '*) [ -n "$real" ] ;;',
     'esac',
     '',

@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net'
 
-/** Nobody has that much to say in a line, bytes. */
+/** Maximum length of a line, bytes. */
 const MAX_LINE_BYTES = 1024 * 1024
 
 /**
- * One JSON value a line, both ways. Whoever sends something else, or is killed amid a reply, ends its own connection and nothing else:
- * the socket's 'close' tells.
+ * One JSON value per line in both directions. A peer that sends anything else, or is killed during a reply, ends only
+ * its own connection, and the socket emits 'close'.
  */
 export function onMessages(socket: Socket, handle: (message: unknown) => void): void {
   let pending = ''
@@ -26,12 +26,12 @@ export function send(socket: Socket, message: unknown): void {
   if (socket.writable) socket.write(`${JSON.stringify(message)}\n`)
 }
 
-/** A connection on which requests are answered in the order they were sent. */
+/** A connection whose requests are answered in order. */
 export class MessageClient {
   readonly #socket: Socket
   readonly #waiting: { resolve(reply: unknown): void; reject(error: Error): void }[] = []
   #closed: Error | undefined
-  /** Called for the loss of the connection, once. */
+  /** Called once when the connection is lost. */
   onClose: () => void = () => {}
 
   private constructor(socket: Socket) {
@@ -45,7 +45,7 @@ export class MessageClient {
     })
   }
 
-  /** @throws the system's error (ENOENT, ECONNREFUSED) where nobody listens */
+  /** @throws the system's error (ENOENT, ECONNREFUSED) if nobody listens */
   static open(path: string): Promise<MessageClient> {
     return new Promise((resolve, reject) => {
       const socket = connect(path)

@@ -3,7 +3,7 @@ import type { MigProfileFacts } from './board-file-layout.js'
 
 const MIB = 1024 ** 2
 
-/** The driver's numbers of a profile, by its compute and memory slices (MIG User Guide; `nvml.h`). */
+/** The driver's numbers of a profile by compute and memory slices (MIG User Guide; `nvml.h`). */
 const numbers: Readonly<Record<string, { readonly id: number; readonly nvmlProfile: number }>> = {
   '1/1': { id: 19, nvmlProfile: 0 },
   '1/2': { id: 15, nvmlProfile: 9 },
@@ -33,10 +33,10 @@ const engines: Readonly<Record<string, Readonly<Record<string, readonly [number,
   },
 }
 
-/** SMs of one compute slice, where an instance does not have all of its GPU instance. */
+/** SMs per compute slice, for instances that do not have all of their GPU instance. */
 const smPerSlice: Readonly<Record<string, number>> = { GA100: 14, GH100: 16 }
 
-/** What the driver says about the MIG profiles of a board; empty where it has none. */
+/** MIG profiles of a board as the driver reports them; empty if it has none. */
 export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
   return migProfiles(spec).map((profile) => {
     const sliceCount = profile.computeSlices
@@ -61,12 +61,14 @@ export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
   })
 }
 
-/** The driver numbers GPU instances by where they lie: 0 for all slices, 1 and 2 for the halves, 3 to 6, 7 to 14. */
+/**
+ * The driver numbers GPU instances by position: 0 for all slices, 1 and 2 for the halves, then 3 to 6, then 7 to 14.
+ */
 export function gpuInstanceId(memorySlices: number, start: number): number {
   return MEMORY_SLICES / memorySlices - 1 + start / memorySlices
 }
 
-/** Sizes that compute instances come in, in slices, and the driver's number of each. */
+/** Sizes of compute instances in slices, with the driver's numbers. */
 export const computeProfiles: readonly { readonly sliceCount: number; readonly id: number }[] = [
   { sliceCount: 1, id: 0 },
   { sliceCount: 2, id: 1 },
@@ -75,14 +77,17 @@ export const computeProfiles: readonly { readonly sliceCount: number; readonly i
   { sliceCount: 7, id: 4 },
 ]
 
-/** Sizes of compute instances that fit a GPU instance of so many slices: 3 of 4 and anything between 4 and 7 are none. */
+/**
+ * Sizes of compute instances that fit a GPU instance of this many slices; 3 of 4, and sizes between 4 and 7, do not
+ * exist.
+ */
 export function computeSizes(gpuInstanceSlices: number): readonly number[] {
   return computeProfiles
     .map((profile) => profile.sliceCount)
     .filter((slices) => slices <= gpuInstanceSlices && !(slices === 3 && gpuInstanceSlices === 4))
 }
 
-/** SMs of a compute instance: all of its GPU instance, or its slices'. */
+/** SMs of a compute instance: those of its GPU instance, or of its slices. */
 export function computeSms(
   gpuInstance: Pick<MigProfileFacts, 'sliceCount' | 'smCount' | 'smPerSlice'>,
   slices: number,
@@ -90,17 +95,17 @@ export function computeSms(
   return slices === gpuInstance.sliceCount ? gpuInstance.smCount : slices * gpuInstance.smPerSlice
 }
 
-/** First slices at which a compute instance of a size may begin; they do not overlap each other. */
+/** First slices of the placements of a compute instance; placements do not overlap. */
 export function computePlacements(gpuInstanceSlices: number, slices: number): readonly number[] {
   return Array.from({ length: Math.floor(gpuInstanceSlices / slices) }, (_, i) => i * slices)
 }
 
-/** Placements that are free of the slices already taken, a bit each. */
+/** Free placements, given a bit mask of taken slices. */
 export function freeComputePlacements(gpuInstanceSlices: number, slices: number, taken: number): readonly number[] {
   return computePlacements(gpuInstanceSlices, slices).filter((start) => (taken & (((1 << slices) - 1) << start)) === 0)
 }
 
-/** `3g.20gb` for a whole GPU instance, `1c.3g.20gb` for a part of it. */
+/** `3g.20gb` for a whole GPU instance, `1c.3g.20gb` for part of it. */
 export function computeName(gpuInstance: Pick<MigProfileFacts, 'name' | 'sliceCount'>, slices: number): string {
   return slices === gpuInstance.sliceCount ? gpuInstance.name : `${slices}c.${gpuInstance.name}`
 }

@@ -5,7 +5,7 @@ export interface MpsClient {
   readonly pid: number
   readonly deviceUuid: string
   readonly command: string
-  /** Cancel its work and cut it off, with the CUDA error that it sees. */
+  /** End its work and disconnect it with this CUDA error. */
   terminate(cudaError: number): void
 }
 
@@ -13,30 +13,30 @@ export interface MpsServer {
   readonly pid: number
   readonly uid: number
   activeThreadPercentage: number
-  /** A client's fatal fault took it down: it serves again once all of its clients have gone. */
+  /** A client's fatal fault stopped it; it serves again once all of its clients have left. */
   faulty: boolean
   readonly clients: MpsClient[]
 }
 
 export interface MpsDaemonOptions {
-  /** Start the process that stands for a server. */
+  /** Start a process that represents a server. */
   startServer(): { readonly pid: number; stop(): void }
 }
 
-/** The server, or the daemon behind it, is gone. */
+/** The server, or its daemon, is gone. */
 const CUDA_MPS_RPC_FAILURE = 806
 const CUDA_MPS_CLIENT_TERMINATED = 810
 
-/** Clients per device from Volta on. */
+/** Maximum number of clients per device since Volta. */
 const MAX_CLIENTS = 48
 
 export interface MpsAnswer {
   readonly output: string
-  /** The daemon ends after this command. */
+  /** Whether the daemon ends after this command. */
   readonly quit?: boolean
 }
 
-/** `cudaErrorMps...` that a client gets instead of a context. */
+/** The `cudaErrorMps...` that a client gets instead of a context. */
 export class MpsConnectionError extends PctodlError {
   readonly cudaError: number
 
@@ -47,8 +47,8 @@ export class MpsConnectionError extends PctodlError {
 }
 
 /**
- * The state of one MPS control daemon and its command language (NVIDIA, Multi-Process Service, appendix on the control
- * utility): percentages reach future servers and future clients only, a server belongs to one user.
+ * State and command language of one MPS control daemon (NVIDIA, Multi-Process Service, appendix on the control
+ * utility). Percentages apply to future servers and clients only; a server belongs to one user.
  */
 export class MpsDaemon {
   readonly #options: MpsDaemonOptions
@@ -86,14 +86,14 @@ export class MpsDaemon {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
-  /** The daemon is gone: its servers end, their clients lose their context. */
+  /** The daemon is gone: its servers end and their clients lose their context. */
   abandon(): void {
     this.#quitting = true
     for (const server of [...this.#servers]) this.#stop(server)
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
-  /** A fatal fault of one client: its server takes no new ones before all of its clients have gone. */
+  /** A fatal fault of one client: its server accepts no new clients until all of its clients have left. */
   fault(pid: number): void {
     for (const server of this.#servers) if (server.clients.some((client) => client.pid === pid)) server.faulty = true
   }
@@ -183,7 +183,7 @@ export class MpsDaemon {
     }
   }
 
-  /** Waits for the clients; with a timeout, no longer than that. */
+  /** Wait for the clients; with a timeout, at most that long. */
   async #quit(timeoutMs: number | undefined): Promise<MpsAnswer> {
     this.#quitting = true
     await this.#drained(this.#servers, timeoutMs)

@@ -35,17 +35,19 @@ export const compilerArguments: readonly string[] = [
 export interface NativeLibraryOptions {
   /** Folder of the C sources. */
   readonly sourceFolder: string
-  /** Folder with libraries that came with the package. Default: none; everything is compiled. */
+  /** Folder with the prebuilt libraries of the package. Default: none; the library is compiled. */
   readonly prebuiltFolder?: string
   /** Default: `$XDG_CACHE_HOME/pctodl-gpu-sim`, or the same in `~/.cache`. */
   readonly cacheFolder?: string
-  /** Whoever names one, here or as `$CC`, wants it used. Default: `cc`, where no library came with the package. */
+  /**
+   * C compiler. If it is named, here or as `$CC`, it is used. Default: `cc`, if the package has no prebuilt library.
+   */
   readonly compiler?: string
 }
 
 /**
- * Path of the library: the one that came with the package where it is of these sources and for this system, or a compiled one. That is
- * built at first use and kept per user under a hash of its sources, the layout of the board files and the compiler.
+ * Path of the library: a prebuilt one if it belongs to these sources and this system, else a compiled one. It is
+ * compiled at first use and cached per user by a hash of its sources, the layout of the board files and the compiler.
  *
  * @throws CompilerError where there is no C compiler, or it fails
  * @throws HostProgramError where others could put a library of theirs in its place
@@ -62,11 +64,11 @@ export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compi
   const folder = join(root, hash.digest('hex').slice(0, 24))
   const library = join(folder, NVML_LIBRARY)
   mkdirSync(folder, { recursive: true, mode: 0o755 })
-  // Our own programs, and those of a host's command, execute what lies here.
+  // Our programs, and those of a host's command, execute this file.
   assertOurs(existsSync(library) ? library : folder)
   if (existsSync(library)) return library
 
-  // Two hosts may build at the same time: each in a folder of its own, and the finished file is moved into place.
+  // Two hosts may build at the same time: each uses its own folder, and the finished file is moved into place.
   const build = mkdtempSync(join(folder, 'build-'))
   try {
     const output = join(build, NVML_LIBRARY)
@@ -79,8 +81,9 @@ export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compi
 }
 
 /**
- * Compile the library from its sources. @param options.output its path, in a folder where a header may be put beside it
+ * Compile the library from its sources.
  *
+ * @param options.output its path, in a folder where a header may be written beside it
  * @throws CompilerError
  */
 export function compileLibrary({
@@ -101,7 +104,7 @@ export function compileLibrary({
   compile(compiler, [...compilerArguments, `-I${beside}`, `-I${sourceFolder}`, '-o', output, ...sources])
 }
 
-/** Of what a library is made of: the C sources and the layout of the board files. */
+/** Hash of the inputs of a library: the C sources and the layout of the board files. */
 export function sourcesHash(sourceFolder: string): string {
   const hash = createHash('sha256').update(boardFileHeaderC())
   for (const name of readdirSync(sourceFolder).sort())
@@ -109,15 +112,15 @@ export function sourcesHash(sourceFolder: string): string {
   return hash.digest('hex')
 }
 
-/** What lies beside prebuilt libraries: of which sources they are. */
+/** File beside prebuilt libraries that names their sources. */
 export const PREBUILT_HASH_FILE = 'sources.sha256'
 
-/** Where the library for one platform lies in a folder of prebuilt ones. */
+/** Path of the library for one platform in a folder of prebuilt ones. */
 export function prebuiltPath(folder: string, platform: string): string {
   return join(folder, platform, NVML_LIBRARY)
 }
 
-/** Null where there is none of these sources for this processor and C library. */
+/** Null if there is none of these sources for this processor and C library. */
 function prebuiltLibrary(sourceFolder: string, folder: string): string | null {
   const library = prebuiltPath(folder, `linux-${process.arch}`)
   const hashFile = join(folder, PREBUILT_HASH_FILE)
@@ -125,7 +128,7 @@ function prebuiltLibrary(sourceFolder: string, folder: string): string | null {
   return readFileSync(hashFile, 'utf8').trim() === sourcesHash(sourceFolder) ? library : null
 }
 
-/** They are linked with the GNU C library, of version 2.17 (2012) or newer; Alpine has another one. */
+/** Prebuilt libraries are linked with the GNU C library 2.17 (2012) or newer; Alpine has another C library. */
 function hasGlibc(): boolean {
   const { header } = process.report.getReport() as unknown as {
     readonly header: { readonly glibcVersionRuntime?: string }
@@ -133,7 +136,7 @@ function hasGlibc(): boolean {
   return header.glibcVersionRuntime !== undefined
 }
 
-/** @throws HostProgramError where somebody but root and this user could have a hand in a file or a folder */
+/** @throws HostProgramError if anybody but root and this user could modify a file or folder */
 function assertOurs(place: string): void {
   const own = [0, process.geteuid?.() ?? 0]
   for (let at = realpathSync(place); ; at = dirname(at)) {

@@ -21,7 +21,7 @@ export const eventReasonBits = {
   'hw-thermal-slowdown': 0x40,
 } as const
 
-/** What `nvmlErrorString` says, for the messages of `nvidia-smi`. */
+/** Text of `nvmlErrorString`, for the messages of `nvidia-smi`. */
 export function nvmlErrorText(code: number): string {
   return errorTexts[code] ?? 'Unknown Error'
 }

@@ -5,13 +5,13 @@ import type { SimulatedHost } from './simulated-host.js'
 const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
 
 /**
- * Run a command on the host and hand on the signals that we get.
+ * Run a command on the host and forward the signals that this process gets.
  *
  * @returns its exit code; 128 plus the number of the signal that ended it, 127 where there is no such command
  */
 export function runInHost(host: SimulatedHost, command: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    // Before the command is there, which may be known to run before we go on: a signal must not find nobody who hands it on.
+    // Installed before the command starts, so that no signal arrives without a handler.
     const handlers = forwarded.map((signal) => {
       // A key typed at the terminal reaches the command without us.
       const typed = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')

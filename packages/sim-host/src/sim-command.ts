@@ -48,7 +48,7 @@ interface LlmOptions {
   readonly port: number
 }
 
-/** The command line `pctodl sim` as a function. What a command on the host prints goes past it, to the streams that it inherits. */
+/** The command line `pctodl sim` as a function. Commands on the host write directly to the inherited streams. */
 export const sim: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
@@ -115,7 +115,7 @@ async function host(options: HostOptions, command: string | undefined, words: re
   const { gpu, gpus, seed, load, name, mig, faults, denyRoot, allowAll } = options
   if (command === undefined) throw new UsageError('no command to run; put it after --')
   if (denyRoot && allowAll) throw new UsageError('--deny-root and --allow-all exclude each other')
-  // From here on the command gets the signals; before, they end us, and the folder goes with us.
+  // From here on the command gets the signals; until now they ended this process, which removes the folder.
   const interrupted = (_: string, number: number) => process.exit(128 + number)
   for (const signal of startSignals) process.once(signal, interrupted)
   const simulated = await SimulatedHost.start({

@@ -99,7 +99,7 @@ export function simulate(options: SimulateOptions, { stdout, stderr }: Terminal)
   return 1
 }
 
-/** `file.onnx`, called `file`, or `name=file.onnx`. */
+/** `file.onnx`, named `file`, or `name=file.onnx`. */
 function networkOf(text: string, sizes: Readonly<Record<string, number>>): LayerGraph {
   const [, given, file = text] = /^([\w.-]+)=(.+)$/.exec(text) ?? []
   let bytes: Uint8Array

@@ -29,40 +29,40 @@ export interface HostTenantLoad extends Tenant {
 export interface SimulatedHostOptions {
   /** Key, product name or alias of the board. */
   readonly board: string
-  /** How many of them, 1 to 16. Default 1. */
+  /** Number of boards, 1 to 16. Default 1. */
   readonly gpus?: number
-  /** Default 1. Further boards get the following seeds. */
+  /** Seed of the first board; the others have the following seeds. Default 1. */
   readonly seed?: number
   /**
-   * Hosts of different names have boards of different UUIDs, and with them leases, journals and MPS places of their own: as many as you
-   * like run side by side. Default: none, and UUIDs that depend on board and seed alone.
+   * Hosts with different names have boards with different UUIDs, and with them separate leases, journals and MPS
+   * folders, so any number of them can run side by side. Default: none; UUIDs depend on board and seed only.
    */
   readonly name?: string
-  /** Inference processes that run for as long as the host does. */
+  /** Inference processes that run while the host does. */
   readonly load?: readonly HostTenantLoad[]
   /** Who may change a board. Default `root`, as with the driver. */
   readonly privilege?: Privilege
-  /** What goes wrong, and when; on every board. Default: nothing. */
+  /** Faults of every board, and their times. Default: none. */
   readonly faults?: FaultScenario
-  /** The same for single boards, by index, in place of `faults`. */
+  /** Faults of single boards by index; replaces `faults`. */
   readonly boardFaults?: Readonly<Record<number, FaultScenario>>
-  /** Coefficients in place of the board's own, e.g. with another time to start a process. */
+  /** Replaces the board's coefficients, e.g. the time to start a process. */
   readonly physics?: BoardPhysics
-  /** MIG profiles that each board is divided into at the start, e.g. `3g.20gb`. Default: boards are not in MIG mode. */
+  /** MIG profiles that each board is divided into at the start, e.g. `3g.20gb`. Default: MIG mode is off. */
   readonly mig?: readonly string[]
-  /** Where the private folder is made. Default: the system's folder for temporary files. */
+  /** Parent of the private folder. Default: the system's folder for temporary files. */
   readonly parentFolder?: string
-  /** Where the compiled library is kept. Default: a folder in the user's cache. */
+  /** Folder of the compiled library. Default: a folder in the user's cache. */
   readonly cacheFolder?: string
-  /** Folder with the built host programs. Default: that of this package. */
+  /** Folder of the built host programs. Default: that of this package. */
   readonly programsFolder?: string
   /** C compiler. Default: `$CC`, or `cc`. */
   readonly compiler?: string
 }
 
-/** How often requests are looked for, ms. */
+/** Interval at which requests are polled, ms. */
 const REQUEST_PERIOD_MS = 5
-/** Every so many of these periods the state is published: 50 times a second. */
+/** The state is published every this many periods: 50 times a second. */
 const PERIODS_PER_STATE = 4
 
 /** Sensors refresh ten times a second. */
@@ -71,8 +71,8 @@ const SENSOR_WAIT_MS = 1000
 const exec = promisify(execFile)
 
 /**
- * Simulated boards in wall-clock time, seen by every program that is started in `environment`: `libnvidia-ml.so.1`,
- * `nvidia-smi` and `nvidia-cuda-mps-control` answer for them.
+ * Simulated boards in wall-clock time for every program that is started in `environment`: `libnvidia-ml.so.1`,
+ * `nvidia-smi` and `nvidia-cuda-mps-control` represent them.
  */
 export class SimulatedHost {
   /** Variables to add to a program's environment. */
@@ -145,7 +145,7 @@ export class SimulatedHost {
       ...(options.parentFolder === undefined ? {} : { parent: options.parentFolder }),
     })
     try {
-      // Where only root may change a board, nobody else needs to write there; whoever can write could also keep readers waiting.
+      // Where only root may change a board, nobody else may write the file: a writer could also block readers.
       const fileMode = process.geteuid?.() !== 0 ? 0o600 : privilege === 'everyone' ? 0o666 : 0o644
       const boards = await Promise.all(
         gpus.map((gpu, gpuIndex) =>
@@ -180,12 +180,12 @@ export class SimulatedHost {
     }
   }
 
-  /** What the driver says of each board. */
+  /** The driver's description of each board. */
   get boards(): readonly { readonly uuid: string; readonly name: string; readonly busId: string }[] {
     return this.#boards.map(({ identity: { uuid, name, busId } }) => ({ uuid, name, busId }))
   }
 
-  /** Programs that still run lose their boards; the folder is removed. Idempotent. */
+  /** Running programs lose their boards, and the folder is removed. Idempotent. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -196,31 +196,31 @@ export class SimulatedHost {
     this.#place.remove()
   }
 
-  /** A board falls off the bus: every call about it is answered with `GPU_IS_LOST`. The others go on. */
+  /** Let a board fall off the bus: every call to it returns `GPU_IS_LOST`. The other boards continue. */
   async loseBoard(gpuIndex: number): Promise<void> {
     await this.#board(gpuIndex).setAbsence('lost')
   }
 
-  /** A lost board is reset and comes back, with the driver's defaults. */
+  /** Reset a lost board: it returns with the driver's defaults. */
   async findBoard(gpuIndex: number): Promise<void> {
     await this.#board(gpuIndex).setAbsence(null)
   }
 
   /**
-   * Something happens to a board that NVML tells those who wait for it, and that changes nothing else.
+   * Raise an NVML event that changes nothing else.
    *
-   * @param data of an XID its number
+   * @param data number of an XID
    */
   raiseEvent(gpuIndex: number, event: BoardEventType, data = 0): void {
     this.#board(gpuIndex).raise(event, data)
   }
 
-  /** The driver is unloaded: no board answers, and none can be opened. */
+  /** Unload the driver: no board responds, and none can be opened. */
   async stopDriver(): Promise<void> {
     for (const board of this.#boards) await board.setAbsence('stopped')
   }
 
-  /** It is loaded again: all boards are back, with its defaults. */
+  /** Load the driver again: all boards return with its defaults. */
   async startDriver(): Promise<void> {
     for (const board of this.#boards) await board.setAbsence(null)
   }
@@ -232,8 +232,8 @@ export class SimulatedHost {
   }
 
   async #open(load: readonly HostTenantLoad[]): Promise<void> {
-    // No reading is published before the sensors have one: a power of 0 W would be a lie.
-    // A scenario may keep a sensor from ever having one, so the wait is bounded.
+    // No state is published before the sensors have a reading, since 0 W would be false. A scenario may prevent
+    // readings, so the wait is bounded.
     for (let waitedMs = 0; waitedMs < SENSOR_WAIT_MS; waitedMs += REQUEST_PERIOD_MS) {
       if ((await Promise.all(this.#boards.map((board) => board.isMeasuring()))).every(Boolean)) break
       await systemClock.sleep(REQUEST_PERIOD_MS)
@@ -258,7 +258,7 @@ export class SimulatedHost {
     }, REQUEST_PERIOD_MS)
   }
 
-  /** Shares below 100 % need MPS, so a host with such a load comes with a running daemon. */
+  /** Shares below 100 % need MPS, so a host with such a load starts with a daemon. */
   async #startMps(): Promise<void> {
     const env = { ...process.env, ...this.environment }
     await exec(join(this.#place.programs, 'nvidia-cuda-mps-control'), ['-d'], { env })
@@ -285,7 +285,7 @@ export class SimulatedHost {
     this.#load.push({ attachment, standIn })
   }
 
-  /** A process whose work has failed (out of memory, a fault) ends, as a real one would. */
+  /** A process whose work failed (out of memory, a fault) ends like a real one. */
   #endFailedLoad(): void {
     const failed = this.#load.filter(({ attachment }) => attachment.tenant.process.state === 'failed')
     if (failed.length === 0) return
@@ -316,16 +316,16 @@ function environmentOf(place: HostFolder): Record<string, string> {
   return {
     PATH: before(place.programs, 'PATH'),
     LD_LIBRARY_PATH: before(place.libraries, 'LD_LIBRARY_PATH'),
-    // Not the machine's own daemon, should it have one.
+    // Not the machine's own daemon, if it has one.
     CUDA_MPS_PIPE_DIRECTORY: place.mpsPipes,
     CUDA_MPS_LOG_DIRECTORY: place.mpsLogs,
     PCTODL_GPU_SIM_FOLDER: place.path,
-    // What is one for a whole machine is one for this one.
+    // Locks for a whole machine are this host's own.
     PCTODL_LOCK_DIR: join(place.path, 'locks'),
   }
 }
 
-/** From `src` as from `dist`. */
+/** Works from `src` and from `dist`. */
 function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'native', 'nvml_abi.h'))) {

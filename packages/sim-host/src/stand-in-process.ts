@@ -3,8 +3,8 @@ import { realpathSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
 /**
- * A real process that stands for a simulated one, so that its pid exists, can be looked up and can be killed. It is `cat`
- * under another name, waiting for the end of a pipe from the simulator: however the simulator ends, it ends too.
+ * A real process that represents a simulated one, so that its pid exists, can be looked up and can be killed. It is
+ * `cat` under another name that waits for the end of a pipe from the simulator, so it ends whenever the simulator does.
  */
 export class StandInProcess {
   readonly pid: number
@@ -12,7 +12,7 @@ export class StandInProcess {
 
   /** @param onExit called when it ends before `stop` */
   constructor(folder: string, name: string, onExit: () => void) {
-    // A session of its own: an interrupt typed at the terminal is for the command.
+    // A separate session: an interrupt typed at the terminal is for the command.
     this.#child = spawn(namedCat(folder, name), [], {
       argv0: name,
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -29,7 +29,10 @@ export class StandInProcess {
   }
 }
 
-/** Process tools show the name of the executed file, so a link gives it; multi-call binaries decide by name and get none. */
+/**
+ * Process tools show the name of the executed file, so a link provides it. Multi-call binaries choose by name and get
+ * no link.
+ */
 function namedCat(folder: string, name: string): string {
   const cat = realpathSync('/bin/cat')
   if (basename(cat) !== 'cat') return '/bin/cat'

@@ -11,7 +11,7 @@ import { cudaVersion, type SmiReading } from './reading.js'
 import { applySetter, parseSetter, requestSet, type Setter } from './setters.js'
 import { SmiError } from './smi-error.js'
 
-/** What one invocation asks for. */
+/** Parsed request of one invocation. */
 interface Request {
   readonly show: (reading: SmiReading) => string
   readonly setters: readonly Setter[]
@@ -19,7 +19,7 @@ interface Request {
   readonly loopMs: number | undefined
 }
 
-/** Long options and the short ones that they are answered as. */
+/** Long options and their short equivalents. */
 const longOptions: Readonly<Record<string, string>> = {
   '--list-gpus': '-L',
   '--query': '-q',
@@ -93,7 +93,7 @@ export async function runNvidiaSmi(
   }
 }
 
-/** @returns undefined where everything is said already */
+/** @returns undefined if the output is already complete */
 function parse(args: readonly string[], print: (text: string) => void): Request | undefined {
   let show: Request['show'] = overviewTable
   let id: string | undefined
@@ -136,7 +136,7 @@ function parse(args: readonly string[], print: (text: string) => void): Request 
     } else if (option === '-i') {
       id = argument
     } else if (option === '-l') {
-      // Its value is optional, 5 s without.
+      // Its value is optional; default 5 s.
       if (argument === '' && /^\d+$/.test(args[i + 1] ?? '')) argument = args[++i]!
       loopMs = 1000 * Number(argument || 5)
     } else if (option === '-lms') {
@@ -162,7 +162,7 @@ function parse(args: readonly string[], print: (text: string) => void): Request 
     if (!format) throw new SmiError(2, `"--${csv.name}" requires "--format=csv".\n`)
     const { name, fields } = csv
     const chosen = format
-    // The header stands once above all rounds of a loop.
+    // The header is printed once, before all rounds of a loop.
     let first = true
     show = (reading) => {
       const text = csvQueries[name]!(fields, reading, { ...chosen, header: chosen.header && first })
@@ -199,7 +199,7 @@ function select(boards: readonly BoardReading[], ids: string | undefined): reado
   })
 }
 
-/** What answers, as the real tool tells it of itself: numbers are those of the driver that the boards have. */
+/** Version output of the real tool, with the driver version of the boards. */
 function versions({ boards }: SmiReading): string {
   const { driverVersion, cudaDriverVersion } = boards[0]!.identity
   return [

@@ -47,7 +47,7 @@ const accountedFields: readonly QueryField<ProcessRow>[] = [
   ),
 ]
 
-/** The fields that can be asked for by each option: their names, canonical ones first. */
+/** Available fields of each option, canonical names first. */
 export const csvQueryFields: Readonly<Record<string, readonly (readonly string[])[]>> = Object.fromEntries(
   Object.entries({
     'query-gpu': gpuFields,
@@ -57,7 +57,7 @@ export const csvQueryFields: Readonly<Record<string, readonly (readonly string[]
   }).map(([option, fields]) => [option, fields.map(({ name, aliases }) => [name, ...aliases])]),
 )
 
-/** What can be asked for, by the name of the option. */
+/** Queries by option. */
 export const csvQueries: Readonly<
   Record<string, (names: readonly string[], reading: SmiReading, format: CsvFormat) => string>
 > = {
@@ -67,7 +67,7 @@ export const csvQueries: Readonly<
   'query-accounted-apps': (names, reading, format) => csv(accountedFields, names, [], reading, format),
 }
 
-/** @throws SmiError with the real tool's message for a field that it does not know */
+/** @throws SmiError with the real tool's message for an unknown field */
 function csv<Row>(
   known: readonly QueryField<Row>[],
   names: readonly string[],
@@ -105,7 +105,7 @@ function clocksRows({ boards }: SmiReading): ClocksRow[] {
   )
 }
 
-/** Per memory clock, all descending. */
+/** By memory clock, all descending. */
 export function supportedClocks({ identity }: BoardReading): { memClockMhz: number; smClocksMhz: readonly number[] }[] {
   const perMemClock = identity.smClocksMhz.length / identity.memClocksMhz.length
   return identity.memClocksMhz.slice(0, identity.memClockCount).map((memClockMhz, i) => ({

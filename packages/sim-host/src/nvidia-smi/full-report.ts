@@ -45,7 +45,11 @@ export const reportSections = [
   'VOLTAGE',
 ] as const
 
-/** `nvidia-smi -q`. @param display sections to show, all without */
+/**
+ * `nvidia-smi -q`.
+ *
+ * @param display sections to show; default: all
+ */
 export function textReport(reading: SmiReading, display?: readonly string[]): string {
   const { boards, attachedGpus, date } = reading
   const head = [
@@ -75,7 +79,7 @@ export function xmlReport({ boards, attachedGpus, date }: SmiReading): string {
   ].join('')
 }
 
-/** @throws SmiError for a section that does not exist */
+/** @throws SmiError for an unknown section */
 export function parseSections(text: string): string[] {
   return text.split(',').map((name) => {
     const wanted = name.trim().toUpperCase()

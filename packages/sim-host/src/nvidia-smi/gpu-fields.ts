@@ -20,7 +20,7 @@ import {
 } from './reading.js'
 
 export interface QueryField<Row> {
-  /** Canonical name; it is what the header shows. */
+  /** Canonical name, shown in the header. */
   readonly name: string
   readonly aliases: readonly string[]
   /** Unit in the header. */
@@ -30,7 +30,7 @@ export interface QueryField<Row> {
 
 type GpuField = QueryField<BoardReading>
 
-/** @param names the canonical one, then others */
+/** @param names the canonical one first */
 export function field<Row = BoardReading>(
   names: string,
   value: QueryField<Row>['value'],
@@ -55,7 +55,7 @@ const eccCounters = ['corrected', 'uncorrected'].flatMap((kind) =>
   ),
 )
 
-/** Everything that `--query-gpu` knows. Names and meanings are those of NVIDIA's `--help-query-gpu`. */
+/** All fields of `--query-gpu`, with the names and meanings of NVIDIA's `--help-query-gpu`. */
 export const gpuFields: readonly GpuField[] = [
   field('timestamp', (_, { date }) => timestamp(date)),
   field('driver_version', ({ identity }) => identity.driverVersion),

@@ -15,9 +15,13 @@ import {
 } from './mig-tables.js'
 import { SmiError } from './smi-error.js'
 
-/** What `nvidia-smi mig` needs of the world. */
+/** Environment of `nvidia-smi mig`. */
 export interface MigEnvironment {
-  /** Boards as they are now. @param ids as `-i` takes them */
+  /**
+   * Present boards.
+   *
+   * @param ids as in `-i`
+   */
   boards(ids: string | undefined): readonly BoardReading[]
   set(gpuIndex: number, operation: number, first: number, second: number, third: number): Promise<SetReply>
 }
@@ -44,7 +48,7 @@ type Action = (typeof actions)[number]
 
 interface MigRequest {
   readonly action: Action
-  /** Of `-cgi` and `-cci`; undefined where none was given. */
+  /** Profiles of `-cgi` and `-cci`; undefined if not given. */
   readonly profiles: readonly string[] | undefined
   readonly withComputeInstances: boolean
   readonly ids: string | undefined
@@ -53,7 +57,7 @@ interface MigRequest {
 }
 
 /**
- * `nvidia-smi mig`: lists, makes and destroys GPU instances and compute instances.
+ * `nvidia-smi mig`: list, create and destroy GPU instances and compute instances.
  *
  * @throws SmiError with the messages and exit codes of the real tool
  */
@@ -154,7 +158,7 @@ function computeInstances(boards: readonly BoardReading[], { gpuInstanceIds, com
 
 const two = (value: number) => String(value).padStart(2)
 
-/** One change after the other; what was done before a failure stays done, and is told. */
+/** Makes one change after the other; changes before a failure remain and are reported. */
 class Changes {
   readonly #environment: MigEnvironment
   readonly #what: string
@@ -165,7 +169,7 @@ class Changes {
     this.#what = what
   }
 
-  /** @returns the id of what was made */
+  /** @returns the id of the created instance */
   async make(
     board: BoardReading,
     operation: OperationName,
@@ -195,7 +199,7 @@ async function createGpuInstances(
   for (const board of boards) {
     const on = `on GPU ${two(board.header.gpuIndex)}`
     for (const wanted of profiles) {
-      // `9`, `3g.20gb`, `MIG 3g.20gb`, each with a `:start`.
+      // `9`, `3g.20gb`, `MIG 3g.20gb`, each optionally with a `:start`.
       const [name = '', start] = wanted.replace(/^MIG /i, '').split(':')
       const profile = migProfilesOf(board).find((each) => each.name === name || String(each.id) === name)
       const failure = `Unable to create a GPU instance ${on} using profile ${wanted}`
@@ -241,7 +245,7 @@ async function createComputeInstances(
 ): Promise<string> {
   const changes: Changes = new Changes(environment, 'create compute instances')
   for (const [board, { state, profile }] of gpuInstances(boards, request)) {
-    // Without profiles, one that takes the whole GPU instance.
+    // Without profiles: one compute instance with the whole GPU instance.
     for (const wanted of request.profiles ?? [computeName(profile, profile.sliceCount)]) {
       const name = wanted.replace(/^MIG /i, '')
       const slices = computeSizes(profile.sliceCount).find(

@@ -9,13 +9,13 @@ export interface GpuInstanceReading {
   readonly profile: MigProfileFacts
 }
 
-/** A MIG device, as programs see it: a compute instance and the GPU instance that it is in. */
+/** A MIG device as programs see it: a compute instance and its GPU instance. */
 export interface MigDeviceReading {
   /** Index on its board. */
   readonly index: number
   readonly computeInstance: ComputeInstanceState
   readonly gpuInstance: GpuInstanceReading
-  /** `3g.20gb`, or `1c.3g.20gb` for a part of a GPU instance. */
+  /** `3g.20gb`, or `1c.3g.20gb` for part of a GPU instance. */
   readonly name: string
 }
 
@@ -37,7 +37,7 @@ export function migDevicesOf(board: BoardReading): readonly MigDeviceReading[] {
   })
 }
 
-/** Where an instance of a profile could still be made, by first memory slice. */
+/** Free placements of a profile, by first memory slice. */
 export function freeGpuPlacements(board: BoardReading, profile: MigProfileFacts): readonly number[] {
   const taken = gpuInstancesOf(board).map((each) => ({ start: each.state.start, profile: each.profile }))
   return freePlacements({ ...profile, placements: profile.placements.slice(0, profile.placementCount) }, taken)

@@ -5,7 +5,7 @@ import { item, type ReportNode, section } from './report-tree.js'
 
 const MIB = 1024 ** 2
 
-/** Memory of a MIG device: that of its GPU instance. Reserved memory is told apart from what processes use. */
+/** Memory of a MIG device, which is that of its GPU instance. Reserved memory is separate from memory in use. */
 export function migMemory({
   gpuInstance: { state, profile },
 }: MigDeviceReading): Record<'totalBytes' | 'reservedBytes' | 'usedBytes' | 'freeBytes', number> {
@@ -14,7 +14,7 @@ export function migMemory({
   return { totalBytes, reservedBytes, usedBytes, freeBytes: totalBytes - reservedBytes - usedBytes }
 }
 
-/** The devices of a board in MIG mode, for `nvidia-smi -q`; nothing for others. */
+/** Devices of a board in MIG mode, for `nvidia-smi -q`; empty for other boards. */
 export function migReport(board: BoardReading): ReportNode[] {
   if (!board.state.migCurrent) return []
   const devices = migDevicesOf(board)

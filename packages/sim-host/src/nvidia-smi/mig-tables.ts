@@ -9,7 +9,7 @@ import {
 } from '../mig-facts.js'
 import { freeGpuPlacements, type GpuInstanceReading, type MigDeviceReading, migProfilesOf } from './mig-listing.js'
 
-/** A frame around a title, column heads and rows; each row is one or more lines. */
+/** A framed table with a title, column heads and rows of one or more lines. */
 function table(title: string, heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const width = Math.max(...[title, ...heads, ...rows.flat()].map((line) => line.length))
   const line = (text: string) => `|${text.padEnd(width)}|`
@@ -50,7 +50,7 @@ export function gpuProfileTable(boards: readonly BoardReading[]): string {
   )
 }
 
-/** `-lgipp`: one line a profile. */
+/** `-lgipp`: one line per profile. */
 export function gpuPlacementList(boards: readonly BoardReading[]): string {
   return boards
     .flatMap((board) =>
@@ -103,7 +103,7 @@ export function computeProfileTable(instances: readonly (readonly [BoardReading,
   )
 }
 
-/** `-lcipp`: one line a profile of each GPU instance. */
+/** `-lcipp`: one line per profile of each GPU instance. */
 export function computePlacementList(instances: readonly (readonly [BoardReading, GpuInstanceReading])[]): string {
   return instances
     .flatMap(([board, { state, profile }]) =>
@@ -139,7 +139,7 @@ export function computeInstanceTable(devices: readonly (readonly [BoardReading, 
   )
 }
 
-/** All GPU instances, or all MIG devices, of some boards. */
+/** All GPU instances, or all MIG devices, of the given boards. */
 export function ofBoards<T>(
   boards: readonly BoardReading[],
   list: (board: BoardReading) => readonly T[],

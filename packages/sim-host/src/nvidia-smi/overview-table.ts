@@ -5,13 +5,13 @@ import { migMemory } from './mig-report.js'
 import { computeModeName, ctime, cudaVersion, enabled, instanceId, type SmiReading, usedBytes } from './reading.js'
 
 const MIB = 1024 ** 2
-/** Inner widths of the three columns, and of the whole. */
+/** Inner widths of the three columns, and of the whole table. */
 const LEFT = 41
 const MIDDLE = 24
 const RIGHT = 22
 const WIDTH = LEFT + MIDDLE + RIGHT + 2
 
-/** What `nvidia-smi` shows without arguments. */
+/** Output of `nvidia-smi` without arguments. */
 export function overviewTable({ boards, date }: SmiReading): string {
   const { driverVersion, cudaDriverVersion } = boards[0]!.identity
   const line = '-'.repeat(WIDTH)

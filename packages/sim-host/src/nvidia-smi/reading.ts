@@ -1,17 +1,17 @@
 import { NO_INSTANCE, NOT_READ, NOT_READ_64, NOT_TOLD } from '../board-file-layout.js'
 import type { BoardReading } from '../board-file-reader.js'
 
-/** What all answers of one invocation are about. */
+/** Data for one invocation. */
 export interface SmiReading {
   readonly boards: readonly BoardReading[]
   readonly attachedGpus: number
   readonly date: Date
 }
 
-/** What the real tool shows in queries for a reading that failed. */
+/** Text of the real tool's queries for a failed reading. */
 const FAILED = '[Unknown Error]'
 
-/** A number with its unit, a text, or null for what the board does not tell. */
+/** A number with its unit, a text, or null if the board does not report it. */
 export type Value = { readonly number: string; readonly unit: string } | string | null
 
 const MIB = 1024 ** 2
@@ -46,12 +46,12 @@ export function active(flag: number | boolean): string {
   return flag ? 'Active' : 'Not Active'
 }
 
-/** Of a GPU or compute instance. */
+/** Id of a GPU or compute instance. */
 export function instanceId(id: number): string {
   return id === NO_INSTANCE ? 'N/A' : String(id)
 }
 
-/** As shown to people and in XML. */
+/** Text for people and XML. */
 export function shown(value: Value): string {
   if (value === null) return 'N/A'
   if (value === FAILED) return 'Unknown Error'
@@ -81,7 +81,7 @@ export function brandName(brand: number): string {
   return ({ 2: 'Tesla', 5: 'GeForce', 14: 'NVIDIA' } as Record<number, string>)[brand] ?? 'Unknown'
 }
 
-/** Memory in use by processes: without what the driver reserves. */
+/** Memory in use by processes, without the driver's reserve. */
 export function usedBytes({ identity, state }: BoardReading): number {
   return state.memoryUsedBytes === NOT_READ_64 ? NOT_READ_64 : state.memoryUsedBytes - identity.memoryReservedBytes
 }

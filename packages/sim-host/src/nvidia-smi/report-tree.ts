@@ -1,15 +1,15 @@
-/** One line or one section of the full report; the text and the XML of `nvidia-smi -q` are two renderings of one tree. */
+/** One line or one section of the full report. Text and XML of `nvidia-smi -q` are two renderings of the same tree. */
 export type ReportNode =
   | { readonly label: string; readonly tag: string; readonly value: string }
   | {
       readonly label: string
       readonly tag: string
       readonly children: readonly ReportNode[]
-      /** Names of `-d` that select it; without, it is always shown. */
+      /** Names for `-d` that select it; without any, it is always shown. */
       readonly display?: readonly string[]
-      /** A value on the section's own line; an element of its own in XML. */
+      /** A value on the section's own line; a separate element in XML. */
       readonly heading?: { readonly tag: string; readonly value: string }
-      /** Text value of a section without children; XML has an empty element. */
+      /** Text value of a section without children; an empty element in XML. */
       readonly whenEmpty?: string
     }
 

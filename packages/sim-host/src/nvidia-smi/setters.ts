@@ -6,20 +6,20 @@ import { MessageClient } from '../message-socket.js'
 import { computeModes, nvmlErrorText, nvmlReturn } from '../nvml-return.js'
 import { SmiError } from './smi-error.js'
 
-/** One change on each of the selected boards, and what is said about it. */
+/** A change on each selected board, with its messages. */
 export interface Setter {
   readonly operation: OperationName
   readonly first: number
   readonly second: number
-  /** What the user lacks the permission to change. */
+  /** The setting that the user may lack the permission to change. */
   readonly subject: string
   readonly supported?: (board: BoardReading) => boolean
-  /** @param value what the simulator answered, e.g. the outcome of an activation */
+  /** @param value the simulator's answer, e.g. the result of an activation */
   readonly done: (board: BoardReading, value: number) => string
   readonly invalid: (board: BoardReading) => string
 }
 
-/** @throws SmiError for an argument that cannot be meant */
+/** @throws SmiError for an invalid argument */
 export function parseSetter(option: string, argument: string): Setter | undefined {
   const badArgument = () => new SmiError(2, `Invalid argument "${argument}" for option "${option}".\n`)
   const range = () => {
@@ -140,7 +140,7 @@ export function parseSetter(option: string, argument: string): Setter | undefine
   }
 }
 
-/** Have the simulator change something, with the privilege of this process. */
+/** Request a change from the simulator, with the privileges of this process. */
 export async function requestSet(
   folder: string,
   change: { gpuIndex: number; operation: number; first: number; second: number; third?: number },

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** Ends the program with one of the exit codes that `nvidia-smi` documents, and its message on standard output. */
+/** Ends the program with an exit code documented for `nvidia-smi`, and its message on standard output. */
 export class SmiError extends PctodlError {
   readonly exitCode: number
 

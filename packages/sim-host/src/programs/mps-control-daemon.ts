@@ -7,8 +7,8 @@ import type { MpsAnswer } from '../mps-daemon.js'
 import { controlPipe, logDirectory, pidFile, pipeDirectory } from './mps-control-protocol.js'
 
 /**
- * The daemon process: owns the pipe and the pid file, hands command lines to the simulator, which keeps the state. It ends
- * with `quit`, with a signal, and with the simulator.
+ * The daemon process. It owns the pipe and the pid file, and passes commands to the simulator, which keeps the state.
+ * It ends with `quit`, a signal, or the simulator.
  *
  * @param onReady called once commands are accepted
  */
@@ -54,7 +54,7 @@ export async function serveControlPipe(onReady: () => void): Promise<number> {
     simulator.onClose = () => end(1)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end(0))
     server.listen(controlPipe(), () => {
-      // As the real one: whoever may come as far as the folder may become a client.
+      // As with the real daemon, everyone who can enter the folder may become a client.
       chmodSync(controlPipe(), 0o666)
       log('Start')
       onReady()
@@ -62,19 +62,19 @@ export async function serveControlPipe(onReady: () => void): Promise<number> {
   })
 }
 
-/** One level only, as the real daemon: it must not bring back the folder of a host that has just ended. */
+/** Creates one level only, as the real daemon: it must not recreate the folder of a host that has just ended. */
 function makeFolder(path: string): void {
   try {
     mkdirSync(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    // Whoever has made it first could direct what is written there.
+    // Whoever created it first could redirect what is written there.
     const { uid } = lstatSync(path)
     if (uid !== process.geteuid?.()) throw new Error(`${path} belongs to user ${uid}`)
   }
 }
 
-/** The log is a service: a folder that cannot be written must not keep the daemon from starting, as with the real one. */
+/** Logging is optional: as with the real daemon, a folder without write access must not prevent the start. */
 function logger(): (text: string) => void {
   const file = join(logDirectory(), 'control.log')
   try {

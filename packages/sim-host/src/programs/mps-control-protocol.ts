@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** Where a daemon and its users meet; NVIDIA's default unless the environment names another folder. */
+/** Folder of the daemon's pipe; NVIDIA's default unless the environment names another. */
 export function pipeDirectory(): string {
   return process.env['CUDA_MPS_PIPE_DIRECTORY'] || '/tmp/nvidia-mps'
 }

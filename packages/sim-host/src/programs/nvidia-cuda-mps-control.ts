@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Commands on standard input, one a line; answers on standard output. */
+/** Read commands from standard input, one per line; answer on standard output. */
 async function commandLoop(): Promise<number> {
   const daemon = await MessageClient.open(controlPipe()).catch(() => undefined)
   if (!daemon) {

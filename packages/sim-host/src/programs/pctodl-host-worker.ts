@@ -1,6 +1,6 @@
 /**
- * A worker for a simulated host (`--worker pctodl-host-worker`): it takes its place on the simulated board as `pctodl sim tenant` does,
- * and speaks the protocol of `@pctodl/tenants`. What it counts is what the board's process has completed.
+ * A worker for a simulated host (`--worker pctodl-host-worker`). It attaches to the simulated board like `pctodl sim
+ * tenant`, and speaks the protocol of `@pctodl/tenants`. Its counts are those of the board's process.
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -40,7 +40,7 @@ async function work(start: { model: string; batchSize: number; mpsPercent: numbe
     pid: process.pid,
     uid: process.getuid?.() ?? 0,
     name: start.model,
-    // A worker that is set up wrong goes to another board than it is told.
+    // A misconfigured worker uses another board than requested.
     gpu: process.env['PCTODL_TEST_GPU'] ?? '0',
     pipeDirectory: process.env['CUDA_MPS_PIPE_DIRECTORY'],
     tenant: { ...start, mpsPercent: Number(process.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100) },
