@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** A decoder-only language model: the sizes that decide its work. */
+/** A decoder-only language model, by the sizes that determine its work. */
 export interface Decoder {
   readonly family: string
   readonly layers: number
@@ -11,9 +11,9 @@ export interface Decoder {
   /** Inner size of the dense feed-forward network. */
   readonly inter: number
   readonly vocabulary: number
-  /** The input embedding is the output layer, too. */
+  /** Whether the input embedding is also the output layer. */
   readonly tied: boolean
-  /** Sliding window of each layer; 0: the layer attends to everything. */
+  /** Sliding window of each layer; 0: full attention. */
   readonly windows: readonly number[]
   readonly experts: DecoderExperts | null
   /** Longest context of the configuration, tokens. */
@@ -24,7 +24,7 @@ export interface DecoderExperts {
   readonly count: number
   readonly topk: number
   readonly inter: number
-  /** Inner size of the expert that every token passes; 0: none. */
+  /** Inner size of the shared expert that every token passes; 0: none. */
   readonly sharedInter: number
   /** Layers with experts; the others are dense. */
   readonly layers: number
@@ -36,7 +36,7 @@ export type DecoderOperator = { readonly name: string; readonly count: number } 
   | {
       readonly kind: 'prefill' | 'decode'
       readonly batch: number
-      /** Tokens of each sequence; in decode those already cached. */
+      /** Tokens of each sequence; in decode, the cached ones. */
       readonly length: number
       readonly heads: number
       readonly kvHeads: number
@@ -51,7 +51,7 @@ export type DecoderOperator = { readonly name: string; readonly count: number } 
       readonly topk: number
       readonly experts: number
     }
-  /** Norms, rotations, activations, residuals: reads and writes, in elements. */
+  /** Norms, rotations, activations, residuals: elements read and written. */
   | { readonly kind: 'elementwise'; readonly elements: number }
 )
 
@@ -130,7 +130,7 @@ export function decoderFromConfig(json: unknown): Decoder {
   }
 }
 
-/** No model is near these; sizes beyond them are slips, and would fill the memory. */
+/** Larger sizes than any real model has are mistakes, and would exhaust memory. */
 const LARGEST_SIZE = 1e7
 const MAX_LAYERS = 10_000
 
@@ -189,7 +189,7 @@ function expertsOf(
   }
 }
 
-/** Weights of the matrices and the embeddings; norms are left out. */
+/** Weights of the matrices and embeddings, without norms. */
 export function decoderParameters(decoder: Decoder): number {
   const { layers, hidden, heads, kvHeads, headDim, inter, vocabulary, tied, experts } = decoder
   const attention = hidden * headDim * (2 * heads + 2 * kvHeads)
@@ -202,7 +202,7 @@ export function decoderParameters(decoder: Decoder): number {
   )
 }
 
-/** Bytes that the keys and values of sequences of `length` tokens take. */
+/** Bytes of the keys and values of sequences with `length` tokens. */
 export function kvCacheBytes(
   { windows, kvHeads, headDim }: Decoder,
   batch: number,
@@ -213,7 +213,7 @@ export function kvCacheBytes(
   return 2 * batch * tokens * kvHeads * headDim * bytesPerElement
 }
 
-/** The operators of a prefill, or of a decode step that makes one token of each sequence, on one board. */
+/** The operators on one board of a prefill, or of a decode step that produces one token per sequence. */
 export function decoderOperators(decoder: Decoder, { phase, batch, length }: DecoderPass): DecoderOperator[] {
   const { layers, hidden, heads, kvHeads, headDim, inter, vocabulary, windows, experts } = decoder
   const m = phase === 'prefill' ? batch * length : batch

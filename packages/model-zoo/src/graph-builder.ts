@@ -8,7 +8,7 @@ import type {
   WeightTensor,
 } from './network-graph.js'
 
-/** The output of a node while a graph is being built. `channels` is what the next weighted layer has to know of it. */
+/** The output of a node while a graph is built. `channels` is needed by the next weighted layer. */
 export interface Activation {
   readonly id: string
   readonly channels: number
@@ -37,8 +37,8 @@ interface NodeTensors {
 }
 
 /**
- * Writes a network down operator by operator, in the order in which an eager framework would call them. Every method adds
- * one node and returns its output; square kernels and strides are given as one number.
+ * Builds a network operator by operator, in the order of an eager framework's calls. Every method adds one node and
+ * returns its output; square kernels and strides are given as one number.
  */
 export class GraphBuilder {
   readonly #nodes: GraphNode[] = []
@@ -138,12 +138,12 @@ export class GraphBuilder {
     return this.#node(id, 'spatialMean', [x], x.channels, { axes: [2, 3] })
   }
 
-  /** `positions` is the number of pixels that are left: the features after it are channels times positions. */
+  /** `positions` is the number of remaining pixels: the number of features is channels times positions. */
   flatten(id: string, x: Activation, positions = 1): Activation {
     return this.#node(id, 'flatten', [x], x.channels * positions, { startAxis: 1 })
   }
 
-  /** Adds a node of attention, for which a method of its own would say no more than its attributes do. */
+  /** Add a node of attention that needs no method of its own. */
   operator<Kind extends AttentionKind>(
     id: string,
     kind: Kind,
@@ -168,7 +168,7 @@ export class GraphBuilder {
     )
   }
 
-  /** The graph, once its last operator has been added. */
+  /** The graph, after its last operator has been added. */
   build(name: NetworkName, inputSize: NetworkGraph['inputSize']): NetworkGraph {
     return { name, nodes: this.#nodes, inputSize }
   }
@@ -185,7 +185,8 @@ export class GraphBuilder {
     this.#ids.add(id)
     const { weights = [], buffers = [] } = tensors
     const node = { id, kind, inputs: inputs.map((input) => input.id), attributes, weights, buffers }
-    // Kind and attributes agree by this method's signature; the compiler does not distribute the union over a type parameter.
+    // Kind and attributes match by this method's signature, but the compiler does not distribute the union over a type
+    // parameter.
     this.#nodes.push(node as unknown as GraphNode)
     return { id, channels }
   }

@@ -5,30 +5,30 @@ import { inferShapes, type Shape } from './shapes.js'
 import { isView } from './views.js'
 import { type OperatorWork, operatorWork, type WorkOptions } from './work.js'
 
-/** One operator that launches a kernel, and its work on one sample. */
+/** One operator that launches a kernel, with its work for one sample. */
 export interface Layer extends OperatorWork {
-  /** What it does: a kind of the zoo, or the ONNX operators that it stands for (`Conv`, `Sigmoid+Mul`). */
+  /** Operator: a kind of the zoo, or the ONNX operators that it represents (`Conv`, `Sigmoid+Mul`). */
   readonly operator: string
-  /** Names of the layers, or of the inputs, that it reads. Views are looked through. */
+  /** Names of the layers or inputs that it reads; views are resolved to their source. */
   readonly inputs: readonly string[]
-  /** Of its first output, as the graph was read: with the batch. */
+  /** Shape of its first output as read from the file, including the batch. */
   readonly outputShape: Shape
 }
 
-/** Operators of one name whose work is not known: they count as what they read and write, without arithmetic. */
+/** Operators of one name with unknown work: they count as the elements that they read and write, without arithmetic. */
 export interface UnknownOperator {
-  /** With its domain where that is not ONNX's own: `com.example:Foo`. */
+  /** With its domain, unless that is ONNX's own: `com.example:Foo`. */
   readonly operator: string
   readonly occurrences: number
-  /** Of all activation elements that the network reads and writes, 0..1. */
+  /** Share of all activation elements that the network reads and writes, 0..1. */
   readonly shareOfElements: number
-  /** Where the size of its output comes from: the file states it, or it is taken to be that of the input. */
+  /** Source of its output size: stated in the file, or assumed to be that of the input. */
   readonly outputSize: 'stated' | 'assumed'
 }
 
-/** A network, one of the zoo or any other, as what its operators ask of a device. */
+/** A network, of the zoo or any other, as the work of its operators on a device. */
 export interface LayerGraph {
-  /** What a tenant calls it. */
+  /** Name for tenants. */
   readonly name: string
   /** In the order of execution. */
   readonly layers: readonly Layer[]
@@ -38,14 +38,17 @@ export interface LayerGraph {
   readonly weightElements: number
   /** Largest number of activation elements alive at once, per sample. */
   readonly peakActivationElements: number
-  /** Its inputs are on the device when a batch begins, as where loaders prepare the next one meanwhile. Default false. */
+  /**
+   * Whether inputs are on the device when a batch begins, as with loaders that prepare the next batch in parallel.
+   * Default false.
+   */
   readonly prefetched?: boolean
-  /** Empty for the zoo's own. */
+  /** Empty for networks of the zoo. */
   readonly unknownOperators: readonly UnknownOperator[]
 }
 
 /**
- * A network of the zoo in the form in which any network can be had, see `graphFromOnnx`.
+ * A network of the zoo as a layer graph, like `graphFromOnnx` for other networks.
  *
  * @throws UnknownNameError listing the networks that exist.
  * @throws InvalidInputError where the network cannot take images of that size.
@@ -71,7 +74,7 @@ export function layerGraph(name: string, options: WorkOptions = {}): LayerGraph 
   }
 }
 
-/** By id of a view: the node whose memory it looks at. */
+/** By id of a view: the node whose memory it shows. */
 function throughViews(graph: NetworkGraph): ReadonlyMap<string, string> {
   const source = new Map<string, string>()
   for (const node of graph.nodes) {

@@ -4,7 +4,7 @@ import { parameterCount } from './parameter-count.js'
 import { peakActivationElements } from './peak-activations.js'
 import { operatorWork, type WorkOptions } from './work.js'
 
-/** Half precision, which is what the memory figures are for. */
+/** Half precision, to which the memory figures refer. */
 const BYTES_PER_ELEMENT = 2
 
 export interface NetworkFacts {
@@ -13,7 +13,7 @@ export interface NetworkFacts {
   readonly parameters: number
   /** Parameters and batch-norm statistics in half precision, bytes. */
   readonly weightBytes: number
-  /** Largest set of activations that must exist at the same time, in half precision, bytes per sample. */
+  /** Largest set of simultaneously live activations in half precision, bytes per sample. */
   readonly peakActivationBytes: number
   /** 1e9 FLOPs per sample, two for each multiply-accumulate. */
   readonly gflops: number
@@ -24,7 +24,7 @@ export interface NetworkFacts {
 }
 
 /**
- * The sizes of a network that memory and time depend on.
+ * Sizes of a network that determine memory and time.
  *
  * @throws UnknownNameError listing the networks that exist.
  * @throws InvalidInputError where the network cannot take images of that size.

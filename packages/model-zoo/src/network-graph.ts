@@ -4,10 +4,9 @@ import type { NetworkName } from '@pctodl/platform'
 export type Extent = readonly [height: number, width: number]
 
 /**
- * The operators that the seven networks are made of, with the attributes that define them. Each is one call of an eager
- * framework in inference mode; dropout and stochastic depth do nothing there and do not occur.
- *
- * Tensors are [batch, channels, height, width], inside attention [batch, windows, positions, features].
+ * Operators of the seven networks with their attributes. Each is one call of an eager framework in inference mode;
+ * dropout and stochastic depth have no effect there and do not occur. Tensors are [batch, channels, height, width],
+ * within attention [batch, windows, positions, features].
  */
 export interface OperatorAttributes {
   /** The image batch. */
@@ -23,7 +22,7 @@ export interface OperatorAttributes {
     readonly bias: boolean
   }
   batchNorm: { readonly channels: number; readonly epsilon: number }
-  /** Over the last axis. `copiesInput`: eager frameworks lay a strided input out contiguously first, in the same call. */
+  /** Over the last axis. `copiesInput`: eager frameworks first make a strided input contiguous, in the same call. */
   layerNorm: { readonly features: number; readonly epsilon: number; readonly copiesInput: boolean }
   /** Over the last axis. */
   linear: { readonly inFeatures: number; readonly outFeatures: number; readonly bias: boolean }
@@ -40,28 +39,29 @@ export interface OperatorAttributes {
   mul: { readonly inPlace: false }
   /** Product with a constant. */
   scale: { readonly factor: number }
-  /** Along the channels. */
+  /** Concatenation along the channels. */
   concat: { readonly axis: 1 }
   maxPool: { readonly kernel: Extent; readonly stride: Extent; readonly padding: Extent }
-  /** The padding's zeros count in the average. */
+  /** The zeros of the padding count in the average. */
   avgPool: { readonly kernel: Extent; readonly stride: Extent; readonly padding: Extent }
   adaptiveAvgPool: { readonly outputSize: Extent }
-  /** Mean over height and width, which disappear. */
+  /** Mean over height and width; these axes are removed. */
   spatialMean: { readonly axes: readonly [2, 3] }
   /** From the given axis on; a view. */
   flatten: { readonly startAxis: 1 }
   /**
    * [b, c, h, w] to [b, windows, size * size, c], a copy. `window`: a window is a `size` x `size` tile of neighbours;
-   * `grid`: a window has one position from each cell of a `size` x `size` grid laid over the feature map, so it spans it all.
+   * `grid`: a window has one position from each cell of a `size` x `size` grid over the feature map, so it spans the
+   * whole map.
    */
   windowPartition: { readonly size: number; readonly layout: 'window' | 'grid' }
-  /** The inverse of `windowPartition`: back to the shape that the output of node `restores` has. A copy. */
+  /** The inverse of `windowPartition`: the output has the shape of node `restores`. A copy. */
   windowMerge: { readonly size: number; readonly layout: 'window' | 'grid'; readonly restores: string }
   /** Part `part` of `parts` of the last axis, [b, w, p, f] to [b, w, heads, p, f / heads]; a view. */
   splitHeads: { readonly part: number; readonly parts: number; readonly heads: number }
   /** [b, w, heads, p, f] to [b, w, p, heads * f]; a copy. */
   mergeHeads: { readonly heads: number }
-  /** The same values laid out in the order of the axes; a copy. */
+  /** The same values in the order of the axes; a copy. */
   contiguous: Record<never, never>
   /** Batched product of the last two axes. */
   matmul: { readonly transposeB: boolean }
@@ -77,7 +77,7 @@ export interface OperatorAttributes {
 
 export type OperatorKind = keyof OperatorAttributes
 
-/** A learned tensor, or a statistic that was fixed in training. `name` is that of the torchvision state dictionary. */
+/** A learned tensor, or a statistic fixed in training. `name` is that of the torchvision state dictionary. */
 export interface WeightTensor {
   readonly name: string
   readonly shape: readonly number[]
@@ -103,7 +103,10 @@ export type GraphNode = { [Kind in OperatorKind]: NodeOf<Kind> }[OperatorKind]
 /** A network as the list of its operators. */
 export interface NetworkGraph {
   readonly name: NetworkName
-  /** In topological order: a node's inputs stand before it. The first is the input, the last gives the 1000 class scores. */
+  /**
+   * In topological order: inputs precede their nodes. The first node is the input, the last one gives the 1000 class
+   * scores.
+   */
   readonly nodes: readonly GraphNode[]
   /** Heights and widths that the network can take: at least `minimum`, and a multiple of `multipleOf`. Pixels. */
   readonly inputSize: { readonly minimum: number; readonly multipleOf: number }

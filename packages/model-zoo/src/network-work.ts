@@ -4,13 +4,13 @@ import type { OperatorClass } from './work.js'
 
 const MILLION = 1e6
 const GIGA = 1e9
-/** What is inside these is not counted at all. */
+/** Operators whose inner graphs are not counted at all. */
 const controlFlow: ReadonlySet<string> = new Set(['If', 'Loop', 'Scan', 'SequenceMap'])
 const computing: ReadonlySet<OperatorClass> = new Set(['conv', 'pointwise', 'depthwise', 'linear', 'attention'])
 
 /**
- * A network in the seven numbers from which `addNetwork` of `@pctodl/perf-model` estimates what it does on a board. Operators that
- * are not known count as ones that move what they read and write, and `unknownShare` says how much that is.
+ * The seven numbers from which `addNetwork` of `@pctodl/perf-model` estimates a network's behaviour on a board. Unknown
+ * operators count as the elements that they read and write; `unknownShare` is their share.
  */
 export function networkWork({ layers, peakActivationElements, unknownOperators }: LayerGraph): NetworkWork {
   let denseGflops = 0

@@ -4,9 +4,9 @@ import { sharesFirstInput } from './views.js'
 import type { WorkOptions } from './work.js'
 
 /**
- * Largest number of activation elements alive at once while one sample passes through, the operators running in order: a
- * tensor lives from the operator that writes it to the last one that reads it; views and in-place operators share the
- * memory of their first input. A framework's allocator holds more (it caches, and callers keep references).
+ * Largest number of simultaneously live activation elements for one sample, with operators in order. A tensor lives
+ * from the operator that writes it to the last one that reads it; views and in-place operators share the memory of
+ * their first input. A framework's allocator holds more, because it caches and callers keep references.
  */
 export function peakActivationElements(graph: NetworkGraph, { inputSize = 224 }: WorkOptions = {}): number {
   const shapes = inferShapes(graph, { batch: 1, height: inputSize, width: inputSize })

@@ -4,7 +4,7 @@ import type { Extent, GraphNode, NetworkGraph } from './network-graph.js'
 /** Sizes of a tensor, outermost axis first. */
 export type Shape = readonly number[]
 
-/** What a network is given: `batch` RGB images of `height` x `width` pixels. */
+/** Input of a network: `batch` RGB images of `height` x `width` pixels. */
 export interface InputSize {
   readonly batch: number
   readonly height: number
@@ -23,7 +23,7 @@ export function inferShapes(graph: NetworkGraph, size: InputSize): ReadonlyMap<s
   return shapes
 }
 
-/** The shapes that a node reads, in the order of its inputs. */
+/** Shapes of a node's inputs, in their order. */
 export function inputShapes(node: GraphNode, shapes: ReadonlyMap<string, Shape>): Shape[] {
   return node.inputs.map((id) => shapeOf(id, shapes))
 }
@@ -90,7 +90,7 @@ function outputShape(node: GraphNode, shapes: ReadonlyMap<string, Shape>, size: 
     case 'windowMerge':
       return shapeOf(node.attributes.restores, shapes)
     case 'splitHeads': {
-      // Inside attention the axes are batch, windows, positions, features.
+      // Within attention the axes are batch, windows, positions, features.
       const { parts, heads } = node.attributes
       return [batch, channels, heads, height, width / (parts * heads)]
     }
@@ -121,7 +121,7 @@ function outputShape(node: GraphNode, shapes: ReadonlyMap<string, Shape>, size: 
   }
 }
 
-/** Height and width left by a window that slides over a padded map. */
+/** Output height and width of a window that slides over a padded map. */
 function windowed(
   [height, width]: Extent,
   { kernel, stride, padding }: { readonly kernel: Extent; readonly stride: Extent; readonly padding: Extent },
@@ -132,7 +132,7 @@ function windowed(
   ]
 }
 
-/** Axes are matched from the last; an axis of size 1, or one that is missing, is repeated. */
+/** Axes are matched from the last; an axis of size 1, or a missing one, is repeated. */
 function broadcast(node: GraphNode, left: Shape, right: Shape): Shape {
   const rank = Math.max(left.length, right.length)
   return Array.from({ length: rank }, (_, axis) => {

@@ -2,18 +2,22 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { Layer, LayerGraph } from './layer-graph.js'
 
 export interface TrainingGraphOptions {
-  /** Values that the optimizer keeps for each parameter: 1 for SGD with momentum (default), 2 for Adam, 0 for plain SGD. */
+  /**
+   * Number of values that the optimizer keeps per parameter: 1 for SGD with momentum (default), 2 for Adam, 0 for plain
+   * SGD.
+   */
   readonly optimizerStates?: number
 }
 
 /**
- * What one optimiser step asks of a device for each sample: the operators of a network, those of its backward pass, and the update of its
- * weights. An operator with arithmetic has two behind it, the gradients with respect to its input and to its weights, each with as many
- * FLOP: together three times the forward pass (the usual count, e.g. Kaplan et al. 2020, section 2.1), less the input gradients of the
- * first layers, which nobody needs. An operator without arithmetic has one, which reads the gradient of its output (norms and activations
- * also what they had read) and writes that of its input. The update reads and writes weights, gradients and optimizer states once a step.
- *
- * Loaders prepare the next batch while one is trained: it is prefetched. All activations are kept for the backward pass: they are the peak memory. Tenants call it by the network's name and `:training`.
+ * The work of one optimiser step per sample: the operators of a network, of its backward pass, and of the weight
+ * update. An operator with arithmetic has two backward operators, for the gradients of its input and of its weights,
+ * each with as many FLOP: together three times the forward pass (the usual count, e.g. Kaplan et al. 2020, section
+ * 2.1), less the unneeded input gradients of the first layers. An operator without arithmetic has one, which reads the
+ * gradient of its output (norms and activations also their input) and writes that of its input. The update reads and
+ * writes weights, gradients and optimizer states once per step. Loaders prepare the next batch in parallel, so inputs
+ * are prefetched. All activations are kept for the backward pass and determine peak memory. Tenants use the network's
+ * name followed by `:training`.
  *
  * @throws InvalidInputError for a number of states that is none
  */
@@ -35,7 +39,7 @@ export function trainingGraph(graph: LayerGraph, { optimizerStates = 1 }: Traini
     flops: 0,
     inputElements: 0,
     outputElements: 0,
-    // Reads weight, gradient and states, writes weight and states.
+    // Reads weight, gradient and states; writes weight and states.
     weightElements: graph.parameters * (3 + 2 * optimizerStates),
     inputs: [],
     outputShape: [],
@@ -46,7 +50,7 @@ export function trainingGraph(graph: LayerGraph, { optimizerStates = 1 }: Traini
     name: `${graph.name}:training`,
     prefetched: true,
     layers: [...graph.layers, ...backward, update],
-    // Beside the weights: a gradient and the states of each parameter.
+    // Besides the weights, a gradient and the states of each parameter.
     weightElements: graph.weightElements + graph.parameters * (1 + optimizerStates),
     peakActivationElements: kept + Math.max(...graph.layers.map(({ outputElements }) => outputElements)),
   }

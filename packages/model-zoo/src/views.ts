@@ -1,6 +1,6 @@
 import type { GraphNode } from './network-graph.js'
 
-/** Operators that a framework answers with another view of the same memory, without running anything on the device. */
+/** Operators that a framework implements as another view of the same memory, without device work. */
 export function isView(node: GraphNode): boolean {
   return node.kind === 'flatten' || node.kind === 'splitHeads'
 }

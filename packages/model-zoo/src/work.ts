@@ -2,7 +2,7 @@ import type { GraphNode, NetworkGraph } from './network-graph.js'
 import { elementCount, inferShapes, inputShapes, type Shape } from './shapes.js'
 import { isView } from './views.js'
 
-/** What limits an operator: classes share an efficiency on a given board. */
+/** Limiting resource of an operator: operators of a class share an efficiency on a given board. */
 export type OperatorClass =
   /** Convolution over more than one pixel and all channels. */
   | 'conv'
@@ -19,7 +19,7 @@ export type OperatorClass =
   | 'elementwise'
   | 'pool'
   | 'concat'
-  /** Values moved into another layout. */
+  /** Values copied to another layout. */
   | 'copy'
 
 /** The work of one eager operator on one sample. */
@@ -46,7 +46,7 @@ export interface WorkOptions {
 }
 
 /**
- * The work of every operator that launches a kernel, per sample, in the order of execution. Views (flatten, head splitting)
+ * Work of every operator that launches a kernel, per sample, in order of execution. Views (flatten, head splitting)
  * launch none and are not listed.
  *
  * @throws InvalidInputError where the network cannot take images of that size.

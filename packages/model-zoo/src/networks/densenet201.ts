@@ -5,7 +5,7 @@ import type { NetworkGraph } from '../network-graph.js'
 const blockLayers = [6, 12, 48, 32] as const
 /** Channels that each layer adds to the features (k of the paper). */
 const GROWTH = 32
-/** The bottleneck's channels are this many times the growth. */
+/** Ratio of the bottleneck's channels to the growth. */
 const BOTTLENECK = 4
 
 /** DenseNet-201 (Huang et al., arXiv 1608.06993). */
@@ -29,7 +29,9 @@ export function densenet201(): NetworkGraph {
   return graph.build('densenet201', { minimum: 29, multipleOf: 1 })
 }
 
-/** Every layer concatenates all features before it anew, the first one a single tensor: a copy that eager frameworks make. */
+/**
+ * Every layer concatenates all previous features again; for the first one, a single tensor, eager frameworks copy it.
+ */
 function denseBlock(graph: GraphBuilder, path: string, input: Activation, layers: number): Activation {
   const features = [input]
   for (let layer = 1; layer <= layers; layer++) {

@@ -41,7 +41,7 @@ export function efficientnetV2M(): NetworkGraph {
   return graph.build('efficientnet_v2_m', { minimum: 1, multipleOf: 1 })
 }
 
-/** Expansion and depthwise convolution fused into one dense 3x3; without expansion that is all there is. */
+/** Expansion and depthwise convolution fused into one dense 3x3; without expansion that is the whole block. */
 function fusedMbConv(graph: GraphBuilder, path: string, input: Activation, shape: BlockShape): Activation {
   const { outChannels, expansion, stride } = shape
   const dense = { kernel: 3, stride }

@@ -41,7 +41,7 @@ export function maxvitT(): NetworkGraph {
   return graph.build('maxvit_t', { minimum: 32 * PARTITION, multipleOf: 32 * PARTITION })
 }
 
-/** Expanded from, and squeezed in proportion to, its output channels, unlike the block of the same name in EfficientNet. */
+/** Unlike EfficientNet's block of the same name, expansion and squeeze are relative to the output channels. */
 function mbConv(graph: GraphBuilder, path: string, input: Activation, outChannels: number, stride: number): Activation {
   let shortcut = input
   if (stride !== 1 || input.channels !== outChannels) {

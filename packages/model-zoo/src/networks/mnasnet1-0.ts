@@ -49,7 +49,7 @@ function invertedResidual(
   return depthwise.stride === 1 && input.channels === outChannels ? graph.add(`${path}.add`, x, input) : x
 }
 
-/** A convolution at place `layer` of a sequence and the batch norm behind it. */
+/** A convolution at index `layer` of a sequence, followed by its batch norm. */
 function convNorm(
   graph: GraphBuilder,
   path: string,

@@ -5,8 +5,8 @@ const HEAD_FEATURES = 32
 const MLP_RATIO = 4
 
 /**
- * One transformer layer of MaxViT: the map is cut into windows, attention runs inside each, a two-layer perceptron follows,
- * and the windows are put together again. Both halves have a layer norm before and a residual sum after them.
+ * One transformer layer of MaxViT: the map is cut into windows, attention runs within each, a two-layer perceptron
+ * follows, and the windows are merged. Both halves have a layer norm before and a residual sum after them.
  */
 export function partitionAttention(
   graph: GraphBuilder,
@@ -15,7 +15,7 @@ export function partitionAttention(
   partition: OperatorAttributes['windowPartition'],
 ): Activation {
   const { channels } = map
-  // The grid layout is a transposed view of the copy that the partition made, and the residual sums keep its strides.
+  // The grid layout is a transposed view of the partition's copy, and the residual sums keep its strides.
   const strided = { copiesInput: partition.layout === 'grid' }
   let x = graph.operator(`${path}.partition`, 'windowPartition', [map], channels, partition)
   const normalised = graph.layerNorm(`${path}.attn_layer.0`, x, strided)
@@ -30,8 +30,8 @@ export function partitionAttention(
 }
 
 /**
- * Multi-head attention with a learned bias for each relative position. Eager frameworks lay queries, keys and values out
- * afresh before each batched product (their heads lie interleaved in the output of one linear layer): three copies. The
+ * Multi-head attention with a learned bias for each relative position. Eager frameworks copy queries, keys and values
+ * before each batched product, because their heads are interleaved in the output of one linear layer: three copies. The
  * keys are scaled by the root of all features, not of those of one head.
  */
 function attention(graph: GraphBuilder, path: string, input: Activation, size: number): Activation {

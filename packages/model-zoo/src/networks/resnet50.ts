@@ -1,7 +1,10 @@
 import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 
-/** Width of the bottleneck, blocks and stride of the first block of each stage. A block puts out 4 times its width. */
+/**
+ * Width of the bottleneck, blocks and stride of the first block of each stage. A block has 4 times its width in output
+ * channels.
+ */
 const stages = [
   { width: 64, blocks: 3, stride: 1 },
   { width: 128, blocks: 4, stride: 2 },

@@ -20,7 +20,7 @@ const arithmetic = (compute: (...values: number[]) => number): Rule => {
 
 const same: Rule = (node) => node.values(0)
 
-/** Where each element of the output lies in the first input, by the positions along each axis. */
+/** Index in the first input of each output element, from the selected positions along each axis. */
 function picked(from: Shape, positions: readonly (readonly number[])[]): number[] {
   let at = [0]
   from.forEach((size, axis) => {
@@ -29,7 +29,7 @@ function picked(from: Shape, positions: readonly (readonly number[])[]): number[
   return at
 }
 
-/** The operators that exporters compute shapes with. */
+/** Operators with which exporters compute shapes. */
 const rules: Readonly<Record<string, Rule>> = {
   Identity: same,
   Reshape: same,
@@ -141,7 +141,7 @@ function fail(): never {
   throw new Unknown()
 }
 
-/** Values of a node's only output where they can be known before the model runs; null where not. */
+/** Values of a node's only output if they are known before the model runs; else null. */
 export function constantValues(node: NodeReading, output: Shape): readonly number[] | null {
   const rule = rules[node.operator]
   if (!rule || node.node.outputs.length > 1 || elementCount(output) > LONGEST_LIST) return null

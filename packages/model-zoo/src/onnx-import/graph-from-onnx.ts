@@ -7,24 +7,23 @@ import { isFloat, readOnnx } from './read-onnx.js'
 import { isKnown, isViewStep, matrixProducts, swapsLastTwo, weightElementsOf, workOfStep } from './step-work.js'
 
 export interface GraphFromOnnxOptions {
-  /** What tenants call the network. Default: the name of the graph in the file. */
+  /** Name for tenants. Default: the name of the graph in the file. */
   readonly name?: string
   /**
-   * Sizes of axes that the file leaves open, by the name that it gives them (`sequence`) or by input and place (`ids[1]`). The first
+   * Sizes of axes that the file leaves open, by their name (`sequence`) or by input and position (`ids[1]`). The first
    * axis of an input is the batch and needs none.
    */
   readonly sizes?: Readonly<Record<string, number>>
-  /** Samples that one run of the graph as it is stored stands for. Default: the first axis of its first input. */
+  /** Number of samples in one run of the stored graph. Default: the first axis of its first input. */
   readonly samples?: number
 }
 
 /**
- * Any network as a layer graph: what each operator of an ONNX file asks of a device, for one sample. Weights are not needed, so of a
- * model with external data the `.onnx` file alone is enough.
- *
- * As a runtime does when it loads a model, what does not depend on the inputs is computed beforehand; as an eager framework does, views
- * cost nothing, and functions that exporters spell out (SiLU, GELU, layer norm) are one operator. An operator that is not known counts as
- * what it reads and writes and is named in `unknownOperators` with its share of the whole.
+ * Any network as a layer graph: the work of each operator of an ONNX file, for one sample. Weights are not needed, so
+ * for a model with external data the `.onnx` file suffices. As in a runtime, values that do not depend on the inputs
+ * are computed in advance; as in an eager framework, views cost nothing, and functions that exporters decompose (SiLU,
+ * GELU, layer norm) are one operator. An unknown operator counts as the elements that it reads and writes, and is
+ * listed in `unknownOperators` with its share.
  *
  * @throws InvalidInputError for bytes that are no ONNX model, an open axis without a size, or a graph without inputs
  */
@@ -51,7 +50,7 @@ export function graphFromOnnx(bytes: Uint8Array, options: GraphFromOnnxOptions =
   }
 }
 
-/** Stored fractions, without the statistics of batch norms, which nobody learned. */
+/** Stored floating-point values, without the statistics of batch norms, which are not learned. */
 function parameterCount({ stored, steps }: Interpretation): number {
   const statistics = new Set(
     steps.flatMap(({ operator, reading }) =>
@@ -67,7 +66,7 @@ class LayerReader {
   readonly #steps: readonly MergedStep[]
   readonly #samples: number
   readonly #readers = new Map<string, MergedStep[]>()
-  /** By tensor: the one in whose memory it lies. */
+  /** By tensor: the one whose memory it shares. */
   readonly #memory = new Map<string, string>()
   readonly #layerOf = new Map<string, string>()
   readonly #views = new Set<MergedStep>()
@@ -103,7 +102,7 @@ class LayerReader {
     return elementCount(this.#interpretation.tensors.get(name)?.shape ?? [])
   }
 
-  /** What an operator reads of a tensor: not more than lies in memory, where a view repeats values. */
+  /** Elements that an operator reads of a tensor: at most those in memory, where a view repeats values. */
   #elementsRead(name: string, step: MergedStep): number {
     const memory = this.#memory.get(name)
     const elements =
@@ -120,7 +119,7 @@ class LayerReader {
         const { operatorClass, flops } = workOfStep(step, outputShape)
         const dynamic = step.inputs.filter((name) => this.#isDynamic(name))
         const perSample = (elements: number) => elements / this.#samples
-        // Looked-up rows are read from a table that is stored.
+        // Lookups read rows of a stored table.
         const table =
           /^Gather/.test(step.operator) && !this.#isDynamic(step.inputs[0]!) ? this.#elements(step.outputs[0]!) : 0
         return {
@@ -137,15 +136,15 @@ class LayerReader {
       })
   }
 
-  /** The layer, or the input, whose values a tensor shows. */
+  /** The layer or input whose values a tensor shows. */
   #source(name: string): string {
     const memory = this.#memory.get(name) ?? name
     return this.#layerOf.get(memory) ?? memory
   }
 
   /**
-   * Tensors live from the step that writes them to the last that reads them; an activation or a sum writes over an input of its size
-   * that nobody needs any more.
+   * Tensors live from the step that writes them to the last one that reads them; an activation or sum overwrites an
+   * input of its size that is no longer needed.
    */
   peakActivationElements(): number {
     const owner = (name: string) => this.#memory.get(name) ?? name

@@ -11,15 +11,15 @@ export interface Step {
   readonly name: string
   readonly operator: string
   readonly reading: NodeReading
-  /** Names of the tensors that it reads, without those left out. */
+  /** Names of its input tensors, without omitted ones. */
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
-  /** `computed`: by a rule; else the operator is not known, or its size depends on what it computes. */
+  /** `computed`: by a rule; else the operator is unknown, or its size depends on computed values. */
   readonly outputSize: 'computed' | 'stated' | 'assumed'
 }
 
 export interface Interpretation {
-  /** What is left once a runtime has computed all that does not depend on the inputs. */
+  /** Remaining steps after everything that does not depend on the inputs has been computed. */
   readonly steps: readonly Step[]
   readonly tensors: ReadonlyMap<string, TensorValue>
   readonly outputs: readonly string[]
@@ -30,8 +30,8 @@ export interface Interpretation {
 }
 
 /**
- * Works out the size of every tensor, as a runtime does when it loads a model: an open first axis of an input is one sample, other
- * open axes have the size that their name has in `sizes`.
+ * Infer the size of every tensor, as a runtime does when it loads a model: an open first axis of an input is one
+ * sample, other open axes have the size of their name in `sizes`.
  *
  * @throws InvalidInputError naming the axes whose sizes are missing
  */
@@ -116,7 +116,7 @@ class Interpreter {
         if (name === '') return
         const shape = shapes[i] ?? shapes[0] ?? []
         const values = i === 0 && outputSize === 'computed' ? constantValues(reading, shape) : null
-        // What is computed from sizes alone is known beforehand, whatever it was read from.
+        // Values computed from sizes alone are known in advance, whatever tensor the sizes come from.
         this.#tensors.set(name, { shape, elementType, dynamic: dynamic && values === null, values })
       })
       const constant = node.attributes.get('value')?.tensor
@@ -134,7 +134,7 @@ class Interpreter {
     }
   }
 
-  /** A branch whose condition is known is the only one that there is. */
+  /** If the condition is known, only one branch exists. */
   #takenBranch(reading: NodeReading): boolean {
     const { node, operator } = reading
     const condition = reading.inputs[0]?.values?.[0]

@@ -11,15 +11,15 @@ const pointwise = new Set([
   ...['Add', 'Sub', 'Mul', 'Div', 'Pow', 'Sqrt', 'Reciprocal', 'Neg', 'Abs', 'Exp', 'Log', 'Erf', 'Tanh', 'Sigmoid'],
   ...['HardSigmoid', 'Softplus', 'Clip', 'Relu', 'Min', 'Max', 'Where', 'Cast'],
 ])
-/** Of these at least one is in every activation that exporters spell out. */
+/** Every activation that exporters decompose contains at least one of these. */
 const curved = new Set(['Sigmoid', 'HardSigmoid', 'Erf', 'Tanh', 'Softplus', 'Clip', 'Exp'])
 const roots = new Set(['Sqrt', 'Reciprocal', 'Pow'])
 const MAX_PARTS = 16
 
 /**
- * Puts together again what exporters take apart: an activation spelled out over one tensor (SiLU, GELU in both forms, hard swish, Mish),
- * a layer norm or a root-mean-square norm, and the bias of a linear layer. What they have in common: several nodes that read one
- * tensor more than once, and of whose results nobody else sees any but the last.
+ * Merge what exporters decompose: an activation over one tensor (SiLU, both forms of GELU, hard swish, Mish), a layer
+ * norm or root-mean-square norm, and the bias of a linear layer. In all of them, several nodes read one tensor more
+ * than once, and only the last result is used elsewhere.
  */
 export function mergeSteps(interpretation: Interpretation): MergedStep[] {
   return new Merger(interpretation).merge()
@@ -30,7 +30,7 @@ class Merger {
   readonly #steps: readonly Step[]
   readonly #readers = new Map<string, Set<number>>()
   readonly #outputs: ReadonlySet<string>
-  /** By index of a step: the first step of the merged one that it belongs to. */
+  /** By index of a step: the first step of the merged one to which it belongs. */
   readonly #taken = new Set<number>()
 
   constructor(interpretation: Interpretation) {
@@ -73,7 +73,7 @@ class Merger {
     return step.inputs.filter((name) => this.#interpretation.tensors.get(name)?.dynamic)
   }
 
-  /** The step that alone reads what a step writes; null where there are several, or where the network gives it out. */
+  /** The only reader of a step's output; null if there are several, or if it is an output of the network. */
   #onlyReader({ outputs }: Step): number | null {
     const [output = '', ...others] = outputs
     const readers = this.#readers.get(output)
@@ -82,7 +82,7 @@ class Merger {
     return reader!
   }
 
-  /** A product with stored weights, then a sum with one stored value for each of its columns. */
+  /** A product with stored weights, followed by a sum with one stored value per column. */
   #biasOf(step: Step, index: number): number | null {
     if (step.operator !== 'MatMul' || this.#dynamicInputs(step).length !== 1 || this.#taken.has(index)) return null
     const reader = this.#onlyReader(step)
@@ -96,7 +96,9 @@ class Merger {
     return elementCount(this.#interpretation.tensors.get(name)?.shape ?? [])
   }
 
-  /** Steps that compute one function of tensor `source` and of nothing else, read it twice or more, and show only the last result. */
+  /**
+   * Steps that compute one function of tensor `source` alone, read it at least twice, and expose only the last result.
+   */
   #functionOf(source: string): number[] | null {
     const derived = new Map<string, number>()
     const added: number[] = []
@@ -121,7 +123,7 @@ class Merger {
     return this.#dynamicInputs(step).every((name) => name === source || derived.has(name))
   }
 
-  /** The steps that `last` is made of, where they are a function as `mergeSteps` means it. */
+  /** The steps that contribute to `last`, if they form a function in the sense of `mergeSteps`. */
   #closed(last: number, source: string, derived: ReadonlyMap<string, number>): number[] | null {
     const members = new Set<number>()
     const visit = (index: number) => {
@@ -135,7 +137,7 @@ class Merger {
     if (reads < 2 || this.#size(this.#steps[last]!.outputs[0]!) !== this.#size(source)) return null
     const averages = steps.some((step) => step.operator === 'ReduceMean')
     const known = new Set(steps.map((step) => step.operator))
-    // A norm divides by a root of a mean; the mere distance to the mean is only its beginning.
+    // A norm divides by a root of a mean; the distance to the mean is only its first part.
     const complete = averages ? this.#isNorm(last, known) : this.#isActivation(last, steps)
     if (!complete) return null
     const shown = [...members].some((index) => {
@@ -146,7 +148,7 @@ class Merger {
     return shown ? null : [...members].sort((a, b) => a - b)
   }
 
-  /** They end by weighting the tensor, or half of it, by a curve over it. */
+  /** Activations end by weighting the tensor, or half of it, with a curve over it. */
   #isActivation(last: number, steps: readonly Step[]): boolean {
     const { operator } = this.#steps[last]!
     const weighted = operator === 'Mul' && this.#dynamicInputs(this.#steps[last]!).length === 2
@@ -160,7 +162,7 @@ class Merger {
     )
   }
 
-  /** With the constant factor, or the scale and the bias of a norm, that follow. */
+  /** Include the constant factor, or the scale and bias of a norm, that follow. */
   #withConstants(members: readonly number[]): number[] {
     const all = [...members]
     const averages = members.some((index) => this.#steps[index]!.operator === 'ReduceMean')

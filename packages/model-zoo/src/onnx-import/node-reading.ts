@@ -1,11 +1,11 @@
 import type { OnnxAttribute, OnnxNode } from './read-onnx.js'
 import type { TensorValue } from './tensor-value.js'
 
-/** A node beside what is known of the tensors that it reads: what rules for shapes, constants and work are given. */
+/** A node with the known properties of its inputs, for the rules of shapes, constants and work. */
 export class NodeReading {
   readonly node: OnnxNode
   readonly opset: number
-  /** As in the node; undefined where an optional one is left out. */
+  /** As in the node; undefined for an omitted optional input. */
   readonly inputs: readonly (TensorValue | undefined)[]
 
   constructor(node: OnnxNode, inputs: readonly (TensorValue | undefined)[], opset: number) {
@@ -14,20 +14,28 @@ export class NodeReading {
     this.opset = opset
   }
 
-  /** Name with the domain where it is not ONNX's own. */
+  /** Name, with the domain unless it is ONNX's own. */
   get operator(): string {
     const { domain, operator } = this.node
     return domain === '' ? operator : `${domain}:${operator}`
   }
 
-  /** Shape of an input. @throws Unknown where it is left out */
+  /**
+   * Shape of an input.
+   *
+   * @throws Unknown if it is omitted
+   */
   shape(index: number): readonly number[] {
     const input = this.inputs[index]
     if (input === undefined) throw new Unknown()
     return input.shape
   }
 
-  /** Elements of an input. @throws Unknown where they are not known before the model runs */
+  /**
+   * Elements of an input.
+   *
+   * @throws Unknown if they are not known before the model runs
+   */
   values(index: number): readonly number[] {
     const values = this.inputs[index]?.values
     if (values === undefined || values === null) throw new Unknown()
@@ -54,16 +62,16 @@ export class NodeReading {
     return this.attribute(name)?.ints
   }
 
-  /** A list that was an attribute in older operator sets and is an input since; undefined where it is neither. */
+  /** A list that was an attribute in older operator sets and is an input since; undefined if it is neither. */
   list(name: string, index: number): readonly number[] | undefined {
     return this.ints(name) ?? (this.has(index) ? this.values(index) : undefined)
   }
 }
 
-/** A shape or a value depends on what the network computes, or on an operator that nobody knows. */
+/** A shape or value depends on computed values, or on an unknown operator. */
 export class Unknown extends Error {}
 
-/** An axis counted from the front; negative ones count from the back. */
+/** Index of an axis; negative ones count from the end. */
 export function axisOf(axis: number, rank: number): number {
   return axis < 0 ? axis + rank : axis
 }

@@ -3,10 +3,14 @@ import { axisOf, type NodeReading, Unknown } from './node-reading.js'
 import { slicedAxes } from './sliced-axes.js'
 import { broadcastShapes } from './tensor-value.js'
 
-/** Shapes of a node's outputs. @throws Unknown where they cannot be told */
+/**
+ * Computes the shapes of a node's outputs.
+ *
+ * @throws Unknown if they cannot be inferred
+ */
 export type ShapeRule = (node: NodeReading) => readonly Shape[]
 
-/** Every output like the first input. */
+/** Every output has the shape of the first input. */
 const likeFirst: ShapeRule = (node) => node.node.outputs.map(() => node.shape(0))
 
 const broadcast: ShapeRule = (node) => {
@@ -117,7 +121,7 @@ export function contrib(operator: string): string {
   return `com.microsoft:${operator}`
 }
 
-/** How much a sliding window leaves of each axis; as `auto_pad`, `ceil_mode` and dilations say. */
+/** Output size of a sliding window along each axis, with `auto_pad`, `ceil_mode` and dilations. */
 function slide(node: NodeReading, sizes: Shape, kernel: readonly number[]): number[] {
   const strides = node.ints('strides') ?? kernel.map(() => 1)
   const dilations = node.ints('dilations') ?? kernel.map(() => 1)
@@ -382,7 +386,7 @@ function oneAxisReduced(node: NodeReading): number[] {
   return without(shape, [axisOf(node.int('axis', 0), shape.length)], node.int('keepdims', 1) === 1)
 }
 
-/** The part of its input's shape that `Shape` gives. */
+/** The part of its input's shape that `Shape` returns. */
 export function shapeSlice(node: NodeReading): readonly number[] {
   const shape = node.shape(0)
   return shape.slice(node.int('start', 0), node.attribute('end')?.int ?? shape.length)
@@ -405,7 +409,7 @@ function resized(node: NodeReading, scalesInput: number, sizesInput: number): nu
   return shape
 }
 
-/** The sizes behind the letters of an Einstein sum, and the letters of its result. */
+/** Sizes of the letters of an Einstein sum, and the letters of its result. */
 export function einsum(node: NodeReading): { sizes: ReadonlyMap<string, number>; output: string } {
   const equation = node.text('equation', '').replaceAll(' ', '')
   if (equation.includes('.')) throw new Unknown()

@@ -3,13 +3,13 @@ import { PbfReader } from 'pbf'
 
 // Field numbers of onnx.proto (onnx.ai, "Open Neural Network Exchange Intermediate Representation").
 
-/** A stored tensor. Values are read where somebody asks for them: weights never are. */
+/** A stored tensor. Values are decoded on access, which never happens for weights. */
 export interface OnnxTensor {
   readonly name: string
   readonly dims: readonly number[]
   /** Code of `TensorProto.DataType`. */
   readonly elementType: number
-  /** Null where they lie in another file, or are of a type that no shape is made of. */
+  /** Null if they are in another file, or of a type that does not occur in shapes. */
   values(): readonly number[] | null
 }
 
@@ -28,13 +28,13 @@ export interface OnnxNode {
   readonly operator: string
   /** Empty for ONNX's own operators. */
   readonly domain: string
-  /** Names of tensors; empty where an optional one is left out. */
+  /** Names of tensors; empty for an omitted optional one. */
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
   readonly attributes: ReadonlyMap<string, OnnxAttribute>
 }
 
-/** What a file says of a tensor: sizes, or names of sizes, null where it leaves an axis open; no axes where it says nothing. */
+/** Declared shape of a tensor: sizes or names of sizes, null for an open axis; no axes if nothing is declared. */
 export interface OnnxValueInfo {
   readonly name: string
   readonly elementType: number
@@ -72,13 +72,13 @@ export const elementTypes = {
   bfloat16: 16,
 } as const
 
-/** Whether a type holds fractions: what weights and activations are, and shapes and indices are not. */
+/** Whether a type is floating point: weights and activations are, shapes and indices are not. */
 export function isFloat(elementType: number): boolean {
   const { float, float16, double, bfloat16 } = elementTypes
   return ([float, float16, double, bfloat16] as number[]).includes(elementType)
 }
 
-/** @throws InvalidInputError for bytes that are no ONNX model */
+/** @throws InvalidInputError for bytes that are not an ONNX model */
 export function readOnnx(bytes: Uint8Array): OnnxModel {
   try {
     return readModel(bytes)
@@ -94,7 +94,7 @@ function notOnnx(bytes: Uint8Array, cause?: unknown): InvalidInputError {
 
 type Fields = Readonly<Record<number, (reader: PbfReader) => void>>
 
-/** Reads a message whose end is known; fields that are not listed are passed over. */
+/** Read a message with a known end; unlisted fields are skipped. */
 function readFields(reader: PbfReader, end: number, fields: Fields): void {
   if (end > reader.length) throw new RangeError('a message ends behind the end of the file')
   while (reader.pos < end) {
@@ -102,7 +102,7 @@ function readFields(reader: PbfReader, end: number, fields: Fields): void {
     const field = fields[key >> 3]
     const type = key & 7
     if (type === 3 || type === 4 || type > 5) throw new RangeError(`wire type ${type}`)
-    // What pbf asks of whoever reads a field by hand: packed lists look at the type.
+    // pbf needs the type set by whoever reads a field by hand, because packed lists depend on it.
     reader.type = type
     if (type === 2) {
       const from = reader.pos
@@ -265,7 +265,7 @@ function readValueInfo(reader: PbfReader): OnnxValueInfo {
   return { name, elementType, axes }
 }
 
-/** Of a sparse tensor the shape is that of the whole, the values are not asked for. */
+/** For a sparse tensor, the shape of the whole; values are not needed. */
 function readSparseTensor(reader: PbfReader): OnnxTensor {
   let stored: OnnxTensor | undefined
   const dims: number[] = []

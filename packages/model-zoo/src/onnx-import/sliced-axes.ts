@@ -2,11 +2,15 @@ import { axisOf, type NodeReading, Unknown } from './node-reading.js'
 
 export interface SlicedAxis {
   readonly axis: number
-  /** Which of the input's positions along it are taken, in order. */
+  /** Selected positions of the input along this axis, in order. */
   readonly positions: number[]
 }
 
-/** What a `Slice` takes, by axis; the other axes stay whole. @throws Unknown where its bounds are not known */
+/**
+ * Positions selected by a `Slice`, by axis; other axes are complete.
+ *
+ * @throws Unknown if its bounds are not known
+ */
 export function slicedAxes(node: NodeReading): SlicedAxis[] {
   const shape = node.shape(0)
   const starts = node.list('starts', 1)
@@ -20,7 +24,7 @@ export function slicedAxes(node: NodeReading): SlicedAxis[] {
   })
 }
 
-/** Positions along an axis that a slice takes: bounds beyond the ends mean the ends. */
+/** Positions of a slice along an axis, with bounds clamped to the ends. */
 function slicedPositions(size: number, start: number, end: number, step: number): number[] {
   const clamp = (index: number, low: number, high: number) =>
     Math.min(high, Math.max(low, index < 0 ? index + size : index))

@@ -5,10 +5,10 @@ import { einsum, shapeRules } from './output-shapes.js'
 import { isFloat } from './read-onnx.js'
 import { elementsOf } from './tensor-value.js'
 
-/** Below so many input channels a group is too narrow for a matrix unit and runs as a depthwise convolution does. */
+/** A group with fewer input channels is too narrow for a matrix unit and runs like a depthwise convolution. */
 const NARROW_GROUP = 16
 
-/** Whether there is a rule for its shape and its work. */
+/** Whether rules for its shape and its work exist. */
 export function isKnown({ operator, parts }: MergedStep): boolean {
   return parts.length > 1 || operator in shapeRules
 }
@@ -22,15 +22,15 @@ const quantisations = new Set([
 ])
 
 /**
- * Whether nothing moves: the same values seen in another way, a cast between precisions (the simulated tenant has one), a quantisation
- * that runtimes compute within the operator beside it, or a transposition that leaves the order in memory as it is.
+ * Whether no data moves: another view of the same values, a cast between precisions (the simulated tenant has one), a
+ * quantisation that runtimes fuse with the adjacent operator, or a transposition that keeps the order in memory.
  */
 export function isViewStep({ operator, reading, parts }: MergedStep): boolean {
   if (parts.length > 1) return false
   if (views.has(operator) || quantisations.has(operator)) return true
   const [first] = reading.inputs
   if (operator === 'Cast') return isFloat(first?.elementType ?? 0) && isFloat(reading.int('to', 1))
-  // An index of one position selects.
+  // An index with one position selects.
   if (operator === 'Gather') return first?.dynamic === true && reading.inputs[1]?.values?.length === 1
   if (operator !== 'Transpose') return false
   const shape = first?.shape ?? []
@@ -39,7 +39,7 @@ export function isViewStep({ operator, reading, parts }: MergedStep): boolean {
   return moved.every((axis, i) => i === 0 || axis > moved[i - 1]!)
 }
 
-/** A transposition of the last two axes, which a matrix product that reads it does on its way. */
+/** A transposition of the last two axes, which a matrix product can apply while reading. */
 export function swapsLastTwo({ operator, reading, parts }: MergedStep): boolean {
   if (operator !== 'Transpose' || parts.length > 1) return false
   const rank = reading.inputs[0]?.shape.length ?? 0
@@ -87,7 +87,7 @@ export function workOfStep(step: MergedStep, output: Shape): { operatorClass: Op
       return { operatorClass, flops: 2 * elements * perGroup * window }
     }
     case 'ConvTranspose': {
-      // Each input value meets each filter of its group once.
+      // Each input value is multiplied with each filter of its group once.
       const [, perGroup = 1, ...kernel] = shape(1)
       return { operatorClass: 'conv', flops: 2 * elementCount(shape(0)) * perGroup * elementCount(kernel) }
     }
@@ -142,7 +142,7 @@ function classOfMove({ parts }: MergedStep): OperatorClass {
   return copies.has(plain) ? 'copy' : 'elementwise'
 }
 
-/** Elements of a stored operand that is read for every batch: one for a list of sizes, a table's rows where it is looked up in. */
+/** Elements of a stored operand that are read for every batch: 1 for a list of sizes, a table's rows for a lookup. */
 export function weightElementsOf(step: MergedStep, name: string): number {
   for (const { reading, operator } of step.parts) {
     const index = reading.node.inputs.indexOf(name)

@@ -1,24 +1,24 @@
 import { elementCount, type Shape } from '../shapes.js'
 
-/** What is known of a tensor before anything runs. */
+/** Properties of a tensor that are known before the model runs. */
 export interface TensorValue {
   readonly shape: Shape
   /** Code of `TensorProto.DataType`. */
   readonly elementType: number
-  /** Whether it depends on what the network is given; else a runtime computes it once, when it loads the model. */
+  /** Whether it depends on the network's inputs; otherwise a runtime computes it once, at load time. */
   readonly dynamic: boolean
-  /** Its elements, row by row, where these are few and known: shapes are computed from them. */
+  /** Its elements, row by row, if they are few and known: shapes are computed from them. */
   readonly values: readonly number[] | null
 }
 
-/** Lists longer than this are weights and tables, not shapes. */
+/** Longer lists are weights and tables, not shapes. */
 export const LONGEST_LIST = 4096
 
 export function elementsOf({ shape }: TensorValue): number {
   return elementCount(shape)
 }
 
-/** Where each element of a shape lies in a smaller one that is broadcast to it. */
+/** For each element of a shape, its index in a smaller tensor that is broadcast to it. */
 export function broadcastIndices(from: Shape, to: Shape): number[] {
   const strides: number[] = new Array(to.length).fill(0)
   let stride = 1
@@ -38,7 +38,7 @@ export function broadcastIndices(from: Shape, to: Shape): number[] {
   })
 }
 
-/** Shapes matched from the last axis; null where they do not broadcast. */
+/** Broadcast shape, matched from the last axis; null if the shapes do not broadcast. */
 export function broadcastShapes(shapes: readonly Shape[]): number[] | null {
   const rank = Math.max(0, ...shapes.map((shape) => shape.length))
   const out: number[] = new Array(rank).fill(1)

@@ -15,8 +15,8 @@ export function secondMoment({ mean, variance }: Moments): number {
 
 /**
  * Estimated moments of every node's output, for images of mean 0 and variance 1 and for weights that give every
- * convolution, linear layer and norm an output of mean 0 and variance 1. Values are taken as normally distributed and
- * independent, which overestimates what is left after an average; the result is good for choosing weights, no more.
+ * convolution, linear layer and norm an output of mean 0 and variance 1. Values are assumed normal and independent,
+ * which overestimates the variance after averaging; accurate enough for choosing weights only.
  */
 export function activationMoments(
   graph: NetworkGraph,
@@ -98,7 +98,10 @@ function mixture(parts: readonly Moments[], weights: readonly number[]): Moments
   return { mean, variance: average(secondMoment) - mean ** 2 }
 }
 
-/** A quarter of a standard deviation apart, out to six: the trapezoidal rule is exact to six digits for smooth functions. */
+/**
+ * Nodes every quarter of a standard deviation, up to six: the trapezoidal rule is exact to six digits for smooth
+ * functions.
+ */
 const grid = Array.from({ length: 49 }, (_, i) => (i - 24) / 4)
 const density = grid.map((z) => Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI) / 4)
 

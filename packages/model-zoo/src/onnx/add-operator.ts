@@ -5,7 +5,7 @@ import type { OnnxAttributes } from './onnx-messages.js'
 import type { OnnxNodeList } from './onnx-node-list.js'
 import { relativePositionIndex } from './relative-position-index.js'
 
-/** What is known of a node where it is translated. All shapes are those of batch 1. */
+/** Context of a node during translation. All shapes are those of batch 1. */
 export interface OperatorContext {
   /** Names of the tensors that it reads. */
   readonly inputs: readonly string[]
@@ -15,7 +15,7 @@ export interface OperatorContext {
   readonly outputShape: Shape
 }
 
-/** Writes one node of the graph down in standard ONNX operators, for any batch. */
+/** Translate one node of the graph to standard ONNX operators, for any batch. */
 export function addOperator(list: OnnxNodeList, node: GraphNode, context: OperatorContext): void {
   const { inputs, inputShapes, output, outputShape } = context
   const x = inputs[0] ?? ''
@@ -50,7 +50,7 @@ export function addOperator(list: OnnxNodeList, node: GraphNode, context: Operat
       list.add('Mul', [x, list.add('Sigmoid', [x], step('sigmoid'))], output)
       return
     case 'gelu': {
-      // x * (1 + erf(x / sqrt 2)) / 2, in the order of steps that runtimes know to fuse; Gelu itself came with opset 20.
+      // x * (1 + erf(x / sqrt 2)) / 2, in the order that runtimes can fuse; Gelu itself came with opset 20.
       const ratio = list.add('Div', [x, list.float(Math.SQRT2)], step('ratio'))
       const sum = list.add('Add', [list.add('Erf', [ratio], step('erf')), list.float(1)], step('sum'))
       list.add('Mul', [list.add('Mul', [x, sum], step('product')), list.float(0.5)], output)
@@ -153,7 +153,7 @@ function windowAttributes({ attributes }: NodeOf<'conv2d' | 'maxPool' | 'avgPool
   }
 }
 
-/** Weights keep the layout [out, in] of the state dictionary; runtimes fold the transpose away when they load the model. */
+/** Weights keep the layout [out, in] of the state dictionary; runtimes fold the transpose when they load the model. */
 function addLinear(list: OnnxNodeList, node: NodeOf<'linear'>, { inputs, inputShapes, output }: OperatorContext): void {
   const [x = ''] = inputs
   const [weight = '', ...bias] = node.weights.map((tensor) => tensor.name)
@@ -177,7 +177,7 @@ function addAdaptiveAvgPool(list: OnnxNodeList, node: NodeOf<'adaptiveAvgPool'>,
     const kernel = { ints: [height / rows, width / columns] }
     list.add('AveragePool', [x], output, { kernel_shape: kernel, strides: kernel })
   } else {
-    // Regions of unequal size, for which ONNX has no operator: a mean along each axis as a matrix product.
+    // Regions of unequal size, for which ONNX has no operator: the mean along each axis as a matrix product.
     const alongHeight = list.matrix(`adaptive_average.${rows}x${height}`, rows, height, () =>
       adaptiveAverage(height, rows),
     )
@@ -189,7 +189,7 @@ function addAdaptiveAvgPool(list: OnnxNodeList, node: NodeOf<'adaptiveAvgPool'>,
   }
 }
 
-/** Axes of a map [b, c, h, w] cut into windows, and the order that makes them [b, windows (2), positions (2), c]. */
+/** Axes of a map [b, c, h, w] cut into windows, and the permutation to [b, windows (2), positions (2), c]. */
 function windowAxes({ size, layout }: { size: number; layout: 'window' | 'grid' }, map: Shape) {
   const [, channels = 1, height = 1, width = 1] = map
   const [rows, columns] = [height / size, width / size]

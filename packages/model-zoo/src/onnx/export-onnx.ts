@@ -8,22 +8,22 @@ import { OnnxNodeList } from './onnx-node-list.js'
 import { type SeededTensor, seededWeights } from './seeded-weights.js'
 
 export interface OnnxOptions {
-  /** The weights are drawn from it; a non-negative integer. Default 1. */
+  /** Seed of the weights, a non-negative integer. Default 1. */
   readonly seed?: number
-  /** The first axis: left open under the name `N`, or fixed. Default `dynamic`. */
+  /** The first axis: open under the name `N`, or fixed. Default `dynamic`. */
   readonly batch?: 'dynamic' | number
-  /** In the model itself, or in a file beside it. Default `embedded`. */
+  /** Whether weights are in the model, or in a file beside it. Default `embedded`. */
   readonly weights?: 'embedded' | 'external'
   /** Height and width of the images, pixels; fixed in the model. Default 224. */
   readonly inputSize?: number
 }
 
-/** The bytes of an ONNX file, and those of the file that must lie beside it when the weights are external. */
+/** An ONNX file, and the file that must lie beside it if the weights are external. */
 export interface OnnxExport {
   readonly model: Uint8Array
   readonly externalData?: {
     readonly fileName: string
-    /** Drawn when asked for. */
+    /** Created on access. */
     readonly bytes: Uint8Array
   }
 }
@@ -47,7 +47,7 @@ export function exportOnnx(network: NetworkGraph | string, options: OnnxOptions 
   const { seed = 1, batch = 'dynamic', weights = 'embedded', inputSize = 224 } = options
   if (!Number.isSafeInteger(seed) || seed < 0) throw new InvalidInputError('seed', seed, 'a non-negative integer')
   const graph = typeof network === 'string' ? buildNetwork(network) : network
-  // A fixed batch is checked with the sizes; the graph that is written keeps the axis open in every reshape.
+  // A fixed batch is checked with the sizes; the exported graph keeps the axis open in every reshape.
   inferShapes(graph, { batch: batch === 'dynamic' ? 1 : batch, height: inputSize, width: inputSize })
   const shapes = inferShapes(graph, { batch: 1, height: inputSize, width: inputSize })
   const tensors = seededWeights(graph, shapes, seed)
@@ -109,7 +109,7 @@ function encodeModel(
   return model.encode()
 }
 
-/** In the order and without gaps, as the locations in the model say. */
+/** In order and without gaps, matching the locations in the model. */
 function concatenateValues(tensors: readonly SeededTensor[]): Uint8Array {
   const bytes = new Uint8Array(tensors.reduce((sum, { values }) => sum + values.byteLength, 0))
   let offset = 0

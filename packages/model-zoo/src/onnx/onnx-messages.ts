@@ -2,7 +2,7 @@ import { type Payload, ProtoMessage } from './proto-message.js'
 
 // Field numbers and codes of onnx.proto (onnx.ai, "Open Neural Network Exchange Intermediate Representation").
 
-/** The newest operator set that every runtime of the last years knows; the first with LayerNormalization. */
+/** The newest operator set supported by every runtime of recent years; the first with LayerNormalization. */
 export const OPSET_VERSION = 17
 /** The file format that came with this operator set. */
 export const IR_VERSION = 8
@@ -12,7 +12,7 @@ const INT64 = 7
 const attributeTypes = { float: 1, int: 2, tensor: 4, ints: 7 } as const
 const EXTERNAL = 1
 
-/** An attribute says its type, because a number may be an integer or not. */
+/** Attributes carry a type, because a number may be an integer or not. */
 export type OnnxAttribute =
   | { readonly float: number }
   | { readonly int: number }
@@ -21,10 +21,10 @@ export type OnnxAttribute =
 
 export type OnnxAttributes = Readonly<Record<string, OnnxAttribute>>
 
-/** One axis: a size, or the name of a size that is known only when the model runs. */
+/** One axis: a size, or the name of a size that is known only at run time. */
 export type Axis = number | string
 
-/** Where in the file beside the model the values of a tensor lie, bytes. */
+/** Offset and length of a tensor's values in the file beside the model, bytes. */
 export interface ExternalLocation {
   readonly fileName: string
   readonly offset: number
@@ -53,7 +53,7 @@ export function graphMessage(parts: {
   return graph.payload(11, parts.input).payload(12, parts.output)
 }
 
-/** An operator with one output, after which it is named. */
+/** An operator with one output; the node has the output's name. */
 export function nodeMessage(
   operator: string,
   inputs: readonly string[],
@@ -98,7 +98,7 @@ function tensorHeader(name: string, shape: readonly number[], dataType: number):
   return tensor.int(2, dataType).string(8, name)
 }
 
-/** A tensor of 32-bit floats that goes into or out of the graph. */
+/** An input or output of the graph: a tensor of 32-bit floats. */
 export function valueInfo(name: string, axes: readonly Axis[]): ProtoMessage {
   const shape = new ProtoMessage()
   for (const axis of axes) {

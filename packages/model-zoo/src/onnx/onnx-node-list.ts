@@ -2,7 +2,7 @@ import { floatTensor, int64Tensor, nodeMessage, type OnnxAttributes } from './on
 import type { ProtoMessage } from './proto-message.js'
 import { floatValues, int64Values } from './tensor-values.js'
 
-/** The operators of an ONNX graph in the order of execution. Every method returns the name of the tensor it adds. */
+/** The operators of an ONNX graph in order of execution. Every method returns the name of the tensor that it adds. */
 export class OnnxNodeList {
   readonly nodes: ProtoMessage[] = []
   readonly #constants = new Set<string>()
@@ -12,7 +12,7 @@ export class OnnxNodeList {
     return output
   }
 
-  /** Constants are nodes, so that the initializers are the stored tensors of the network and nothing else. */
+  /** Constants are nodes, so that the initializers are exactly the stored tensors of the network. */
   float(value: number): string {
     return this.#constant(`constant.${value}`, (name) =>
       floatTensor(
@@ -47,7 +47,7 @@ export class OnnxNodeList {
     return this.add('Transpose', [input], output, { perm: { ints: permutation } })
   }
 
-  /** A constant that was asked for before is not stored again: its name says what it is. */
+  /** Constants are stored once: their name identifies their value. */
   #constant(name: string, tensor: (name: string) => ProtoMessage): string {
     if (this.#constants.has(name)) return name
     this.#constants.add(name)

@@ -1,4 +1,7 @@
-/** Bytes that exist only once they are written into their place: half a gigabyte of weights is never held twice. */
+/**
+ * Bytes that are created when they are written to their destination, so that half a gigabyte of weights is never in
+ * memory twice.
+ */
 export interface Payload {
   readonly byteLength: number
   /** `target` is exactly `byteLength` long. */
@@ -10,8 +13,8 @@ const LENGTH_DELIMITED = 2
 const FIXED_32 = 5
 
 /**
- * A message in the wire format of Protocol Buffers (protobuf.dev, "Encoding"), as far as ONNX needs it. Fields appear in
- * the order of the calls; a message inside another must be complete before it is added.
+ * A message in the wire format of Protocol Buffers (protobuf.dev, "Encoding"), as far as ONNX needs it. Fields appear
+ * in the order of the calls; a nested message must be complete before it is added.
  */
 export class ProtoMessage implements Payload {
   readonly #parts: Payload[] = []
@@ -70,7 +73,7 @@ function tag(field: number, wireType: number): number[] {
   return varint(field * 8 + wireType)
 }
 
-/** Seven bits a byte, lowest first; a negative number is sent as the 64 bits of its two's complement. */
+/** Seven bits per byte, lowest first; a negative number is encoded as the 64 bits of its two's complement. */
 function varint(value: number): number[] {
   const bytes: number[] = []
   let rest = BigInt.asUintN(64, BigInt(value))

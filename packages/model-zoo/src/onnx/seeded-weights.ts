@@ -16,17 +16,17 @@ interface Range {
   readonly halfWidth: number
 }
 
-/** Enough to tell a bias or a norm's weight from one that does nothing, which a compiler would remove. */
+/** Large enough that a bias or a norm's weight has an effect; a compiler would remove it otherwise. */
 const SPREAD = 0.1
 /**
- * Part of a norm's output variance that does not depend on the image. SiLU, and gates, grow faster than their input, so that
- * a small error of the estimated moments would grow from layer to layer; this much of a constant makes it die out.
+ * Share of a norm's output variance that does not depend on the image. SiLU and gates grow faster than their input, so
+ * a small error of the estimated moments would grow from layer to layer; this constant part damps it.
  */
 const CONSTANT_SHARE = 0.2
 
 /**
- * Values for every tensor of the network, such that activations stay of order 1 at any depth. Each tensor has a stream of
- * its own, named after it: its values do not depend on the others or on where they are stored.
+ * Values for every tensor of the network such that activations stay of order 1 at any depth. Each tensor has a random
+ * stream named after it, so its values depend neither on other tensors nor on where they are stored.
  */
 export function seededWeights(
   graph: NetworkGraph,
@@ -44,7 +44,7 @@ export function seededWeights(
   })
 }
 
-/** In the order of the node's weights and buffers; `input` is what the node reads. */
+/** In the order of the node's weights and buffers; `input` describes the node's input. */
 function rangesOf(node: GraphNode, input: Moments): readonly Range[] {
   switch (node.kind) {
     case 'conv2d':
@@ -60,8 +60,8 @@ function rangesOf(node: GraphNode, input: Moments): readonly Range[] {
 }
 
 /**
- * The uniform distribution of He et al. (arXiv 1502.01852), which keeps variance 1: a sum over the fan-in of weights with
- * variance halfWidth^2 / 3. Behind a ReLU, where the second moment is 1/2, this is their sqrt(6 / fan-in).
+ * The uniform distribution of He et al. (arXiv 1502.01852), which preserves variance 1: a sum over the fan-in of
+ * weights with variance halfWidth^2 / 3. After a ReLU, where the second moment is 1/2, this is their sqrt(6 / fan-in).
  */
 function heRange(shape: readonly number[], input: Moments): Range {
   const fanIn = elementCount(shape.slice(1))

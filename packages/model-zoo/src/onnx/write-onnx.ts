@@ -11,8 +11,8 @@ export interface WrittenFile {
 }
 
 /**
- * Exports a network to `<folder>/<network>.onnx`, and its weights to `<network>.onnx.data` beside it when they are external.
- * The folder is made where it is missing. A file appears whole or not at all, the model last.
+ * Export a network to `<folder>/<network>.onnx`, and external weights to `<network>.onnx.data` beside it. The folder is
+ * created if needed. Files appear atomically, the model last.
  *
  * @returns the files written; the model is the last.
  * @throws what `exportOnnx` throws, and the system's error where a file cannot be written.
@@ -31,7 +31,7 @@ export function writeOnnx(name: string, folder: string, options: OnnxOptions = {
   })
 }
 
-/** A new neighbour, of a name that nobody can guess and plant a link under, is written first and then takes the file's place. */
+/** Write a new file with an unpredictable name, under which nobody can plant a link, and move it into place. */
 function writeAtomically(file: string, bytes: Uint8Array): void {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
   try {
