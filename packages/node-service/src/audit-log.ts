@@ -5,7 +5,7 @@ import { makePrivateFolder, openToWrite } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
-/** What happened, to which board, on whose behalf. */
+/** An event, the board concerned, and on whose behalf it happened. */
 export interface AuditEntry {
   readonly event:
     | 'service-started'
@@ -24,22 +24,22 @@ export interface AuditEntry {
     | 'board-event'
     | 'policy'
   readonly board?: string
-  /** The MIG instance, where it is about that alone. */
+  /** The MIG instance, if the entry concerns only that. */
   readonly instance?: string
   readonly peer?: Peer
   readonly program?: string
-  /** What exactly, for people. Never an argument of a program. */
+  /** Human-readable details. Never contains a program's arguments. */
   readonly detail?: string
 }
 
-/** The log and the one before it take at most twice this, bytes. */
+/** Maximum size of one log file, bytes; with its predecessor, the log takes at most twice this. */
 const MAX_BYTES = 64 * 1024 * 1024
-/** Refusals of one user that are written down within a minute; of the others, only how many there were. */
+/** Refusals logged per user and minute; further ones are only counted. */
 const MAX_REFUSALS = 30
-/** Characters of an entry's detail; what a client has sent may be in it. */
+/** Maximum length of an entry's detail, characters: it may contain client input. */
 const MAX_DETAIL = 500
 const MINUTE_MS = 60_000
-/** Users whose refusals are counted; those beyond share one count. */
+/** Users with a refusal count of their own; all others share one. */
 const MAX_USERS = 256
 const THE_OTHERS = -1
 
@@ -49,7 +49,7 @@ interface Refusals {
   left: number
 }
 
-/** Every decision and every change, one JSON value a line, in a file that only this user can read and that only grows. */
+/** Log of every decision and change: one JSON value per line, in an append-only file that only this user can read. */
 export class AuditLog {
   readonly file: string
   readonly #maxBytes: number
@@ -59,8 +59,9 @@ export class AuditLog {
   #isClosed = false
 
   /**
-   * @param options.maxBytes size at which the log begins anew; the one before it stays as `audit.1.jsonl`. Default 64 MiB
-   * @throws PctodlError `AUDIT_LOG` where it cannot be written: what is not written down is not done
+   * @param options.maxBytes size at which a new log is started; the previous one is kept as `audit.1.jsonl`. Default 64
+   *   MiB
+   * @throws PctodlError `AUDIT_LOG` if the log cannot be written: an action that cannot be logged is not performed
    */
   constructor(folder: string, { maxBytes = MAX_BYTES }: { readonly maxBytes?: number } = {}) {
     this.file = path.join(folder, 'audit.jsonl')
@@ -74,7 +75,11 @@ export class AuditLog {
     }
   }
 
-  /** @throws PctodlError `AUDIT_LOG` where it cannot be written: for what is done only if it is written down */
+  /**
+   * Log an action before it is performed.
+   *
+   * @throws PctodlError `AUDIT_LOG` if it cannot be written: then do not perform the action
+   */
   add(entry: AuditEntry): void {
     try {
       this.#write(entry)
@@ -84,9 +89,9 @@ export class AuditLog {
   }
 
   /**
-   * For what has happened already, or must happen in any case: that must not fail for want of room on a disk.
+   * Log what has already happened or must happen in any case, and so must not fail because the disk is full.
    *
-   * @returns whether it could be written down
+   * @returns whether it was written
    */
   note(entry: AuditEntry): boolean {
     try {
@@ -97,7 +102,10 @@ export class AuditLog {
     }
   }
 
-  /** Nobody fills the disk, or hides in the crowd, by asking for what is refused: beyond some a minute only their number is told. */
+  /**
+   * Log a refusal. Beyond a limit per user and minute, refusals are only counted, so that nobody can fill the disk with
+   * refused requests or bury other entries.
+   */
   refused(peer: Peer, program: string, detail: string): void {
     const nowMs = performance.now()
     for (const [uid, { sinceMs }] of this.#refusals) if (nowMs - sinceMs >= MINUTE_MS) this.#forget(uid)
@@ -136,7 +144,7 @@ export class AuditLog {
     if (this.#bytes > 0 && this.#bytes + line.length > this.#maxBytes) this.#beginAnew()
     const written = writeSync(this.#fd, line)
     if (written < Buffer.byteLength(line)) {
-      // Half a line would spoil the one after it, too.
+      // A partial line would corrupt the next one too.
       ftruncateSync(this.#fd, this.#bytes)
       throw new Error('no space left for a whole line')
     }
@@ -144,7 +152,7 @@ export class AuditLog {
   }
 
   #beginAnew(): void {
-    // It is not there where there was no room for the next one before.
+    // The file is missing if an earlier attempt renamed it but had no room for a new one.
     if (existsSync(this.file)) renameSync(this.file, path.join(path.dirname(this.file), 'audit.1.jsonl'))
     const before = this.#fd
     this.#fd = openLog(this.file)
@@ -160,7 +168,7 @@ export class AuditLog {
   }
 }
 
-/** Without what a terminal would obey: JSON itself escapes only a part of the control characters. */
+/** Escape the control characters that JSON leaves as they are, because a terminal would obey them. */
 function harmless(json: string): string {
   return json.replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
@@ -170,7 +178,7 @@ function harmless(json: string): string {
 
 function openLog(file: string): number {
   const fd = openToWrite(file, { existing: 'append', mode: 0o600 })
-  // A device would take everything and keep nothing.
+  // A device file would accept everything and keep nothing.
   if (fstatSync(fd).isFile()) return fd
   closeSync(fd)
   throw new Error('it is no file')

@@ -19,9 +19,9 @@ type Condition = ServiceStatus['boards'][number]['condition']
 export interface BoardKeeperOptions {
   readonly process: BoardProcess
   readonly identity: { readonly uuid: string; readonly index: number; readonly name: string }
-  /** What the operator says of the board. */
+  /** The operator's ceilings for the board. */
   readonly ceiling: () => Ceiling
-  /** Folder for the places of MPS daemons: root's. */
+  /** Folder for the working folders of MPS daemons; owned by root. */
   readonly mpsFolder: string
   /** The MPS control program: a path, or a name on PATH. */
   readonly mpsProgram?: string | undefined
@@ -30,30 +30,29 @@ export interface BoardKeeperOptions {
 }
 
 /**
- * One board: who leases it or its MIG instances, its condition.
- *
- * A lease is of the whole board, or of one instance. Clocks, limits and modes are the board's, so only a lease of the board changes
- * them; it and the leases of instances keep each other out, unless both are one program's. Whoever holds any of them holds the board's
- * own lease, by which root's programs beside the service are kept out.
+ * One board: its condition, and who leases it or its MIG instances. A lease covers the whole board or one instance.
+ * Clocks, limits and modes belong to the board, so only a lease of the board changes them. A lease of the board and
+ * leases of its instances exclude each other, unless the same program holds both. While any of them is held, the
+ * service holds the board's own lease, which excludes root's programs outside the service.
  */
 export class BoardKeeper {
   readonly uuid: string
   readonly index: number
   readonly name: string
-  /** Its MIG instances, as they were last seen: the operator may divide it at any time. */
+  /** Its MIG instances when last read: the operator may divide the board at any time. */
   instances: readonly MigInstanceInfo[] = []
-  /** What metrics tell; null where it could not be read. */
+  /** Readings for the metrics; null if the board could not be read. */
   readings: BoardReadings | null = null
   #reading: Promise<BoardReadings | null> | null = null
   readonly #options: BoardKeeperOptions
-  /** By what they are of: the board's UUID, or an instance's. */
+  /** Leases by the UUID of the board or instance that they cover. */
   readonly #held = new Map<string, HeldLease>()
-  /** What the board's own lease found; ours while anything of the board is held. */
+  /** What the board's own lease found; null unless that lease is held. */
   #found: FoundState | null = null
   #isDivided = false
   #looking: Promise<void> | null = null
   #lookingSinceMs = 0
-  /** One after the other takes or gives back the board. */
+  /** Serialises acquiring and releasing the board. */
   #turns: Promise<unknown> = Promise.resolve()
   #condition: Condition = 'ok'
   #reason: string | null = null
@@ -71,12 +70,12 @@ export class BoardKeeper {
     return this.#condition
   }
 
-  /** All leases, of the board and of its instances. */
+  /** All leases, of the board and its instances. */
   get leases(): readonly HeldLease[] {
     return [...this.#held.values()]
   }
 
-  /** The board, and what of it can be leased by itself, each with its lease. */
+  /** The board and everything on it that can be leased separately, each with its lease. */
   get targets(): readonly { readonly uuid: string; readonly lease: HeldLease | null }[] {
     const uuids = new Set([this.uuid, ...this.instances.map(({ uuid }) => uuid), ...this.#held.keys()])
     return [...uuids].map((uuid) => ({ uuid, lease: this.#held.get(uuid) ?? null }))
@@ -94,27 +93,27 @@ export class BoardKeeper {
     }
   }
 
-  /** Whether this very lease is held, and not being ended. */
+  /** Whether this holder still has the lease and it is not being ended. */
   holds(target: string, holder: Holder): boolean {
     const held = this.#held.get(target)
     return held?.holder === holder && !held.ending
   }
 
-  /** Whether a UUID is this board's, or that of one of its instances, or of one that was and is still leased. */
+  /** Whether a UUID is that of this board, of one of its instances, or of a former instance that is still leased. */
   has(target: string): boolean {
     return target === this.uuid || this.#held.has(target) || this.#instance(target) !== undefined
   }
 
   /** @throws PctodlError `LEASE_HELD`, `NO_SUCH_BOARD`, `GPU_LOST`, `RESTORE_FAILED`, ... */
   async acquire(target: string, holder: Holder): Promise<FoundState> {
-    // One who is being ended is no reason to refuse the next.
+    // A conflicting lease that is being ended is no reason to refuse: wait for its end.
     await Promise.all(this.#inTheWay(target, holder).map(({ ending }) => ending?.catch(() => {})))
     return this.#inTurn(async () => {
       const [other] = this.#inTheWay(target, holder)
       if (other) throw heldBy(target, other)
       const device = this.#deviceOf(target)
       const found = await this.#take(target)
-      // Whatever had been left on it is put right by taking the lease.
+      // Taking the lease has restored all leftovers.
       if (this.#condition === 'unrestored') this.#become('ok', null)
       try {
         this.#options.audit.add(this.#entry('lease-acquired', holder, undefined, target))
@@ -129,7 +128,7 @@ export class BoardKeeper {
     })
   }
 
-  /** Only a lease of the whole board changes it. @throws PctodlError `INSTANCE_LEASE` */
+  /** Check that the lease may change the board, i.e. covers all of it. @throws PctodlError `INSTANCE_LEASE` */
   assertWhole(target: string, change: BoardChange): void {
     if (target === this.uuid) return
     throw new PctodlError(
@@ -140,23 +139,24 @@ export class BoardKeeper {
   }
 
   /**
-   * @throws PctodlError `LEASE_RELEASED` where this holder has none, `INSTANCE_LEASE` where it is of an instance; what the lease's
-   *   setter throws
+   * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease is of an instance;
+   *   what the lease's setter throws
    */
   async change(target: string, holder: Holder, change: BoardChange): Promise<void> {
     this.assertWhole(target, change)
     const held = this.#heldBy(target, holder)
     this.found(target, holder)
     const { process, audit } = this.#options
-    // Before: what cannot be written down is not done. One that the driver refuses is followed by a word of that.
+    // Log first: an action that cannot be logged is not performed. If the driver then refuses, an entry about that
+    // follows.
     if (!(await process.ask('isInForce', change))) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
     await process.ask('change', change)
     held.changes.set(change.kind, change)
   }
 
-  /** The policy has changed: what a lease has set, and may set no more, is brought within it at once. */
+  /** After a change of the policy, bring settings that it no longer allows within it at once. */
   async tighten(policy: Policy): Promise<void> {
-    // One that looks already does so by the policy before.
+    // A look in progress still uses the old policy.
     await this.#looking
     await this.look()
     const held = this.#held.get(this.uuid)
@@ -170,10 +170,10 @@ export class BoardKeeper {
     }
   }
 
-  /** What the lease found. @throws PctodlError `LEASE_RELEASED` */
+  /** The settings that the lease found. @throws PctodlError `LEASE_RELEASED` */
   found(target: string, holder: Holder): FoundState {
     this.#heldBy(target, holder)
-    // While it is given back and taken anew, for instances.
+    // Null while the board's lease is released and taken anew for instances.
     if (!this.#found) throw new PctodlError('LEASE_RELEASED', `${this.uuid} is being put back; ask again`)
     return this.#found
   }
@@ -181,7 +181,7 @@ export class BoardKeeper {
   /** @throws PctodlError `LEASE_RELEASED`, SetterNotAppliedError */
   async verify(target: string, holder: Holder): Promise<void> {
     this.found(target, holder)
-    // Whoever holds an instance has set nothing.
+    // The holder of an instance has changed nothing that could be verified.
     if (target === this.uuid) await this.#options.process.ask('verify')
   }
 
@@ -218,10 +218,10 @@ export class BoardKeeper {
   }
 
   /**
-   * End a lease: its MPS daemon, then the board goes back. Idempotent.
+   * End a lease: first its MPS daemon, then restore the board. Idempotent.
    *
-   * @param why null where the holder asked for it
-   * @throws RestoreError where the board could not be put back; `tend` goes on trying
+   * @param why null if the holder asked for it
+   * @throws RestoreError if the board could not be restored; `look` keeps trying
    */
   end(target: string, holder: Holder, why: string | null): Promise<void> {
     const held = this.#held.get(target)
@@ -230,7 +230,7 @@ export class BoardKeeper {
     return held.ending
   }
 
-  /** Look after the board: is it there, and is all as it was? Told every two seconds; one look at a time. */
+  /** Check that the board is present and unchanged. Called every two seconds; concurrent calls share one check. */
   look(): Promise<void> {
     if (this.#looking) return this.#looking
     this.#lookingSinceMs = performance.now()
@@ -240,7 +240,7 @@ export class BoardKeeper {
     return this.#looking
   }
 
-  /** How long it has not answered, ms. */
+  /** Time since the unanswered check began, ms; 0 if none is pending. */
   get silentMs(): number {
     return this.#looking ? performance.now() - this.#lookingSinceMs : 0
   }
@@ -260,7 +260,7 @@ export class BoardKeeper {
     return readings
   }
 
-  /** Resolves when its process is gone. */
+  /** Resolves when the board's process has exited. */
   close(): Promise<void> {
     return this.#options.process.close()
   }
@@ -297,7 +297,10 @@ export class BoardKeeper {
     await this.#endGone()
   }
 
-  /** What the driver and other programs have done meanwhile. Errors are written down, the rest is counted. */
+  /**
+   * Report what the driver and other programs have done since the last check: errors are logged, other events only
+   * counted.
+   */
   #tell({ events, others }: Pick<BoardLook, 'events' | 'others'>): void {
     const errors = new Map<string, number>()
     for (const event of events) {
@@ -328,11 +331,11 @@ export class BoardKeeper {
     const startedMs = performance.now()
     const { metrics } = this.#options
     try {
-      // Not before: clients would work on without a limit.
+      // MPS clients end before the board is restored: otherwise they would run without a limit.
       await held.leave()
       await this.#inTurn(async () => {
         try {
-          // What is still held are instances, and what the board was set to goes with the lease of the board.
+          // Instances may still be leased, but the board's settings end with the lease of the board.
           if ((this.#held.size === 1 || target === this.uuid) && (await this.#giveBack()))
             metrics.restored('ok', performance.now() - startedMs)
         } finally {
@@ -356,21 +359,21 @@ export class BoardKeeper {
     await Promise.allSettled(this.leases.map(({ target, holder }) => this.end(target, holder, why)))
   }
 
-  /** An instance that the operator has taken apart is nothing that could be held. */
+  /** End leases of instances that the operator has removed. */
   async #endGone(): Promise<void> {
     const gone = this.leases.filter(({ target }) => target !== this.uuid && !this.#instance(target))
     await Promise.allSettled(gone.map(({ target, holder }) => this.end(target, holder, 'the instance is gone')))
   }
 
   /**
-   * The board's own lease, for a lease of the board or of an instance.
+   * Take the board's own lease on behalf of a lease of the board or of an instance.
    *
-   * @throws LeaseHeldError, RestoreError, ...: then those who hold a part of the board hold it no longer
+   * @throws LeaseHeldError, RestoreError, ...: then all leases on the board end
    */
   async #take(target: string): Promise<FoundState> {
     const { process, ceiling } = this.#options
     try {
-      // What a lease of the board finds is what is so by now, and not when the first of the instances was leased.
+      // A lease of the board must find the present settings, not those from when the first instance was leased.
       if (target === this.uuid) await this.#giveBack()
       this.#found ??= await process.ask('acquire', ceiling())
       return this.#found
@@ -381,7 +384,12 @@ export class BoardKeeper {
     }
   }
 
-  /** The board is put back. @returns false where it was not held. @throws RestoreError */
+  /**
+   * Release the board's own lease, which restores the board.
+   *
+   * @returns false if it was not held
+   * @throws RestoreError
+   */
   async #giveBack(): Promise<boolean> {
     const wasHeld = this.#found !== null
     this.#found = null
@@ -395,7 +403,10 @@ export class BoardKeeper {
     return turn
   }
 
-  /** What must end before this program can have a lease: the same, or, of other programs, the whole and its parts. */
+  /**
+   * Leases that prevent this one: a lease of the same target; and, if another program holds them, leases of the whole
+   * board or its instances.
+   */
   #inTheWay(target: string, holder: Holder): HeldLease[] {
     return this.leases.filter((held) => {
       if (held.target === target) return true
@@ -404,7 +415,11 @@ export class BoardKeeper {
     })
   }
 
-  /** Where the processes of a lease are. @throws PctodlError `NO_SUCH_BOARD` for an instance that is not there (any more) */
+  /**
+   * Where the processes of a lease run.
+   *
+   * @throws PctodlError `NO_SUCH_BOARD` for an instance that does not exist (any more)
+   */
   #deviceOf(target: string): NonNullable<HeldLeaseOptions['device']> {
     const processes = () => this.#options.process.ask('processes')
     if (target === this.uuid) return { subject: `GPU ${this.index}`, computeProcesses: processes }
@@ -434,7 +449,7 @@ export class BoardKeeper {
     this.#reason = reason
   }
 
-  /** Of what has happened: a disk that is full must not keep a board from being put back. */
+  /** Log an event that has already happened: a full disk must not prevent restoring a board. */
   #log(event: AuditEntry['event'], holder?: Holder, detail?: string, target?: string): void {
     this.#options.audit.note(this.#entry(event, holder, detail, target))
   }

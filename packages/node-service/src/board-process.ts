@@ -6,7 +6,7 @@ import { cleanEnvironment, meansGone } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { KeptBoard, KeptBoardOptions } from './kept-board.js'
 
-/** What can be asked of a board's process, and what comes back. */
+/** The requests that a board's process accepts, and their results. */
 type Asked = keyof KeptBoard
 type Answer<Ask extends Asked> = Awaited<ReturnType<KeptBoard[Ask]>>
 
@@ -22,21 +22,24 @@ interface Reply {
   readonly error?: { readonly code: string; readonly message: string; readonly nvmlCode?: number }
 }
 
-/** How long a board may take to answer, ms: some of it asks the driver several times, with pauses. A new process has to start, too. */
+/**
+ * Time for a board to answer, ms. Some requests call the driver several times with pauses, or must start a new process
+ * first.
+ */
 const DEADLINE_MS = 10_000
 
 /** Minimum time between two starts, ms: restarting a process that exits at once would keep a core busy. */
 const BETWEEN_STARTS_MS = 1000
 
-/** Nothing can be said of the board, or done to it, until it is back. */
+/** The board can be neither read nor changed until it is back. */
 export class BoardGoneError extends PctodlError {}
 
 /**
- * The process that makes all calls of NVML about one board. One that does not answer is killed, and another takes its place once it is
- * gone: as long as the driver holds it, nobody else touches the board.
+ * The process that makes all NVML calls for one board. If it does not answer, it is killed. A new one starts only once
+ * it is gone, because as long as the driver holds it nobody else may touch the board.
  */
 export class BoardProcess {
-  /** Told when a process has ended that was not meant to, and with it its lease. */
+  /** Called when the process, and with it the lease, has ended unexpectedly. */
   onLost: (reason: string) => void = () => {}
   readonly #options: KeptBoardOptions
   readonly #waiting = new Map<number, Waiting>()
@@ -52,7 +55,9 @@ export class BoardProcess {
     this.#board = options.board
   }
 
-  /** @throws PctodlError what the board's process throws; BoardGoneError where the board, the driver or the process is gone */
+  /**
+   * @throws PctodlError what the board's process throws; BoardGoneError if the board, the driver or the process is gone
+   */
   async ask<Ask extends Asked>(ask: Ask, ...args: Parameters<KeptBoard[Ask]>): Promise<Answer<Ask>> {
     if (this.#isClosed) throw new BoardGoneError('NVML_TIMEOUT', 'the service is ending')
     if (this.#why !== '') throw new BoardGoneError('NVML_TIMEOUT', this.#why)
@@ -66,7 +71,7 @@ export class BoardProcess {
       this.#waiting.set(id, { timer, resolve, reject })
       child.send({ id, ask, args }, () => {})
     })
-    // From now on the same board, whatever index it gets.
+    // From now on identify the board by UUID, because its index may change.
     if (ask === 'open') this.#board = (answer as Answer<'open'>).uuid
     return answer as Answer<Ask>
   }
@@ -93,7 +98,7 @@ export class BoardProcess {
       execArgv: [],
       env: cleanEnvironment(),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      // What is typed at our terminal is not for it.
+      // Its own process group, so that Ctrl-C at our terminal does not reach it.
       detached: true,
     })
     child.on('error', () => {})
@@ -139,7 +144,7 @@ export class BoardProcess {
   }
 }
 
-/** The built program beside this file, or, for sources, in the package's `dist`. */
+/** The built worker program beside this file or, when running from sources, in the package's `dist`. */
 function workerProgram(): string {
   const here = path.dirname(fileURLToPath(import.meta.url))
   const places = [here, path.join(here, '..', 'dist')].map((folder) => path.join(folder, 'board-worker.js'))

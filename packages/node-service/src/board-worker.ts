@@ -1,10 +1,10 @@
 import { KeptBoard, type KeptBoardOptions } from './kept-board.js'
 
-// All calls of NVML about one board (`BoardProcess`). What is typed at the service's terminal, or sent to its group, is not for us.
+// Makes all NVML calls for one board (`BoardProcess`). Signals from the service's terminal or to its group are ignored.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 const board = new KeptBoard(JSON.parse(process.argv[2]!) as KeptBoardOptions)
 
-/** A service that has gone is told nothing: it hangs up, and that ends us. */
+/** // If the service is gone, sending fails silently; its disconnection ends this process. */
 const answer = (reply: object) => process.send?.(reply, undefined, undefined, () => {})
 
 process.on('message', async ({ id, ask, args }: { id: number; ask: keyof KeptBoard; args: unknown[] }) => {

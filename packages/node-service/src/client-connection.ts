@@ -16,10 +16,10 @@ import type { Holder } from './held-lease.js'
 import type { Peer } from './peer-credentials.js'
 import type { Policy } from './policy.js'
 
-/** What a connection needs of the service. */
+/** What a connection needs from the service. */
 export interface ConnectionHost {
   readonly boards: () => readonly BoardKeeper[]
-  /** See whether all is as it was, before that is told. */
+  /** Check all boards again, so that the status is current. */
   readonly lookAgain: () => Promise<void>
   /** @throws PctodlError `POLICY` */
   readonly policy: () => Policy
@@ -30,20 +30,21 @@ export interface ConnectionHost {
 
 /** A client must send its first request within this time, ms. */
 const HELLO_MS = 5000
-/** A client that is cut off is told why, and has this long to read it, ms. */
+/** Time for a disconnected client to read why, ms. */
 const FAREWELL_MS = 1000
-/** Requests that wait for their turn, and bytes of answers that nobody reads. */
+/** Maximum number of queued requests. */
 const MAX_QUEUED = 64
+/** Maximum size of unread answers, bytes. */
 const MAX_UNREAD_BYTES = 1024 * 1024
 
 interface Leased {
   readonly keeper: BoardKeeper
   readonly holder: Holder
-  /** Ends the lease of a holder that says nothing, where it has asked for that. */
+  /** Timer that ends the lease if its holder sends nothing; set only if the holder asked for it. */
   readonly silence: NodeJS.Timeout | undefined
 }
 
-/** One client. Its leases live as long as its connection. */
+/** One client. Its leases last as long as its connection. */
 export class ClientConnection {
   readonly peer: Peer
   /** Resolves when the connection is gone and its leases have ended. */
@@ -68,7 +69,7 @@ export class ClientConnection {
       socket.once('close', () => {
         clearTimeout(this.#impatience)
         for (const { silence } of this.#leased.values()) clearTimeout(silence)
-        // A lease that is being acquired at this moment is ours only after that.
+        // A lease that is being acquired at this moment can be ended only afterwards.
         const leave = async () => {
           await this.#queue
           const ends = [...this.#leased].map(([target, { keeper, holder }]) =>
@@ -76,7 +77,7 @@ export class ClientConnection {
           )
           await Promise.allSettled(ends)
         }
-        // What is held already goes at once, whatever waits in the queue.
+        // Leases already held end at once, without waiting for queued requests.
         for (const [target, { keeper, holder }] of this.#leased)
           void keeper.end(target, holder, 'its connection has ended').catch(() => {})
         void leave().then(resolve)
@@ -112,7 +113,7 @@ export class ClientConnection {
       return
     }
     this.#queue = this.#queue.then(async () => {
-      // One at a time, and then whoever else has something to say, or has gone and left a board.
+      // Between requests, let other clients, including disconnected ones, have their turn.
       await new Promise(setImmediate)
       await this.#answer(request)
       this.#queued--
@@ -120,7 +121,7 @@ export class ClientConnection {
   }
 
   async #answer({ id, body }: ServiceRequest): Promise<void> {
-    // One that is cut off gets nothing done any more, also of what it had asked for before.
+    // A disconnected client gets no further requests executed, not even queued ones.
     if (this.#socket.destroyed || this.#isCut) return
     try {
       this.#send({ id, result: await this.#perform(body) })
@@ -192,7 +193,7 @@ export class ClientConnection {
     await this.#host.lookAgain()
     const status = this.#host.status()
     if (this.#version >= 3) return status
-    // Version 2 knew no workloads, version 1 no instances either, and neither takes a field that it does not know.
+    // Version 2 has no workloads, version 1 no instances either, and both reject unknown fields.
     type Board = (typeof status.boards)[number]
     const known = <T extends Pick<Board, 'lease'>>({ lease, ...rest }: T) => {
       const { workload: _, ...state } = lease ?? {}
@@ -222,7 +223,7 @@ export class ClientConnection {
   }
 
   async #acquire(board: string, silenceMs?: number): Promise<ServiceResults['acquire']> {
-    // An instance may have been made, or taken apart, a moment ago.
+    // The instance may have just been created or removed.
     if (board.startsWith('MIG-')) await this.#host.lookAgain()
     const keeper = this.#keeperOf(board)
     this.#host.policy().assertMayLease(this.peer, keeper.uuid, board)
@@ -238,7 +239,7 @@ export class ClientConnection {
     const end = () => void keeper.end(board, holder, `its holder has said nothing for ${silenceMs} ms`).catch(() => {})
     const silence = silenceMs === undefined ? undefined : setTimeout(end, silenceMs)
     this.#leased.set(board, { keeper, holder, silence })
-    // A lease that ended while it was being given out has told nobody of it.
+    // A lease that ended while being acquired could not notify us.
     if (!keeper.holds(board, holder)) this.#forget(board)
     return { found }
   }
@@ -248,7 +249,7 @@ export class ClientConnection {
     this.#leased.delete(board)
   }
 
-  /** @throws PctodlError `NOT_ALLOWED` for everybody but root */
+  /** @throws PctodlError `NOT_ALLOWED` for everybody except root and the service's own user */
   async #endLeases({
     uid,
     boards,
@@ -258,7 +259,7 @@ export class ClientConnection {
       throw new PctodlError('NOT_ALLOWED', "only root may end other programs' leases")
     }
     if (uid === null && boards === null && workload === undefined) return { ended: [] }
-    // A board's name covers its instances, too.
+    // A board's UUID covers its instances too.
     const isMeant = (uuid: string, target: string) =>
       boards === null || boards.includes(uuid) || boards.includes(target)
     const isTheirs = (peer: Peer) =>
@@ -289,7 +290,7 @@ export class ClientConnection {
     return lease
   }
 
-  /** Tell the client why, and close: a client that breaks the protocol is not read any further. */
+  /** Send the client the reason, and close. Nothing more is read from a client that breaks the protocol. */
   #cut(code: string, message: string): void {
     if (this.#isCut) return
     this.#isCut = true

@@ -4,15 +4,16 @@ import type { ServiceStatus } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { Registry } from 'prom-client'
 
-/** Any local user may connect. Above this many connections the oldest is closed; a request slower than this, ms, gets no answer. */
+/** Any local user may connect. Above this many connections the oldest is closed. */
 const MAX_CONNECTIONS = 16
+/** A request slower than this gets no answer, ms. */
 const PATIENCE_MS = 5000
-/** Minimum time between two readings of the boards, ms: concurrent requests wait for one and share it. */
+/** Minimum time between two readings of the boards, ms. Concurrent requests wait for one reading and share it. */
 const BETWEEN_READINGS_MS = 250
 
 /**
- * `/metrics` for Prometheus, `/healthz` while the service lives, `/readyz` where it can lease boards. Answers anybody who can reach
- * it and changes nothing.
+ * Serves `/metrics` for Prometheus, `/healthz` (the service runs) and `/readyz` (it can lease boards). Answers any
+ * client and changes nothing.
  */
 export class HealthServer {
   readonly #server: Server
@@ -30,7 +31,7 @@ export class HealthServer {
     const read = shared(metrics)
     const patience = { headersTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS, keepAliveTimeout: PATIENCE_MS }
     const server = createServer({ ...patience, connectionsCheckingInterval: 1000 }, async (request, response) => {
-      // What was sent may be no address at all, and a URL of it an exception.
+      // The request target may not be a valid URL, and parsing it would throw.
       const [pathname] = (request.url ?? '/').split('?')
       if (request.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end()
       if (pathname === '/healthz') return void response.writeHead(200).end('ok\n')
@@ -53,7 +54,7 @@ export class HealthServer {
       const [oldest] = open
       if (open.size > MAX_CONNECTIONS) oldest?.destroy()
     })
-    // One that says nothing at all has no headers to wait for.
+    // A connection that never sends anything does not trigger the header timeout.
     server.timeout = PATIENCE_MS
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) =>
@@ -75,7 +76,7 @@ export class HealthServer {
   }
 }
 
-/** The same for all who ask while it is waited for, begun after they have asked, and not too often. */
+/** Rate-limited reading: all callers that wait share one, which starts after they have asked. */
 function shared(read: () => Promise<string>): () => Promise<string> {
   let readAtMs = Number.NEGATIVE_INFINITY
   let next: Promise<string> | null = null
@@ -83,7 +84,7 @@ function shared(read: () => Promise<string>): () => Promise<string> {
   const wait = async () => {
     await reading
     const waitMs = Math.max(0, readAtMs + BETWEEN_READINGS_MS - performance.now())
-    // In any case a turn later: by then `next` is ours to clear.
+    // Always defer by at least one turn, so that the caller has set `next` before it is cleared here.
     await new Promise((resolve) => setTimeout(resolve, waitMs))
     readAtMs = performance.now()
     next = null

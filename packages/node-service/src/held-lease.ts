@@ -6,17 +6,17 @@ import type { BoardChange, ChangeKind, LeaseReport } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
-/** Who a lease is for. */
+/** The holder of a lease. */
 export interface Holder {
   readonly peer: Peer
   readonly program: string
-  /** Told when the lease ends without the holder's asking. */
+  /** Called when the lease ends without the holder's request. */
   readonly onEnded: (target: string, reason: string) => void
 }
 
 /**
- * Whether two leases are one program's: then they do not keep each other out of one board. Processes that the kernel cannot name here,
- * those of another pid namespace, all have the number 0.
+ * Whether two leases belong to one program, and so do not exclude each other on one board. Processes in another pid
+ * namespace all appear with pid 0, so they are never the same.
  */
 export function isSameProgram(a: Holder, b: Holder): boolean {
   return a.peer.pid > 0 && a.peer.pid === b.peer.pid && a.peer.uid === b.peer.uid
@@ -26,9 +26,9 @@ export interface HeldLeaseOptions {
   /** UUID of a board, or of a MIG instance. */
   readonly target: string
   readonly holder: Holder
-  /** Where clients of its MPS daemon must be. */
+  /** Where clients of its MPS daemon must run. */
   readonly device: NonNullable<MpsDaemonOptions['device']>
-  /** Folder for the places of MPS daemons: root's. */
+  /** Folder for the working folders of MPS daemons; owned by root. */
   readonly mpsFolder: string
   /** The MPS control program: a path, or a name on PATH. */
   readonly mpsProgram?: string | undefined
@@ -37,22 +37,22 @@ export interface HeldLeaseOptions {
 
 type MpsEnvironment = MpsDaemon['place']['environment']
 
-/** One lease: whose it is, since when, and the MPS daemon that it has. */
+/** One lease: its holder, its age, and its MPS daemon. */
 export class HeldLease {
   readonly target: string
   readonly holder: Holder
   readonly since: string = new Date().toISOString()
   readonly #sinceMs = performance.now()
-  /** What it has set, by kind. */
+  /** The changes that it has made, by kind. */
   readonly changes: Map<ChangeKind, BoardChange> = new Map()
-  /** What the holder tells of itself. */
+  /** The holder's last report. */
   report: LeaseReport | null = null
-  /** Set once it is being ended. */
+  /** Set while it is being ended. */
   ending: Promise<void> | null = null
   readonly #options: HeldLeaseOptions
   readonly #leaving = new AbortController()
   #mps: MpsDaemon | null = null
-  /** While its daemon is being started. */
+  /** Set while its daemon is being started. */
   #starting: Promise<unknown> | null = null
 
   constructor(options: HeldLeaseOptions) {
@@ -61,7 +61,7 @@ export class HeldLease {
     this.holder = options.holder
   }
 
-  /** How long it has lasted, ms, whatever becomes of the time of day. */
+  /** Age of the lease, ms; unaffected by changes of the system time. */
   get lastedMs(): number {
     return performance.now() - this.#sinceMs
   }
@@ -91,13 +91,13 @@ export class HeldLease {
     try {
       await this.#mps.verifyClient(pid, { timeoutMs: 10_000, signal })
     } catch (error) {
-      // Further requests would keep the daemon's folder in use, and so delay the restoration of the board.
+      // Further requests would keep the daemon's folder in use and so delay the restoration of the board.
       if (signal.aborted) throw this.#hasEnded()
       throw error
     }
   }
 
-  /** @param graceMs how long its clients may take to leave; null where their owner is gone */
+  /** @param graceMs time for its clients to leave, ms; null if their owner is gone */
   async stopMps(graceMs: number | null): Promise<string> {
     const mps = this.#mps
     if (!mps) return 'not-running'
@@ -109,9 +109,11 @@ export class HeldLease {
     return how
   }
 
-  /** Its daemon ends, whatever it is about, and none is started any more. What fails is told. */
+  /**
+   * End the lease's MPS daemon, even while it is starting, and allow no further one. A failure is reported, not thrown.
+   */
   async leave(): Promise<void> {
-    // A daemon that is being started has no clients yet, and is ended by its start.
+    // A daemon that is being started has no clients yet; aborting the start ends it.
     this.#leaving.abort()
     await this.#starting?.catch(() => {})
     await this.stopMps(null).catch((error) => this.#options.onMps('mps-stopped', String(error)))
@@ -123,7 +125,8 @@ export class HeldLease {
 
   async #start(defaultPercent: number | undefined): Promise<{ pid: number; environment: MpsEnvironment }> {
     const { target, holder, device, mpsFolder, mpsProgram, onMps } = this.#options
-    // A place of its own for each start, so that nothing of an earlier one is met there; short, for a socket's path may not be long.
+    // A new folder for each start, so that leftovers of an earlier daemon do not interfere. The name is short because
+    // socket paths are limited.
     const directory = path.join(mpsFolder, randomBytes(6).toString('hex'))
     const mps = new MpsDaemon({ directory, device, ...(mpsProgram === undefined ? {} : { program: mpsProgram }) })
     try {
@@ -134,7 +137,7 @@ export class HeldLease {
         ...(defaultPercent === undefined ? {} : { defaultPercent }),
       })
     } catch (error) {
-      // What the daemon has said of it goes with its place.
+      // The daemon's log is removed with its folder, so read it first.
       const lastWords = mps.place.lastWords()
       removePlace(directory)
       if (lastWords !== '' && error instanceof PctodlError) error.message += `; its log ends with: ${lastWords}`

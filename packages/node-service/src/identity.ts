@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs'
 import { userOf } from '@pctodl/nvml-control'
 
-/** A Slurm job (`slurm:<job id>`) or a Kubernetes pod (`pod:<uid>`), taken from the name of the processes' control group, which only root can set. */
+/**
+ * A Slurm job (`slurm:<job id>`) or a Kubernetes pod (`pod:<uid>`), from the control group that root assigned to its
+ * processes.
+ */
 export type Workload = `slurm:${string}` | `pod:${string}`
 
 const podUid = '([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})'
 const quality = '(?:burstable|besteffort)'
 
 /**
- * Groups that only slurmd and kubelet make, from the root of the path: a user may name groups below their own as they like. Parents
- * are optional because a service in a container sees them as `..`.
+ * Control groups that only slurmd and kubelet create. Matched from the root of the path, because users may choose the
+ * names of their own subgroups. Parents are optional because a service in a container sees them as `..`.
  */
 const places: readonly (readonly [kind: 'slurm' | 'pod', path: RegExp])[] = [
   // cgroup v1: /slurm[_node]/uid_1000/job_7/step_0/task_0
@@ -32,8 +35,8 @@ const places: readonly (readonly [kind: 'slurm' | 'pod', path: RegExp])[] = [
 /**
  * The workload of a process.
  *
- * @param uid who it must belong to: its number may have passed to another process since
- * @returns undefined where it has none, or where it is gone
+ * @param uid the user that must own it, because the pid may have been reused
+ * @returns undefined if it has none, or if it is gone
  */
 export function workloadOf(pid: number, uid: number): Workload | undefined {
   try {
@@ -44,11 +47,14 @@ export function workloadOf(pid: number, uid: number): Workload | undefined {
   }
 }
 
-/** From the text of `/proc/<pid>/cgroup`, v1, v2 or both; undefined where its hierarchies name different workloads. */
+/**
+ * The workload named in the text of `/proc/<pid>/cgroup` (v1, v2 or both); undefined if its hierarchies name different
+ * workloads.
+ */
 export function workloadOfGroups(text: string): Workload | undefined {
   const found = new Set<Workload>()
   for (const line of text.split('\n')) {
-    // The path may hold colons, too.
+    // The path may contain colons too.
     const [, path] = /^\d+:[^:]*:(\/.*)$/.exec(line) ?? []
     const below = path?.replace(/^(?:\/\.\.)+/, '')
     for (const [kind, place] of places) {
@@ -59,7 +65,7 @@ export function workloadOfGroups(text: string): Workload | undefined {
   return found.size === 1 ? [...found][0] : undefined
 }
 
-/** As dcgm-exporter labels them. */
+/** The workload's labels as in dcgm-exporter. */
 export function labelsOfWorkload(workload: Workload | undefined): {
   readonly hpc_job?: string
   readonly pod_uid?: string

@@ -23,10 +23,10 @@ import {
 } from '@pctodl/nvml-control'
 import { PctodlError, type Telemetry } from '@pctodl/platform'
 
-/** What the operator says of a board, leased or not. Null is what is not said. */
+/** The operator's ceilings for a board, leased or not; null for none. */
 export interface Ceiling {
   readonly powerLimitW: number | null
-  /** The lock that the board has while no lease sets another, which is never above it. */
+  /** The lock that holds while no lease sets another; leases cannot exceed it. */
   readonly smClock: ClockRange | null
   readonly memClock: ClockRange | null
 }
@@ -38,7 +38,7 @@ export interface KeptBoardOptions {
   readonly board: string
   readonly libraryPath?: string | undefined
   readonly leaseFolder: string
-  /** Of the whole machine: who keeps a board has its lock there. */
+  /** Machine-wide folder; the process that manages a board holds its lock there. */
   readonly lockFolder: string
 }
 
@@ -46,15 +46,15 @@ export interface BoardLook {
   readonly isDivided: boolean
   readonly instances: readonly MigInstanceInfo[]
   readonly events: readonly BoardEvent[]
-  /** What the lease will put back; null without a lease. */
+  /** The settings that the lease will restore; null without a lease. */
   readonly found: FoundState | null
-  /** What became of a journal that a former owner has left. */
+  /** What was done about a former owner's journal. */
   readonly left: 'nothing' | 'in-use' | 'restored' | 'rebooted' | { readonly failed: string }
-  /** Settings that other programs than the holder have changed. */
+  /** Settings changed by programs other than the holder. */
   readonly others: readonly string[]
 }
 
-/** What metrics and Zeus's socket tell of a board. */
+/** A board's readings for metrics and Zeus's socket. */
 export interface BoardReadings extends Telemetry {
   readonly powerLimitW: number
   readonly defaultLimitW: number | null
@@ -65,12 +65,12 @@ export interface BoardReadings extends Telemetry {
   readonly clients: number
 }
 
-/** How long a former keeper may take to be gone, ms. */
+/** Time allowed for a former process of the board to exit, ms. */
 const LOCK_WAIT_MS = 5000
 
 /**
- * One board, in the only process of the service that calls NVML about it: a call that does not return holds up nobody else. Every public
- * method is something that the service asks for (`BoardProcess`).
+ * One board, in the only process of the service that calls NVML for it, so that a hung call blocks no other board. The
+ * service calls every public method through `BoardProcess`.
  */
 export class KeptBoard {
   readonly #options: KeptBoardOptions
@@ -79,30 +79,37 @@ export class KeptBoard {
   #lock: FileLock | null = null
   #lease: NvmlLease | null = null
   #ceiling: Ceiling = noCeiling
-  /** Locks that stand on the board as far as we know; nobody can read them. */
+  /** The locks believed to be in force on the board; they cannot be read. */
   #standing: Pick<Ceiling, 'smClock' | 'memClock'> = noCeiling
-  /** One after the other looks, takes the board or gives it back. */
+  /** Serialises `look`, `acquire` and `release`. */
   #turns: Promise<unknown> = Promise.resolve()
-  /** Null where the board has none; undefined before the first time. */
+  /** Null if the board has no events; undefined before the first call. */
   #events: NvmlEvents | null | undefined
 
   constructor(options: KeptBoardOptions) {
     this.#options = options
   }
 
-  /** How many boards there are. */
+  /** Number of boards. */
   count(): number {
     return this.#nvml().deviceCount
   }
 
-  /** @throws PctodlError `BOARD_KEPT` where another service of this machine keeps it; NvmlError, UnknownBoardError */
+  /**
+   * @throws PctodlError `BOARD_KEPT` if another service on this machine manages the board; NvmlError, UnknownBoardError
+   */
   async open(): Promise<{ readonly uuid: string; readonly index: number; readonly name: string }> {
     const { uuid, index, name } = this.#board().device
     await this.#keep(uuid)
     return { uuid, index, name }
   }
 
-  /** What is so now. Without a lease, what a former owner has left is put back, and the operator's ceiling holds. @throws NvmlError */
+  /**
+   * The present state. Without a lease, also restores what a former owner left; in any case, enforces the operator's
+   * ceiling.
+   *
+   * @throws NvmlError
+   */
   look(ceiling: Ceiling): Promise<BoardLook> {
     return this.#inTurn(() => this.#look(ceiling))
   }
@@ -133,12 +140,15 @@ export class KeptBoard {
     this.#held().verify()
   }
 
-  /** @returns settings that other programs have changed, and that stay. @throws RestoreError; the next `look` tries again */
+  /**
+   * @returns settings that other programs have changed and that are kept
+   * @throws RestoreError; the next `look` tries again
+   */
   release(): Promise<readonly string[]> {
     return this.#inTurn(() => this.#release())
   }
 
-  /** Processes with a context on it. */
+  /** Processes with a context on the board. */
   processes(): readonly ComputeProcess[] {
     return this.#board().device.computeProcesses()
   }
@@ -159,7 +169,7 @@ export class KeptBoard {
     }
   }
 
-  /** The service is gone. */
+  /** Called when the service is gone. */
   async close(): Promise<void> {
     await this.release().catch(() => {})
     this.#letGo()
@@ -191,7 +201,8 @@ export class KeptBoard {
       device.powerLimitW()
       await this.#keep(device.uuid)
       const left = this.#lease ? 'nothing' : await this.#putRight()
-      // What cannot be written down now is noticed again; the ceiling holds in any case.
+      // Changes by others that cannot be journaled now are noticed again next time; the ceiling is enforced in any
+      // case.
       const others = (await this.#lease?.noticeOthers().catch(() => [])) ?? []
       await this.#keepWithin(ceiling)
       const mig = device.mig()
@@ -205,7 +216,7 @@ export class KeptBoard {
         others,
       }
     } catch (error) {
-      // A driver or a board that comes back is begun with anew.
+      // When the driver or the board comes back, it is opened afresh.
       if (error instanceof NvmlError && meansGone(error.nvmlCode) && !this.#lease) this.#letGo()
       throw error
     }
@@ -268,11 +279,13 @@ export class KeptBoard {
     return outcome.outcome
   }
 
-  /** The operator's word holds at once, for what a lease has set, for what it will put back, and where there is none. */
+  /**
+   * Enforce the operator's ceiling at once: on what a lease has set, on what it will restore, and on an unleased board.
+   */
   async #keepWithin(ceiling: Ceiling): Promise<void> {
     this.#ceiling = ceiling
     const { device, spec } = this.#board()
-    // A board has a limit below which it cannot go.
+    // A board has a minimum limit.
     const powerLimitW = ceiling.powerLimitW === null ? null : Math.max(ceiling.powerLimitW, spec.powerLimitW.min)
     const lease = this.#lease
     const isAbove = (limitW: number | null) => powerLimitW !== null && limitW !== null && limitW > powerLimitW
@@ -284,11 +297,12 @@ export class KeptBoard {
         smClockLock: ceiling.smClock,
         memClockLock: ceiling.memClock,
       }
-      // A disk that is full does not lift the ceiling: what the journal says otherwise is looked at after it was put back.
+      // A full disk must not lift the ceiling. The journal then keeps the old value, which is corrected after its
+      // restoration.
       orNull(() => lease.amend(found))
       if (isAbove(device.powerLimitW())) {
         const lower = () => applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
-        // What the lease has not set, it need not put back.
+        // A limit that the lease has not set must not be added to what it restores.
         if (lease.touches('power-limit')) await lease.setPowerLimit(powerLimitW!).catch(lower)
         else await lower()
       }
@@ -297,7 +311,7 @@ export class KeptBoard {
     }
     const folder = new LeaseFolder(this.#options.leaseFolder)
     const lock = folder.tryLock(device.uuid)
-    // Root's own program holds it; what it puts back is looked at afterwards.
+    // Root's own program holds the board; its restored state is checked afterwards.
     if (!lock) return
     try {
       if (isAbove(device.powerLimitW())) await applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
@@ -314,19 +328,20 @@ export class KeptBoard {
       ['mem-clock', memClock, this.#standing.memClock],
     ] as const) {
       if (isSame(range, before)) continue
-      // What the lease has set itself, the policy judges; what it has not, it will not put back either.
+      // The policy checks locks that the lease has set itself; other locks are set here, and the lease will not undo
+      // them.
       if (!lease?.touches(kind)) await applyChange(device, { kind, range })
     }
     this.#standing = { smClock, memClock }
   }
 
-  /** What the driver has noticed since the last time. */
+  /** Driver events since the last call. */
   #takeEvents(): BoardEvent[] {
     try {
       if (this.#events === undefined) this.#events = NvmlEvents.open(this.#board().device)
       return this.#events?.take() ?? []
     } catch {
-      // The board is lost, or the driver gone, and the set with it; whether it is, is found out elsewhere.
+      // The board or the driver is gone, and with it the event set; other calls detect which.
       this.#events?.close()
       this.#events = null
       return []

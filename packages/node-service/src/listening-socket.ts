@@ -10,19 +10,19 @@ import { load } from 'koffi'
 const F_SETFD = 2
 const FD_CLOEXEC = 1
 
-/** Connections that wait to be accepted; the kernel allows no more. */
+/** Connections waiting to be accepted; the kernel allows no more. */
 const MAX_WAITING = 4096
 
-/** The first descriptor that systemd hands over (sd_listen_fds(3)). */
+/** The first file descriptor that systemd passes (sd_listen_fds(3)). */
 const FIRST_FD = 3
 
 /**
- * The descriptor of a socket that systemd has opened for us; null where it has not.
+ * The file descriptor of a socket that systemd has opened for us; null if there is none.
  *
- * @throws PctodlError `SOCKET` where it has opened several, or something else
+ * @throws PctodlError `SOCKET` if systemd passes several, or something else
  */
 export function activatedSocket(env: Readonly<Record<string, string | undefined>> = process.env): number | null {
-  // Meant for us, and not for a program that has started us.
+  // Only if meant for this process, not for a parent that inherited the variables.
   if (env['LISTEN_PID'] !== String(process.pid) || env['LISTEN_FDS'] === undefined) return null
   if (env['LISTEN_FDS'] !== '1')
     throw new PctodlError('SOCKET', `${env['LISTEN_FDS']} sockets were handed over; give one`)
@@ -32,8 +32,8 @@ export function activatedSocket(env: Readonly<Record<string, string | undefined>
 }
 
 /**
- * Whoever inherits the descriptor can accept our clients in our name: MPS servers, which are other users' processes, among them. What
- * systemd hands over is inherited by every child.
+ * Keep child processes from inheriting the socket, as systemd's file descriptors otherwise are. A child with it could
+ * accept our clients in our name, including MPS servers that run as other users.
  */
 function keepToOurselves(fd: number): void {
   const fcntl = load(null).func('int fcntl(int fd, int command, ...)')
@@ -43,15 +43,15 @@ function keepToOurselves(fd: number): void {
 }
 
 /**
- * Listen on a path: who connects, the kernel says, and what they may, the policy.
+ * Listen on a path. The kernel identifies clients; the policy decides what they may do.
  *
- * @param mode of the socket: who may connect
- * @throws PctodlError `SOCKET` where another service listens there, or where others have a hand in the folder
+ * @param mode file mode of the socket, i.e. who may connect
+ * @throws PctodlError `SOCKET` if another service listens there, or if others can write to the folder
  */
 export async function listenOn(server: Server, socket: string, mode: number): Promise<void> {
   const folder = path.dirname(socket)
   try {
-    // Everybody may come this far, whatever the umask; nothing is made where somebody else's link leads.
+    // Everybody may traverse the folder, whatever the umask. It is not created through somebody else's link.
     if (!existsSync(folder)) makePrivateFolder(folder, 0o755)
     trustedPath(folder)
     const there = lstatSync(socket, { throwIfNoEntry: false })

@@ -3,19 +3,22 @@ import { cleanEnvironment } from '@pctodl/nvml-control'
 
 type Database = 'passwd' | 'group'
 
-/** The number of a user or a group; undefined where nobody knows it (yet). */
+/** Numeric id of a user or a group; undefined if it is unknown (so far). */
 export type IdOf = (database: Database, name: string) => number | undefined
 
-/** How often a name that nobody knew is asked for again, ms: the directory may have been away, or the user be new. */
+/** Time until an unknown name is looked up again, ms: the directory may have been unavailable, or the user is new. */
 const AGAIN_MS = 10_000
 
-/** Resolves user and group names through the system's databases (files, LDAP, ...). Lookups are asynchronous: a directory may be slow. */
+/**
+ * User and group ids from the system's databases (files, LDAP, ...). Lookups run asynchronously, because a directory
+ * may be slow.
+ */
 export class Names {
   readonly #ids = new Map<string, number>()
   readonly #asked = new Map<string, Promise<void>>()
   readonly #onFound: () => void
 
-  /** @param onFound told when a name that was not known is */
+  /** @param onFound called when a name has been resolved */
   constructor(onFound: () => void = () => {}) {
     this.#onFound = onFound
   }
@@ -27,7 +30,7 @@ export class Names {
     return id
   }
 
-  /** Until all that was asked for so far is answered. */
+  /** Resolves when all lookups so far have finished. */
   async settled(): Promise<void> {
     await Promise.all(this.#asked.values())
   }

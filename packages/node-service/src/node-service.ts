@@ -26,42 +26,44 @@ import { sayToSystemd } from './systemd.js'
 import { ZeusdServer } from './zeusd.js'
 
 export interface NodeServiceOptions extends LoadNvmlOptions {
-  /** Path of the socket, unless systemd hands one over. */
+  /** Path of the socket, unless systemd passes one. */
   readonly socket: string
-  /** Path of the policy. It is read again when it changes. */
+  /** Path of the policy, which is reloaded when it changes. */
   readonly policyFile: string
-  /** Folder that is the service's alone: journals, audit log. `/var/lib/pctodl` on a node. */
+  /** Folder for journals and the audit log, exclusive to the service; `/var/lib/pctodl` on a node. */
   readonly stateFolder: string
-  /** Folder for the MPS daemons' places. `/run/pctodl/service-mps` on a node. */
+  /** Folder for the working folders of MPS daemons; `/run/pctodl/service-mps` on a node. */
   readonly mpsFolder: string
   /**
-   * The MPS control program, by its absolute path. Default: `nvidia-cuda-mps-control` on PATH. In either case only one that root
-   * alone can write, and put another in the place of, is run.
+   * The MPS control program, as an absolute path. Default: `nvidia-cuda-mps-control` on PATH. In either case it must be
+   * writable and replaceable by root alone.
    */
   readonly mpsProgram?: string
-  /** Where metrics and health are served; null nowhere. */
+  /** Address for metrics and health checks; null for none. */
   readonly http: { readonly host: string; readonly port: number } | null
-  /** Path of a second socket, where Zeus finds the service in the place of zeusd. Default: none. */
+  /** Path of a second socket, where Zeus finds the service in place of zeusd. Default: none. */
   readonly zeusdSocket?: string
-  /** Told what the operator should know. */
+  /** Called with messages for the operator. */
   readonly onMessage?: (message: string) => void
 }
 
-/** How often boards are looked after, and what was not restored is tried again, ms. */
+/** Interval of checking boards and retrying failed restorations, ms. */
 const TEND_MS = 2000
-/** How long the others wait for a board that does not answer, ms. */
+/** Time that requests wait for a board that does not answer, ms. */
 const SOON_MS = 400
 /**
- * Connections of all users whom the policy knows, of all others, and of one user. Root always has its own: it must be able to end
- * leases. One user can be many, by the numbers of subordinate users.
+ * Maximum number of connections of all users in the policy. Root has a separate allowance, because it must be able to
+ * end leases.
  */
 const MAX_CONNECTIONS = 256
+/** Maximum number of connections of all users without a rule. */
 const MAX_CONNECTIONS_OF_STRANGERS = 32
+/** Maximum number of connections of one user, because subordinate user ids can make one person many users. */
 const MAX_CONNECTIONS_OF_USER = 32
 
 /**
- * The one program of a node that changes its boards. Leases, journals and MPS daemons are its own; clients ask it over a socket, and
- * the kernel tells it who they are.
+ * The only program of a node that changes its boards. It owns all leases, journals and MPS daemons. Clients connect
+ * through a socket, and the kernel identifies them.
  */
 export class NodeService {
   readonly #options: NodeServiceOptions
@@ -69,17 +71,17 @@ export class NodeService {
   readonly #audit: AuditLog
   readonly #metrics: ServiceMetrics
   readonly #names = new Names(() => {
-    // Rules with this name are in force from now on.
+    // A new stamp forces a reload, so that rules with this name take effect.
     if (this.#policy) this.#policy = { ...this.#policy, stamp: 'a name is known' }
   })
   readonly #servers: readonly Server[]
   readonly #connections = new Set<ClientConnection>()
   #keepers: readonly BoardKeeper[] = []
-  /** Boards that could not be opened so far, and why. */
+  /** Boards that could not be opened so far, with the reason. */
   readonly #missing = new Map<number, { readonly process: BoardProcess; reason: string }>()
   #http: HealthServer | null = null
   #zeusd: ZeusdServer | null = null
-  /** The last policy that was right: what it says of boards holds on while its file is being mended. */
+  /** The last valid policy: its ceilings stay in force while the file is invalid. */
   #lastPolicy = new Policy([])
   #policy: { readonly stamp: string; readonly policy: Policy; readonly error: PctodlError | null } | null = null
   #timer: NodeJS.Timeout | undefined
@@ -108,9 +110,10 @@ export class NodeService {
   }
 
   /**
-   * Put right what was left behind, then listen.
+   * Restore leftovers, then listen.
    *
-   * @throws PctodlError `ALREADY_RUNNING` where another service has its places, `SOCKET`, `AUDIT_LOG`, `CANNOT_LISTEN`; NvmlNotFoundError, NvmlError where there is no driver
+   * @throws PctodlError `ALREADY_RUNNING` if another service uses its folders, `SOCKET`, `AUDIT_LOG`, `CANNOT_LISTEN`;
+   *   NvmlNotFoundError, NvmlError if there is no driver
    */
   static async start(options: NodeServiceOptions): Promise<NodeService> {
     const locks = lockPlaces(options)
@@ -130,7 +133,7 @@ export class NodeService {
     return service
   }
 
-  /** Where metrics and health are; null where nowhere. */
+  /** Address of metrics and health checks; null without them. */
   get url(): string | null {
     return this.#http?.url ?? null
   }
@@ -146,7 +149,7 @@ export class NodeService {
     return { ready: reasons.length === 0, reasons, boards: this.#keepers.map(({ state }) => state) }
   }
 
-  /** End all leases, which puts the boards back, and stop listening. Idempotent. */
+  /** End all leases, which restores the boards, and stop listening. Idempotent. */
   async close(): Promise<void> {
     if (this.#closing) return
     this.#closing = true
@@ -167,7 +170,7 @@ export class NodeService {
   async #open(): Promise<void> {
     const { socket, http, zeusdSocket } = this.#options
     await this.#endLeftDaemons()
-    // Names are known when the first client comes, if their directory answers.
+    // Start looking up names, so that they are known when the first client connects.
     this.#currentPolicy()
     await this.#names.settled()
     const first = this.#boardProcess(0)
@@ -198,7 +201,7 @@ export class NodeService {
     this.#schedule()
   }
 
-  /** The public socket, which systemd may have opened, and those of root and of whom the policy knows. */
+  /** Listen on three sockets: the public one, which systemd may have opened, that of the policy's users, and root's. */
   async #listen(socket: string): Promise<void> {
     const fd = activatedSocket()
     for (const [i, { path, mode }] of socketsOf(socket).entries()) {
@@ -209,7 +212,10 @@ export class NodeService {
     this.#letIn()
   }
 
-  /** Nobody but those whom the policy knows gets as far as the queues of their socket and of Zeus's, which does not try again. */
+  /**
+   * Let only the policy's users and groups connect to their own socket and to Zeus's, so that others cannot fill the
+   * queues (Zeus does not retry).
+   */
   #letIn(): void {
     const { socket, zeusdSocket } = this.#options
     const { rules } = this.#lastPolicy
@@ -219,7 +225,7 @@ export class NodeService {
       try {
         letConnect(each, known)
       } catch (error) {
-        // They have the public one; Zeus has no other.
+        // These users still have the public socket, but Zeus has no other, so open it to everybody.
         this.#say(error instanceof Error ? error.message : String(error))
         if (each === zeusdSocket) chmodSync(each, 0o666)
       }
@@ -242,7 +248,7 @@ export class NodeService {
     onInternalError: (error) => this.#say(error instanceof Error ? (error.stack ?? error.message) : String(error)),
   }
 
-  /** The policy as its file says now. One that is not right allows nothing. */
+  /** The policy as its file states now. An invalid one allows nothing. */
   #currentPolicy(): { readonly policy: Policy; readonly error: PctodlError | null } {
     const { policyFile } = this.#options
     const stat = statSync(policyFile, { throwIfNoEntry: false })
@@ -280,7 +286,7 @@ export class NodeService {
     })
   }
 
-  /** Boards that are not kept yet: all at the start, those that were lost then later. */
+  /** Open boards that are not managed yet: all at the start, and later those that were unavailable. */
   async #openMissing(): Promise<void> {
     const { mpsFolder, mpsProgram } = this.#options
     const rest = { mpsFolder, mpsProgram, audit: this.#audit, metrics: this.#metrics }
@@ -300,10 +306,10 @@ export class NodeService {
     await Promise.all(opened)
   }
 
-  /** All boards, as far as they answer soon. */
+  /** Check all boards again, waiting only for those that answer soon. */
   async #lookAgain(): Promise<void> {
     this.#currentPolicy()
-    // One that has not answered for so long already is not waited for again.
+    // Do not wait again for a board that has been silent this long.
     const heard = this.#keepers.filter(({ silentMs }) => silentMs < SOON_MS)
     await soon([
       ...heard.map((keeper) => keeper.look()),
@@ -319,7 +325,7 @@ export class NodeService {
     return this.#metrics.registry.metrics()
   }
 
-  /** Daemons of a service that was killed serve nobody any more. */
+  /** End the MPS daemons of a service that was killed. */
   async #endLeftDaemons(): Promise<void> {
     const { mpsFolder } = this.#options
     for (const name of readdirSync(mpsFolder)) {
@@ -345,13 +351,13 @@ export class NodeService {
   }
 
   async #tend(): Promise<void> {
-    // One that does not answer is looked at once at a time, and waited for no longer than the others need.
+    // One check per board at a time; a silent board does not delay the others.
     await soon([...this.#keepers.map((keeper) => keeper.look()), this.#missing.size > 0 ? this.#openMissing() : null])
     this.#endOverdue()
     sayToSystemd('WATCHDOG=1')
   }
 
-  /** Leases that the policy, as it is by now, does not allow. One that is not right says nothing about anybody. */
+  /** End leases that the current policy does not allow. An invalid policy ends none. */
   #endOverdue(): void {
     const { policy, error } = this.#currentPolicy()
     if (error) return
@@ -385,7 +391,7 @@ export class NodeService {
   }
 }
 
-/** Until all are done, or some time has passed. */
+/** Resolves when all are done, or after `SOON_MS`. */
 async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise((resolve) => {
@@ -396,10 +402,10 @@ async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
 }
 
 /**
- * Before anything is touched: a second service would end the daemons of the first one's leases as leftovers. Kept until the process
- * is gone, however it goes.
+ * Lock the service's folders until the process ends. This comes before anything else, because a second service would
+ * end the first one's MPS daemons as leftovers.
  *
- * @throws PctodlError `ALREADY_RUNNING`; Error where a folder is in other hands
+ * @throws PctodlError `ALREADY_RUNNING`; Error if others can write to a folder
  */
 function lockPlaces({ stateFolder, mpsFolder }: NodeServiceOptions): FileLock[] {
   const places = [
@@ -408,7 +414,7 @@ function lockPlaces({ stateFolder, mpsFolder }: NodeServiceOptions): FileLock[] 
   ]
   const locks: FileLock[] = []
   for (const { folder, option } of places) {
-    // The folder itself: there is nothing beside what is kept in it.
+    // Lock the folder itself, so that no extra file lies among its contents.
     const lock = FileLock.tryAcquire(folder)
     if (lock) {
       locks.push(lock)

@@ -11,7 +11,7 @@ const name = z.string().regex(/^[a-z_][\w.-]{0,63}$/i, 'a name, or a number')
 const watts = z.number().positive().max(100_000)
 const mhz = z.int().min(1).max(100_000)
 
-/** Both ends belong to it. */
+/** Both ends are included. */
 function span(value: z.ZodNumber) {
   return z.strictObject({ min: value, max: value }).refine(({ min, max }) => min <= max, 'min of at most max')
 }
@@ -21,7 +21,7 @@ const boards = z
   .min(1)
 
 const ceilingSchema = z.strictObject({
-  // An instance has no limit and no clock of its own.
+  // An instance has no limit or clock of its own.
   boards: z.array(z.string().regex(/^(\*|GPU-[\w-]+)$/, 'the UUID of a board (GPU-...), or *')).min(1),
   powerLimitW: watts.optional(),
   smClockMhz: span(mhz).optional(),
@@ -30,20 +30,20 @@ const ceilingSchema = z.strictObject({
 
 const rule = z
   .strictObject({
-    /** Names or numbers; a rule is for whoever is one of the users or in one of the groups. */
+    /** Names or ids. A rule applies to everybody who is one of the users or in one of the groups. */
     users: z.array(z.union([id, name])).default([]),
     groups: z.array(z.union([id, name])).default([]),
-    /** UUIDs of boards, which stand for their MIG instances, too, or of single instances; `*` for all of the node. */
+    /** UUIDs of boards (which include their MIG instances) or of single instances; `*` for all of the node. */
     boards,
-    /** What may be set; what is not there may not. */
+    /** Allowed values; settings without a value are forbidden. */
     powerLimitW: span(watts).optional(),
     smClockMhz: span(mhz).optional(),
     memClockMhz: span(mhz).optional(),
     computeMode: z.boolean().default(false),
     persistence: z.boolean().default(false),
-    /** Whether an MPS daemon may be had. */
+    /** Whether the user may start an MPS daemon. */
     mps: z.boolean().default(false),
-    /** How long a lease may last. Without it, as long as its connection. */
+    /** Maximum duration of a lease. Default: as long as its connection. */
     leaseSeconds: z.int().min(1).max(100_000_000).optional(),
   })
   .refine(({ users, groups }) => users.length + groups.length > 0, 'users or groups: a rule for nobody says nothing')
@@ -55,44 +55,44 @@ const policySchema = z.strictObject({
   ceilings: z.array(ceilingSchema).default([]),
 })
 
-/** What the operator says of boards, leased or not; of several the tightest counts. */
+/** The operator's ceilings for boards, leased or not; the tightest one applies. */
 interface CeilingRule {
   readonly boards: readonly string[]
   readonly powerLimitW?: number | undefined
-  /** The lock that stands while no lease sets another. */
+  /** The lock that holds while no lease sets another. */
   readonly smClockMhz?: Span | undefined
   readonly memClockMhz?: Span | undefined
 }
 
-/** Both ends belong to it. */
+/** Both ends are included. */
 export interface Span {
   readonly min: number
   readonly max: number
 }
 
-/** One permission: whoever is one of the users, or in one of the groups, may do this on these boards. */
+/** One permission: everybody who is one of the users or in one of the groups may do this on these boards. */
 export interface Rule {
   readonly uids: ReadonlySet<number>
   readonly gids: ReadonlySet<number>
-  /** Names that nobody knows here. */
+  /** Names that this machine does not know. */
   readonly unknown: readonly string[]
-  /** UUIDs of boards, which stand for their MIG instances, too, or of single instances; `*` for all of the node. */
+  /** UUIDs of boards (which include their MIG instances) or of single instances; `*` for all of the node. */
   readonly boards: readonly string[]
-  /** What may be set; what is not there may not. */
+  /** Allowed values; settings without a value are forbidden. */
   readonly powerLimitW?: Span | undefined
   readonly smClockMhz?: Span | undefined
   readonly memClockMhz?: Span | undefined
   readonly computeMode: boolean
   readonly persistence: boolean
-  /** Whether an MPS daemon may be had. */
+  /** Whether the user may start an MPS daemon. */
   readonly mps: boolean
-  /** How long a lease may last; without it, as long as its connection. */
+  /** Maximum duration of a lease; without it, as long as its connection. */
   readonly leaseSeconds?: number | undefined
 }
 
 const MAX_POLICY_BYTES = 256 * 1024
 
-/** Who may set what. What no rule allows is forbidden, to root too. */
+/** Who may change which settings. What no rule allows is forbidden, even to root. */
 export class Policy {
   readonly rules: readonly Rule[]
   readonly #ceilings: readonly CeilingRule[]
@@ -102,7 +102,7 @@ export class Policy {
     this.#ceilings = ceilings
   }
 
-  /** Names of users and groups that nobody knows here (yet): as if they were not in their rules. */
+  /** Names of users and groups that this machine does not know (yet). Rules ignore them. */
   get unknownNames(): string[] {
     return [...new Set(this.rules.flatMap(({ unknown }) => unknown))]
   }
@@ -123,19 +123,19 @@ export class Policy {
 
   /**
    * @param target the board, or a MIG instance of it
-   * @throws PctodlError `NOT_ALLOWED` for whom no rule lets lease it
+   * @throws PctodlError `NOT_ALLOWED` if no rule lets this user lease it
    */
   assertMayLease(peer: Peer, board: string, target: string = board): void {
     if (this.#rulesFor(peer, board, target).length > 0) return
     throw notAllowed(peer, `lease ${target}`, 'no rule is for this user')
   }
 
-  /** Whether there is any rule for somebody. */
+  /** Whether any rule applies to this user. */
   knows({ uid, groups }: Peer): boolean {
     return this.rules.some(({ uids, gids }) => uids.has(uid) || groups.some((gid) => gids.has(gid)))
   }
 
-  /** Why a lease that has lasted for so long ends; null where it goes on. Of several rules the most generous one counts. */
+  /** Why a lease of this age must end; null if it may continue. Of several rules the most generous one counts. */
   whyLeaseEnds(peer: Peer, board: string, leasedMs: number, target: string = board): string | null {
     const rules = this.#rulesFor(peer, board, target)
     if (rules.length === 0) return 'the policy has no rule for it any more'
@@ -150,9 +150,10 @@ export class Policy {
   }
 
   /**
-   * Whether a change is within the rules. Going back to what the lease found always is.
+   * Check a change against rules and ceilings. Returning to what the lease found is allowed whatever values the rules
+   * give.
    *
-   * @throws PctodlError `NOT_ALLOWED` that says what would be
+   * @throws PctodlError `NOT_ALLOWED`, stating what is allowed
    */
   assertMayChange(peer: Peer, board: string, change: BoardChange, found: FoundState): void {
     const rules = this.#rulesFor(peer, board)
@@ -165,7 +166,10 @@ export class Policy {
     throw notAllowed(peer, `set ${describeChange(change)} on ${board}`, allowed)
   }
 
-  /** What a change that was allowed becomes: itself, the nearest limit that is, or what was found. Null where nothing can be done. */
+  /**
+   * What a new policy makes of an earlier change: the change itself, the nearest allowed limit, or the value found.
+   * Null if that value is unknown.
+   */
   nearest(peer: Peer, board: string, change: BoardChange, found: FoundState): BoardChange | null {
     try {
       this.assertMayChange(peer, board, change, found)
@@ -195,14 +199,15 @@ export class Policy {
 }
 
 /**
- * Read the policy. Whoever can write it can do all that it allows, so it must be in our own hands, like everything that leads to it.
+ * Read the policy. Whoever can write it can grant everything, so only root and the service's user may be able to write
+ * the file or anything on the way to it.
  *
- * @throws PctodlError `POLICY` naming the field, or who has a hand in the file
+ * @throws PctodlError `POLICY` naming the invalid field, or who else can write the file
  */
 export function loadPolicy(file: string, idOf?: IdOf): Policy {
   let text: string | null
   try {
-    // Links are followed where every hop is ours alone, as a ConfigMap's are.
+    // Links are followed if only we can change every hop, as with a ConfigMap.
     text = readOwnFile(trustedFile(file), MAX_POLICY_BYTES)
     if (text === null) throw new Error('there is no such file')
   } catch (error) {
@@ -215,8 +220,8 @@ export function loadPolicy(file: string, idOf?: IdOf): Policy {
 }
 
 /**
- * @param idOf numbers of names
- * @throws PctodlError `POLICY` naming the field
+ * @param idOf looks up the id of a name
+ * @throws PctodlError `POLICY` naming the invalid field
  */
 export function parsePolicy(text: string, file = 'the policy', idOf: IdOf = () => undefined): Policy {
   try {
@@ -245,7 +250,7 @@ export function parsePolicy(text: string, file = 'the policy', idOf: IdOf = () =
   }
 }
 
-/** JSON in which no object has a key twice: of two lists of ceilings the first would be lost without a word. */
+/** Parse JSON, refusing objects with a duplicate key: of two ceiling lists the first would be lost silently. */
 function parseOnce(text: string): unknown {
   let keys = 0
   const value: unknown = JSON.parse(text, function (this: unknown, _, each: unknown) {
@@ -253,7 +258,7 @@ function parseOnce(text: string): unknown {
     return each
   })
   const written = [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(([, colon]) => colon !== undefined).length
-  // The whole is told as well, under no key.
+  // The reviver is also called for the whole document, which has no key.
   if (written > keys - 1) throw new Error('an object has a key twice')
   return value
 }
@@ -267,7 +272,8 @@ function allows(rule: Rule, change: BoardChange): boolean {
     case 'mem-clock': {
       const allowed = change.kind === 'sm-clock' ? smClockMhz : memClockMhz
       if (allowed === undefined) return false
-      // Without a lock the board runs up to its top clock; whether that is allowed, only what the lease found can say.
+      // Removing the lock lets the board run up to its maximum clock. That is allowed only as a restoration of what the
+      // lease found.
       return change.range !== null && change.range.minMhz >= allowed.min && change.range.maxMhz <= allowed.max
     }
     case 'compute-mode':

@@ -4,15 +4,15 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { labelsOfWorkload, type Workload } from './identity.js'
 import type { BoardReadings } from './kept-board.js'
 
-/** What is told of a board: a `BoardKeeper`, seen from here. */
+/** The part of a `BoardKeeper` that metrics need. */
 interface ObservedBoard {
   readonly index: number
   readonly uuid: string
   readonly name: string
-  /** As they were last read; null where they cannot be. */
+  /** The last readings; null if the board could not be read. */
   readonly readings: BoardReadings | null
   readonly condition: string
-  /** Itself first, then its MIG instances. */
+  /** The board first, then its MIG instances. */
   readonly targets: readonly { readonly uuid: string; readonly lease: ObservedLease | null }[]
 }
 
@@ -33,10 +33,10 @@ interface Sample {
   readonly value: number | null | undefined
 }
 
-/** Of boards and leases; a family that has no use for a label leaves it out. Names as dcgm-exporter has them. */
+/** Labels of boards and leases, named as in dcgm-exporter; a metric omits those that it does not need. */
 const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_id', 'hpc_job', 'pod_uid'] as const
 
-/** What Prometheus gets. Boards are read when it asks, and only then; what cannot be read is left out, never 0. */
+/** Metrics for Prometheus. Boards are read only on request; unreadable values are omitted, not reported as 0. */
 export class ServiceMetrics {
   readonly registry: Registry = new Registry()
   readonly #restores: Counter<'outcome'>
@@ -57,7 +57,7 @@ export class ServiceMetrics {
       })
     gauge('pctodl_node_ready', 'Whether the service can lease boards (1) or not (0).', (set) => set(isReady() ? 1 : 0))
     gauge('pctodl_node_connections', 'Clients that are connected.', (set) => set(connections()))
-    // One sample for each value; what cannot be read has none.
+    // One sample per known value; unreadable values get none.
     const family = (kind: 'gauge' | 'counter', name: string, help: string, samples: () => readonly Sample[]) => {
       const options = { name, help, registers, labelNames: boardLabels }
       const fill = (metric: { reset(): void }, put: (labels: Sample['labels'], value: number) => void) => {
@@ -72,7 +72,7 @@ export class ServiceMetrics {
           },
         })
       } else {
-        // It only grows while the driver is loaded: a counter, whose value is the driver's.
+        // A counter, since it only grows while the driver is loaded; the value is the driver's.
         new Counter({
           ...options,
           collect() {
@@ -124,7 +124,7 @@ export class ServiceMetrics {
     reading('pctodl_board_mem_clock_mhz', 'Memory clock.', ({ memClockMhz }) => memClockMhz)
     reading('pctodl_board_clients', 'Processes with a context on the board.', ({ clients }) => clients)
     reading('pctodl_board_power_limit_default_watts', "The driver's own limit.", ({ defaultLimitW }) => defaultLimitW)
-    // The same under the names of dcgm-exporter, for the dashboards that are made for it.
+    // The same quantities under dcgm-exporter's names, for existing dashboards.
     for (const { name, type, help, value } of dcgmMetrics) {
       family(type, name, help, () =>
         boards().map(({ index, uuid, name, readings, targets }) => {

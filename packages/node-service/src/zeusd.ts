@@ -15,18 +15,18 @@ import type { BoardReadings } from './kept-board.js'
 import { listenOn } from './listening-socket.js'
 import { type Peer, peerOf } from './peer-credentials.js'
 
-/** What zeusd's endpoint needs of the service. */
+/** What zeusd's endpoint needs from the service. */
 type ZeusdHost = Pick<ConnectionHost, 'boards' | 'policy' | 'onRefused' | 'onInternalError'>
 
 const MAX_CONNECTIONS = 128
 const MAX_CONNECTIONS_OF_USER = 16
 const MAX_PROCESSES_OF_USER = 32
 const MAX_BODY_BYTES = 4096
-/** Zeus drops a connection that was idle for 5 s; the server must not be the first. */
+/** Zeus drops a connection that was idle for 5 s; the server must wait longer. */
 const KEEP_ALIVE_MS = 30_000
-/** How long a board may take to be read, ms. */
+/** Time for a board to be read, ms. */
 const READ_MS = 400
-/** How often it is looked whether the programs that have set something still run, ms. */
+/** Interval of checking whether the programs that have changed something still run, ms. */
 const LOOK_MS = 500
 
 const statusOfCode: Readonly<Record<string, number>> = {
@@ -40,7 +40,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 
 type Parameters = Readonly<Record<string, unknown>>
 
-/** What Zeus may set: the last part of the address, and what it asks of a board. */
+/** What Zeus may set: the last part of the URL's path, and the resulting change. */
 const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>> = {
   set_power_limit: ({ power_limit_mw }) => ({ kind: 'power-limit', powerLimitW: Number(power_limit_mw) / 1000 }),
   set_persistence_mode: ({ enabled }) => ({ kind: 'persistence', enabled: String(enabled) === 'true' }),
@@ -50,7 +50,7 @@ const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>>
   reset_mem_locked_clocks: () => ({ kind: 'mem-clock', range: null }),
 }
 
-/** What Zeus may read of a board. */
+/** What Zeus may read: the last part of the URL's path, and the answer. */
 const getters: Readonly<Record<string, (readings: BoardReadings) => object>> = {
   get_cumulative_energy: ({ energyJ }) => ({ energy_mj: milli(energyJ) }),
   get_persistence_mode: ({ persistence }) => ({ enabled: persistence }),
@@ -62,9 +62,9 @@ const getters: Readonly<Record<string, (readings: BoardReadings) => object>> = {
 }
 
 /**
- * The HTTP interface of zeusd, the daemon of Zeus, on a unix socket (`ZEUSD_SOCK_PATH`). It translates: a program's first setting
- * acquires the board as the service's own clients do, under the same policy and audit. HTTP connections come and go, so the lease
- * lasts as long as the process that asked.
+ * The HTTP interface of zeusd, the daemon of Zeus, on a unix socket (`ZEUSD_SOCK_PATH`). A program's first change
+ * acquires the board as the service's own clients do, under the same policy and audit. HTTP connections come and go, so
+ * the lease lasts as long as the client's process.
  */
 export class ZeusdServer {
   readonly #host: ZeusdHost
@@ -92,14 +92,14 @@ export class ZeusdServer {
     })
   }
 
-  /** Root's alone, until others are let in. @throws PctodlError `SOCKET` */
+  /** Listen on a socket that only root can use until the policy admits others. @throws PctodlError `SOCKET` */
   static async start(socket: string, host: ZeusdHost): Promise<ZeusdServer> {
     const zeusd = new ZeusdServer(host)
     await listenOn(zeusd.#server, socket, 0o600)
     return zeusd
   }
 
-  /** All leases end. */
+  /** End all leases and stop listening. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     this.#server.closeAllConnections()
@@ -114,7 +114,7 @@ export class ZeusdServer {
     } catch (error) {
       const { code, message } =
         error instanceof PctodlError ? error : { code: 'INTERNAL', message: 'the service failed; see its journal' }
-      // What is left of a request that was too long is not waited for.
+      // Close the connection, so that the rest of an oversized request is not awaited.
       response.writeHead(statusOfCode[code] ?? 500, { connection: 'close' }).end(`${message}\n`)
     }
   }
@@ -127,7 +127,7 @@ export class ZeusdServer {
       const gpus = keepers.map(({ index, name }) => ({ id: index, name }))
       return { gpus, cpus: [], enabled_api_groups: ['gpu-control', 'gpu-read'], auth_required: false }
     }
-    // /gpu/<verb>?gpu_ids=0,1, or as before Zeus 0.12: /gpu/0/<verb> with a body.
+    // /gpu/<verb>?gpu_ids=0,1, or, before Zeus 0.12, /gpu/0/<verb> with a body.
     const [, id, verb = ''] = /^\/gpu\/(?:(\d{1,4})\/)?(\w+)$/.exec(pathname) ?? []
     const ids = id ?? searchParams.get('gpu_ids')
     const meant = boardsOf(ids, keepers)
@@ -149,7 +149,7 @@ export class ZeusdServer {
     return read(getter)
   }
 
-  /** One for each process, with all the leases that it has got here. */
+  /** The session of a process, which holds all its leases here. */
   #sessionOf(peer: Peer | undefined): ZeusSession {
     const process = peer && peer.pid > 0 ? processIdentity(peer.pid) : null
     if (!peer || !process) {
@@ -181,13 +181,13 @@ export class ZeusdServer {
   }
 }
 
-/** A process that has set something here. Its leases are as any client's, under the same policy and audit. */
+/** A process that has changed something here. Its leases are like any client's, under the same policy and audit. */
 class ZeusSession {
   readonly process: ProcessIdentity
   readonly #host: ZeusdHost
   readonly #holder: Holder
   #hasEnded = false
-  /** One change after the other: two must not both acquire the board. */
+  /** Serialises changes: two must not both acquire the board. */
   #turns: Promise<unknown> = Promise.resolve()
 
   constructor(process: ProcessIdentity, peer: Peer, host: ZeusdHost) {
@@ -204,7 +204,7 @@ class ZeusSession {
     return this.process.pid === pid && this.process.startTime === startTime && this.uid === uid
   }
 
-  /** @throws PctodlError as the service's own clients get it */
+  /** @throws PctodlError as for the service's own clients */
   async change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
     const turn = this.#turns.then(() => this.#change(keeper, change))
     this.#turns = turn.catch(() => {})
@@ -217,7 +217,7 @@ class ZeusSession {
     }
   }
 
-  /** Its leases end, also one that is being acquired. */
+  /** End its leases, including one that is being acquired. */
   async end(why: string): Promise<void> {
     this.#hasEnded = true
     const end = (keeper: BoardKeeper) => keeper.end(keeper.uuid, this.#holder, why)
@@ -239,14 +239,14 @@ class ZeusSession {
       this.#host.policy().assertMayChange(peer, uuid, change, keeper.found(uuid, this.#holder))
       await keeper.change(uuid, this.#holder, change)
     } catch (error) {
-      // Nobody keeps a board by asking for what is refused.
+      // A refused request must not leave the board leased.
       if (isNew) await keeper.end(uuid, this.#holder, null)
       throw error
     }
   }
 }
 
-/** @throws PctodlError `BAD_REQUEST` for what the service's own clients could not ask for either */
+/** @throws PctodlError `BAD_REQUEST` for values that the service's own protocol rejects too */
 function valid(change: BoardChange): BoardChange {
   try {
     parseServiceRequest(JSON.stringify({ id: 0, body: { type: 'change', board: 'GPU-0', change } }))
@@ -301,7 +301,7 @@ async function bodyOf(request: IncomingMessage): Promise<object> {
     const body: unknown = JSON.parse(text)
     if (typeof body === 'object' && body !== null) return body
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new PctodlError('BAD_REQUEST', 'the body is no JSON object')
 }

@@ -5,7 +5,7 @@ export { NvmlDevice } from './nvml/nvml-device.js'
 export type { MigInstanceInfo } from './nvml/mig-state.js'
 export type { ComputeProcess } from './nvml/processes.js'
 export { meansGone, NvmlError } from './nvml/nvml-error.js'
-// Leases: change a board, and put it back.
+// Leases: change a board, and restore it.
 export type { BoardLease } from './lease/board-lease.js'
 export { NvmlLease } from './lease/nvml-lease.js'
 export { LeaseHeldError } from './lease/lease-errors.js'
@@ -24,11 +24,11 @@ export {
   startVariableOf,
   userOf,
 } from './lease/process-identity.js'
-// Files that are nobody else's.
+// Checks that nobody else can write a file or folder.
 export { cleanEnvironment, closedFolder, systemSearchPath, trustedFile } from './lease/trusted-file.js'
 export { FileLock, lockHolder } from './lease/file-lock.js'
 export { letConnect, letPass } from './lease/let-pass.js'
-// The node service: ask it instead of changing boards oneself.
+// The node service, which changes boards on behalf of its clients.
 export { ServiceClient } from './service/service-client.js'
 export { ServiceLease } from './service/service-lease.js'
 export { InstanceLease } from './service/instance-lease.js'
@@ -46,16 +46,16 @@ export {
   serviceProtocolVersions,
 } from './service/service-protocol.js'
 export { type BoardEvent, NvmlEvents } from './nvml/nvml-events.js'
-// Ways to change a board.
+// Applying a change to a board.
 export { applyChange } from './control/apply-change.js'
 export { type BoardChange, type ChangeKind, type ClockRange, describeChange } from './control/board-change.js'
 export { changeBack } from './lease/asked-change.js'
 // Describe a board type.
 export { type BoardFacts, boardFacts } from './describe/board-facts.js'
 export { specOfBoard, UnknownBoardError } from './describe/spec-of-board.js'
-// Run a program under what a lease holds.
+// Run a program while a lease is held.
 export { runChild } from './commands/run-child.js'
-// What Prometheus is told.
+// Metrics for Prometheus.
 export { dcgmMetrics } from './commands/prometheus.js'
 // Sample over time.
 export { Sampler } from './sampling/sampler.js'

@@ -24,11 +24,11 @@ import { ServiceClient, type ServiceClientOptions } from './service/service-clie
 import { ServiceLease } from './service/service-lease.js'
 
 export interface OpenGpuOptions extends LoadNvmlOptions, LeaseOptions {
-  /** The board type, e.g. from a platform file. Default: what NVML and this release know of the board. */
+  /** The board type, e.g. from a platform file. Default: what NVML and this release know about the board. */
   readonly spec?: GpuSpec
   /**
-   * Who changes the board: the node service, this process (which takes root), or `auto`: the service where one has this board, this
-   * process where not. Default `auto`.
+   * Who changes the board: the node service, this process (needs root), or `auto`: the service if it manages this
+   * board, else this process. Default `auto`.
    */
   readonly access?: 'auto' | 'service' | 'direct'
   /** Default: `$PCTODL_SERVICE_SOCKET`, or `/run/pctodl/pctodld.sock`. */
@@ -37,7 +37,7 @@ export interface OpenGpuOptions extends LoadNvmlOptions, LeaseOptions {
   readonly clock?: Clock
 }
 
-/** Who changes a board, and why it is not the other. */
+/** Who changes a board, and why not the other one. */
 export interface BoardAccess {
   readonly kind: 'service' | 'direct'
   readonly reason: string
@@ -82,21 +82,21 @@ export class NvmlGpu implements Gpu {
   }
 
   /**
-   * One reading, taken before this returns. A field that cannot be read is null; `failedReads` says why.
+   * Take one reading. A field that cannot be read is null; `failedReads` gives the reason.
    *
-   * @throws NvmlError where nothing of the board can be read any more, e.g. `GPU_LOST`
+   * @throws NvmlError if nothing of the board can be read any more, e.g. `GPU_LOST`
    */
   async sample(): Promise<Telemetry> {
     return this.#reader.read()
   }
 
-  /** Why fields of the last sample are null, by call. What the board does not have is `NOT_SUPPORTED`. */
+  /** Why fields of the last sample are null, by call. A field that the board lacks is `NOT_SUPPORTED`. */
   failedReads(): ReadonlyMap<NvmlCallName, NvmlError> {
     return this.#reader.failures()
   }
 
   /**
-   * The right to change it, from the node service or taken here, as `access` says.
+   * Acquire a lease from the node service or in this process, depending on `access`.
    *
    * @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER`; ServiceError `NOT_ALLOWED`, ...
    */
@@ -108,12 +108,16 @@ export class NvmlGpu implements Gpu {
     return this.#serviceLease
   }
 
-  /** The lease that the node service holds for us by `acquire`; null where there is none, or not any more. */
+  /** The lease that `acquire` obtained from the node service; null if there is none, or if it has ended. */
   get serviceLease(): ServiceLease | null {
     return this.#serviceLease?.isHeld ? this.#serviceLease : null
   }
 
-  /** The same, taken by this process whatever there is on the node. @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER` */
+  /**
+   * Acquire a lease in this process, even if the node service is available.
+   *
+   * @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER`
+   */
   acquireDirectly(options: LeaseOptions = {}): Promise<NvmlLease> {
     const { device, spec, nvml } = this
     const board = { device, spec, clock: this.#clock, libraryPath: nvml.libraryPath }
@@ -124,12 +128,12 @@ export class NvmlGpu implements Gpu {
 const asked: BoardAccess = { kind: 'direct', reason: 'it was asked for' }
 
 /**
- * Open a board by index, UUID or PCI bus id. What a killed program left changed on this machine's boards is put right
- * first; where that fails, opening goes on, and `acquire` of that board will tell.
+ * Open a board by index, UUID or PCI bus id. First restores what killed programs left changed on this machine's boards.
+ * If that fails, opening continues, and `acquire` of that board reports the failure.
  *
  * @throws NvmlNotFoundError without NVML
- * @throws NvmlError where there is no such board, or the driver does not answer
- * @throws UnknownBoardError where its type is not known and no `spec` is given
+ * @throws NvmlError if there is no such board, or the driver does not answer
+ * @throws UnknownBoardError if its type is unknown and no `spec` is given
  */
 export async function openGpu(id: string | number = 0, options: OpenGpuOptions = {}): Promise<NvmlGpu> {
   const nvml = loadNvml(options)
@@ -141,9 +145,10 @@ export async function openGpu(id: string | number = 0, options: OpenGpuOptions =
 }
 
 /**
- * Who will change a board for this process.
+ * Decide who changes a board for this process.
  *
- * @throws ServiceError where the service is asked for and there is none
+ * @throws ServiceError if `access` is `service` and it cannot serve this board, or if connecting fails although it is
+ *   there
  */
 export async function boardAccess(device: NvmlDevice, options: OpenGpuOptions = {}): Promise<BoardAccess> {
   const { access = 'auto' } = options
@@ -166,12 +171,12 @@ function serviceOptions({ serviceSocket }: OpenGpuOptions): ServiceClientOptions
   return serviceSocket === undefined ? {} : { socket: serviceSocket }
 }
 
-/** Who only looks needs no folder for leases; who wants a lease is told then. */
+/** Ignore an unusable lease folder: reading boards needs none, and `acquire` reports it. */
 function unlessNoLeaseFolder(error: unknown): void {
   if (!(error instanceof PctodlError && error.code === 'LEASE_FOLDER')) throw error
 }
 
-/** Every board of this machine, with what identifies it. A lost one is there with its error. */
+/** Every board of this machine with its identity. A lost board is listed with its error. */
 export function listGpus(
   options: LoadNvmlOptions = {},
 ): (BoardFacts | { readonly index: number; readonly error: unknown })[] {
@@ -186,20 +191,19 @@ export function listGpus(
 }
 
 /**
- * Put right what killed programs of this user left behind. Every program of the family that changes boards itself does so at its
- * start.
+ * Restore what killed programs of this user left behind. Every program that changes boards calls this when it starts.
  *
- * @throws PctodlError `LEASE_FOLDER` where the folder of leases is not private
+ * @throws PctodlError `LEASE_FOLDER` if the lease folder is not private
  */
 export async function putRight(nvml: Nvml, options: LeaseOptions = {}): Promise<RestoreOutcome[]> {
   return restoreLeftovers(new LeaseFolder(options.leaseFolder), (uuid) => nvml.device(uuid))
 }
 
 /**
- * Hold the lease of a board while `work` runs; the board is put back however it ends.
+ * Hold the lease of a board while `work` runs; the board is restored however `work` ends.
  *
  * @throws what `work` throws
- * @throws RestoreError where the board could not be put back; where `work` has failed before, with that as its cause
+ * @throws RestoreError if the board could not be restored; if `work` failed too, its error is the cause
  */
 export async function withLease<T>(gpu: NvmlGpu, work: (lease: BoardLease) => Promise<T>): Promise<T> {
   const lease = await gpu.acquire()

@@ -18,7 +18,7 @@ interface AskOptions {
   readonly json?: boolean
 }
 
-/** The command line `pctodld` as a function. */
+/** The `pctodld` command. */
 export const node: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
@@ -47,7 +47,7 @@ export const node: CommandFunction = async (argv, terminal) => {
     .option('--http <address>', 'where /metrics, /healthz and /readyz are; none leaves them out', '127.0.0.1:9402')
     .option('--zeusd <path>', 'a second socket, which Zeus takes for that of zeusd (ZEUSD_SOCK_PATH)')
     .action(
-      // What only the service needs is not loaded for those who ask it.
+      // Loaded on demand: other subcommands do not need the service's code.
       subcommands.action(async (options: ServeOptions) => (await import('./serve.js')).serve(options, terminal)),
     )
 

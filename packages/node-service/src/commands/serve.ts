@@ -12,7 +12,7 @@ export interface ServeOptions {
   readonly zeusd?: string
 }
 
-/** Leases of clients are ended and their boards put back within this time when the service is told to end, ms. */
+/** Time for ending leases and restoring boards when the service is told to end, ms. */
 const CLOSING_MS = 15_000
 
 /** Serve until told to end. */

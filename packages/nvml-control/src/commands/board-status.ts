@@ -8,7 +8,7 @@ import { orNull } from '../nvml/nvml-error.js'
 import type { ComputeProcess } from '../nvml/processes.js'
 import { TelemetryReader } from '../nvml/telemetry-reader.js'
 
-/** All that can be said of a board now. */
+/** Everything known about a board now. */
 export interface BoardStatus {
   readonly index: number
   readonly name: string
@@ -22,13 +22,13 @@ export interface BoardStatus {
   readonly computeMode: ComputeMode | null
   readonly persistence: boolean | null
   readonly processes: readonly (ComputeProcess & { readonly command: string | null })[]
-  /** Whether a program holds the lease in this user's folder; null where that folder is somebody else's. */
+  /** Whether a program holds the lease in this user's folder; null if that folder belongs to somebody else. */
   readonly leased: boolean | null
-  /** Process that holds the lease; null where nobody does, or it cannot be seen. */
+  /** Process that holds the lease; null if there is none, or if it is not visible. */
   readonly leasedBy: number | null
 }
 
-/** @throws NvmlError where the board cannot be read any more */
+/** @throws NvmlError if the board cannot be read any more */
 export function boardStatus(device: NvmlDevice, leaseFolder?: string): BoardStatus {
   const { uuid } = device
   const folder = new LeaseFolder(leaseFolder)

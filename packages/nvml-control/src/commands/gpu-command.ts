@@ -23,7 +23,7 @@ import { watch } from './watch.js'
 const one = 'board: index, UUID or PCI bus id (default: the only one)'
 const some = 'boards, separated by commas (default: all)'
 
-/** The command line `pctodl gpu` as a function. */
+/** The `pctodl gpu` command. */
 export const gpu: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {

@@ -13,7 +13,7 @@ export interface HoldOptions extends ChangeOptions {
 }
 
 /**
- * Hold a board in a state for as long as a command runs, for some seconds, or until interrupted; then put it back.
+ * Hold a board in a state while a command runs, for some seconds, or until interrupted; then restore it.
  *
  * @returns the command's exit code, 0 without a command
  */
@@ -23,7 +23,7 @@ export async function hold(options: HoldOptions, command: readonly string[], ter
   }
   const gpu = await openOne(options, terminal)
   return withLease(gpu, async (lease) => {
-    // The memory clock decides which SM clocks there are.
+    // The memory clock decides which SM clocks are available, so it comes first.
     if (options.mem !== undefined) await lease.lockMemClock(options.mem)
     if (options.sm !== undefined) await lease.lockSmClock(options.sm)
     if (options.limit !== undefined) await lease.setPowerLimit(options.limit)

@@ -11,7 +11,7 @@ import { NvmlError } from '../nvml/nvml-error.js'
 import { loadNvml, type Nvml } from '../nvml/nvml-library.js'
 import { boardAccess, NvmlGpu, putRight } from '../nvml-gpu.js'
 
-/** Options that every subcommand with boards has. */
+/** Options of every subcommand that reads boards. */
 export interface BoardOptions {
   readonly gpu?: string
   readonly library?: string
@@ -19,7 +19,7 @@ export interface BoardOptions {
   readonly json?: boolean
 }
 
-/** Options of those that change boards. */
+/** Options of subcommands that change boards. */
 export interface ChangeOptions extends BoardOptions {
   readonly platformFile?: string
   readonly access: 'auto' | 'service' | 'direct'
@@ -42,7 +42,7 @@ export function withChangeOptions(command: Command): Command {
     )
 }
 
-/** Load NVML and put right what killed programs left behind, with a word about it. */
+/** Load NVML and restore what killed programs left behind, reporting what was restored. */
 export async function openNvml(options: BoardOptions, terminal: Terminal): Promise<Nvml> {
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
   await sayWhatWasPutRight(nvml, options, terminal)
@@ -54,7 +54,7 @@ async function sayWhatWasPutRight(nvml: Nvml, options: BoardOptions, terminal: T
   try {
     outcomes = await putRight(nvml, leaseOptions(options))
   } catch (error) {
-    // Looking needs no folder of leases, but whoever has a wrong one must hear of it.
+    // Reading needs no lease folder, but the user must hear that the folder is unusable.
     if (!(error instanceof PctodlError && error.code === 'LEASE_FOLDER')) throw error
     terminal.stderr.write(`pctodl gpu: ${error.message}\n`)
     return
@@ -70,18 +70,18 @@ export function leaseOptions({ leaseDir }: BoardOptions): { readonly leaseFolder
   return leaseDir === undefined ? {} : { leaseFolder: leaseDir }
 }
 
-/** A board that was asked for and cannot be read: it is shown as such, and the others as they are. */
+/** A requested board that cannot be read. It is listed as unreadable; the other boards are listed normally. */
 export interface UnreadableBoard {
-  /** What it was called by: an index, unless `--gpu` says something else. */
+  /** Index of the board, or its name as given to `--gpu`. */
   readonly gpu: string
   readonly error: string
   readonly code: string
 }
 
 /**
- * Read each of the boards that `--gpu` names, or of all. One that is lost hides no other.
+ * Read the boards that `--gpu` names, or all. A lost board does not prevent reading the others.
  *
- * @throws what is no failure of a single board
+ * @throws errors that do not concern a single board
  */
 export function readBoards<T>(
   nvml: Nvml,
@@ -105,7 +105,7 @@ export function unreadableText({ gpu, error }: UnreadableBoard): string {
   return `GPU ${gpu} cannot be read: ${error}\n`
 }
 
-/** The boards that `--gpu` names, or all. @throws NvmlError for one that is lost */
+/** The boards that `--gpu` names, or all. @throws NvmlError for a lost board */
 export function selectDevices(nvml: Nvml, options: BoardOptions): NvmlDevice[] {
   return boardIds(nvml, options).map((id) => nvml.device(id))
 }
@@ -116,7 +116,7 @@ function boardIds(nvml: Nvml, { gpu }: BoardOptions): string[] {
     : gpu.split(',').map((id) => id.trim())
 }
 
-/** One board to change. @throws UsageError where there are several and none is named */
+/** The board to change. @throws UsageError if there are several and none is named */
 export async function openOne(options: ChangeOptions, terminal: Terminal): Promise<NvmlGpu> {
   const spec = options.platformFile === undefined ? undefined : await readBoardFile(options.platformFile)
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })

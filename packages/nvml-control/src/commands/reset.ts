@@ -10,8 +10,8 @@ import { loadNvml } from '../nvml/nvml-library.js'
 import { type BoardOptions, printJson, selectDevices } from './open-boards.js'
 
 /**
- * Bring boards to the driver's defaults, whatever their state, and forget journals about them: the way out when no journal
- * tells what was there before. Refused while somebody holds a lease.
+ * Set boards to the driver's defaults, whatever their state, and delete their journals: the way out if no journal
+ * records the previous state. Refused while somebody holds a lease.
  */
 export async function reset(options: BoardOptions, terminal: Terminal): Promise<number> {
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })

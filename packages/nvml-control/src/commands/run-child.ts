@@ -5,22 +5,25 @@ import { Interruption, onEnding, type Terminal, UsageError } from '@pctodl/comma
 import { isRunning, type ProcessIdentity, parentOf, processIdentity } from '../lease/process-identity.js'
 
 export interface RunChildOptions {
-  /** More variables for it. */
+  /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>
-  /** How long it may take to end after it was told to, ms; then it, and what it has started, is killed. Default 10,000. */
+  /**
+   * Time to end after the program was told to, ms; after it, the program and all its descendants are killed. Default
+   * 10,000.
+   */
   readonly graceMs?: number
 }
 
 const POLL_MS = 20
-/** What the program has started and left behind may take this long to end after SIGTERM, ms. */
+/** Time for descendants left running by the program to end after SIGTERM, ms. */
 const ORPHAN_GRACE_MS = 1000
 
 /**
- * Run a program beside this one, and return when it has ended: never before, for what it runs under (a limit, an MPS daemon) goes
- * with our return. An interruption is handed on to it; if it does not end, it is killed with all that it has started.
+ * Run a child program and return only when it has ended, because what it runs under (a limit, an MPS daemon) ends with
+ * this call. Interruptions are passed on to the child; if it does not end, it and its descendants are killed.
  *
- * @returns its exit code; 128 plus the number of the signal that ended it, or that we were told to end with
- * @throws UsageError where it cannot be started
+ * @returns its exit code; 128 plus the signal's number if a signal ended the child or interrupted this program
+ * @throws UsageError if it cannot be started
  */
 export async function runChild(
   [file = '', ...args]: readonly string[],
@@ -45,7 +48,7 @@ export async function runChild(
   const onAbort = () => {
     const { signal: by } = interruptionOf(signal)
     family = descendantsOf(child.pid!)
-    // A key typed at the terminal has reached it without us.
+    // A key typed at the terminal has already reached the child.
     if (!(by === 'SIGINT' && process.stdin.isTTY)) child.kill(by)
     timer = setTimeout(kill, graceMs)
   }
@@ -77,7 +80,7 @@ function interruptionOf(signal: AbortSignal): Interruption {
   return signal.reason instanceof Interruption ? signal.reason : new Interruption('SIGINT')
 }
 
-/** What an interrupted program has left running would work on under no limit. */
+/** End the processes that an interrupted program left running: they would continue without a limit. */
 async function endAll(family: readonly ProcessIdentity[]): Promise<void> {
   for (const [by, patienceMs] of [
     ['SIGTERM', ORPHAN_GRACE_MS],
@@ -95,11 +98,11 @@ function signalIfRunning(identity: ProcessIdentity, signal: NodeJS.Signals): voi
   try {
     process.kill(identity.pid, signal)
   } catch {
-    // Gone meanwhile, or another user's by now: then it is not ours to end.
+    // It has ended meanwhile, or now belongs to another user and must not be signalled.
   }
 }
 
-/** All that a process has started and that still has it for an ancestor. */
+/** All running descendants of a process. */
 function descendantsOf(pid: number): ProcessIdentity[] {
   const parents = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -11,13 +11,13 @@ export interface ServeOptions extends BoardOptions {
   readonly host: string
 }
 
-/** Serve metrics until interrupted. Boards are read when somebody asks, and only then. */
+/** Serve metrics until interrupted. Boards are read only on request. */
 export async function serve(options: ServeOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
   const read = () => readBoards(nvml, options, (device) => boardStatus(device, options.leaseDir))
   const { boards, unreadable } = read()
   const answer: RequestListener = (request, response) => {
-    // What was sent may be no address at all, and a URL of it an exception.
+    // The request target may not be a valid URL, and parsing it would throw.
     const [pathname] = (request.url ?? '/').split('?')
     if (request.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end()
     if (pathname !== '/metrics') return void response.writeHead(404).end('see /metrics\n')
@@ -29,7 +29,7 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
       )
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text)
     } catch (error) {
-      // A driver that is gone is no reason to end: the scrape fails, and the reason is in its body.
+      // A lost driver does not end the server: the scrape fails with the reason in its body.
       response
         .writeHead(503, { 'content-type': 'text/plain' })
         .end(`${error instanceof Error ? error.message : error}\n`)

@@ -20,11 +20,11 @@ interface Watched {
   latest?: Telemetry
 }
 
-/** Pictures of the last readings, one character each. */
+/** Characters of the sparkline, by height. */
 const bars = '▁▂▃▄▅▆▇█'
 const HISTORY = 40
 
-/** Show boards as they live: a picture that is drawn over itself on a terminal, a line per sample elsewhere. */
+/** Show boards live: on a terminal a display that is redrawn in place, elsewhere one line per sample. */
 export async function watch(options: WatchOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
   const { stdout, signal } = terminal
@@ -52,7 +52,7 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
               stdout.write(
                 options.json ? `${JSON.stringify({ gpu: board.index, ...sample })}\n` : line(board.index, sample),
               )
-            // One board counts for all: they are sampled at the same cadence.
+            // All boards are sampled at the same cadence, so one board's samples trigger the output.
             if (i > 0) return
             if (live) draw(watched, terminal)
             if (--left <= 0) ended.abort()
@@ -66,7 +66,7 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
     }
     return board
   })
-  // The first board is started last, so that its turn finds a sample of all.
+  // The first board triggers the output. It starts last, so that every other board has a sample by then.
   for (const { sampler } of [...watched].reverse()) sampler.start()
   if (live) stdout.write('\u001b[?25l')
   try {
@@ -105,12 +105,12 @@ function draw(boards: readonly Watched[], { stdout }: Terminal): void {
     ]
   })
   const head = ['GPU', 'average', 'instant', 'limit', 'SM', 'memory', 'busy', 'temp', 'clock events', 'power']
-  // Home and draw over the old picture, then clear what is left of it: no flicker.
+  // Move home and draw over the old frame, clearing the rest of each line: this avoids flicker.
   const text = plainTable(head, rows).replaceAll('\n', '\u001b[K\n')
   stdout.write(`\u001b[H${text}Ctrl-C ends\u001b[K\u001b[J`)
 }
 
-/** Power against the limit, oldest first; a blank where nothing was read. */
+/** Power against the limit, oldest first; blank for missing readings. */
 export function sparkline(values: readonly (number | null)[], limit: number): string {
   const top = Math.max(limit, ...values.map((value) => value ?? 0), 1)
   return values

@@ -4,7 +4,8 @@ import type { NvmlDevice } from '../nvml/nvml-device.js'
 import type { BoardChange } from './board-change.js'
 
 /**
- * Change a board through the driver, which takes root. A setter takes milliseconds, so it runs on another thread: sampling goes on.
+ * Change a board through the driver, which needs root. A setter takes milliseconds, so it runs on another thread and
+ * sampling continues.
  *
  * @throws NvmlError `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`, ...
  */
@@ -12,7 +13,7 @@ export function applyChange(device: NvmlDevice, change: BoardChange): Promise<vo
   return device.checkInBackground(...callOf(change))
 }
 
-/** The same without the event loop, for a process that is ending. */
+/** Synchronous variant of `applyChange`, for a process that is ending. */
 export function applyChangeSync(device: NvmlDevice, change: BoardChange): void {
   device.check(...callOf(change))
 }

@@ -1,15 +1,15 @@
 import type { ComputeMode } from '../nvml/compute-mode.js'
 
-/** A range of clocks that the firmware may choose from; one clock is a range of that clock alone. MHz. */
+/** A range of clocks that the firmware may choose from, MHz; a single clock has equal ends. */
 export interface ClockRange {
   readonly minMhz: number
   readonly maxMhz: number
 }
 
-/** One change of a board, as plain values: it can be applied through any path, listed, and undone. */
+/** One change of a board, as plain data: it can be applied through any path, listed, and undone. */
 export type BoardChange =
   | { readonly kind: 'power-limit'; readonly powerLimitW: number }
-  /** `null` gives the clock back to the firmware. */
+  /** `null` returns the clock to the firmware. */
   | { readonly kind: 'sm-clock'; readonly range: ClockRange | null }
   | { readonly kind: 'mem-clock'; readonly range: ClockRange | null }
   | { readonly kind: 'compute-mode'; readonly mode: ComputeMode }
@@ -17,7 +17,7 @@ export type BoardChange =
 
 export type ChangeKind = BoardChange['kind']
 
-/** In the order in which a board is put back: persistence last, because without it the driver may unload and forget. */
+/** In restoration order: persistence last, because without it the driver may unload and forget the others. */
 export const changeKinds = ['sm-clock', 'mem-clock', 'power-limit', 'compute-mode', 'persistence'] as const
 
 /** Clock locks cannot be read back. */

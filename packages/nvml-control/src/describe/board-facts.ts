@@ -2,20 +2,20 @@ import type { ClockStates } from '@pctodl/platform'
 import type { NvmlDevice, PowerLimits } from '../nvml/nvml-device.js'
 import { orNull } from '../nvml/nvml-error.js'
 
-/** What a board tells about itself that does not change. Null is what it does not tell. */
+/** The constant properties of a board as reported by NVML; null if not reported. */
 export interface BoardFacts {
   readonly index: number
   readonly name: string
   readonly uuid: string
   readonly pciBusId: string
-  /** Device id over vendor id, e.g. `220810DE`. */
+  /** Device id followed by vendor id, e.g. `220810DE`. */
   readonly pciDeviceId: string
   readonly architecture: string
   readonly computeCapability: string
   readonly smCount: number | null
   readonly memoryBytes: number
   readonly memoryBusBits: number | null
-  /** Empty where the board has no clock tables. */
+  /** Empty if the board has no clock tables. */
   readonly clockStates: readonly ClockStates[]
   readonly defaultApplicationClockMhz: number | null
   readonly powerLimitW: PowerLimits | null

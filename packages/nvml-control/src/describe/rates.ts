@@ -1,4 +1,4 @@
-/** Arithmetic of one SM per clock, dense, multiply-add counted as two. */
+/** Dense FLOP per clock of one SM; a multiply-add counts as two. */
 interface SmRates {
   readonly tensorFlopPerClockPerSm: number
   readonly tf32FlopPerClockPerSm: number | null
@@ -6,8 +6,9 @@ interface SmRates {
 }
 
 /**
- * FP16 with FP32 accumulation, TF32 and FP32 rates by compute capability (NVIDIA's architecture whitepapers: V100, Turing,
- * A100, GA102, Ada, H100). GeForce boards of Turing, GA102, Ada and Blackwell do FP16 with FP32 accumulation, and TF32, at half rate.
+ * FP16 (FP32 accumulation), TF32 and FP32 rates by compute capability (NVIDIA's architecture whitepapers: V100, Turing,
+ * A100, GA102, Ada, H100). GeForce boards of Turing, GA102, Ada and Blackwell run FP16 with FP32 accumulation and TF32
+ * at half rate.
  */
 const rates: Readonly<Record<string, SmRates>> = {
   '6.0': { tensorFlopPerClockPerSm: 256, tf32FlopPerClockPerSm: null, fp32FlopPerClockPerSm: 128 },

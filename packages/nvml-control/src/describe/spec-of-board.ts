@@ -2,19 +2,19 @@ import { type ClockStates, findGpuSpec, type GpuSpec, PctodlError, UnknownNameEr
 import type { BoardFacts } from './board-facts.js'
 import { smRates } from './rates.js'
 
-/** What NVML does not tell of a board that this release does not know. */
+/** Properties that NVML does not report, for a board unknown to this release. */
 export interface BoardCompletion {
-  /** Name on command lines. Default: the product name without vendor and blanks. */
+  /** Name on command lines. Default: the product name without vendor and spaces. */
   readonly key?: string
   /** Level-2 cache, bytes (data sheet, or `deviceQuery`). */
   readonly l2Bytes?: number
-  /** Rated base clock, MHz. Default: the default application clock, where the board has one. */
+  /** Rated base clock, MHz. Default: the default application clock, if the board has one. */
   readonly baseClockMhz?: number
-  /** Clock under load when nothing holds it back, MHz. Default: the highest supported clock. */
+  /** Unthrottled clock under load, MHz. Default: the highest supported clock. */
   readonly boostClockMhz?: number
 }
 
-/** A board type that this release does not know, and about which NVML says too little. */
+/** The board type is unknown to this release, and NVML reports too little about it. */
 export class UnknownBoardError extends PctodlError {
   readonly missing: readonly string[]
 
@@ -41,12 +41,12 @@ const processes: Readonly<Record<string, string>> = {
   '12.0': 'TSMC 4N',
 }
 
-/** Boards whose plain power reading is no one-second average (NVML: before Ampere, and GA100). */
+/** Boards whose plain power reading is not a one-second average (NVML: before Ampere, and GA100). */
 const partTimeReading = new Set(['6.0', '7.0', '7.5', '8.0'])
 
 /**
- * The type of a board: what this release knows of it, corrected by what the board itself tells (clock tables, limits, SMs,
- * memory); of an unknown board, what it tells and what its generation implies.
+ * The type of a board. For a known board: this release's data, corrected by what the board reports (clock tables,
+ * limits, SMs, memory). For an unknown board: what it reports and what its generation implies.
  *
  * @throws UnknownBoardError naming what is missing
  */
@@ -75,7 +75,7 @@ function knownSpec(name: string): GpuSpec | undefined {
   }
 }
 
-/** What the board told; what it did not tell is not here, so that it replaces nothing. */
+/** Fields that the board reports. Unreported ones are omitted, so that they overwrite nothing. */
 function measuredFields(facts: BoardFacts) {
   const { smCount, powerLimitW, thermalLimitC, clockStates, memoryBusBits, memoryBytes } = facts
   return {
@@ -124,7 +124,7 @@ function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClo
     clockStates: facts.clockStates,
     performanceMemClocksMhz: [],
     memoryBusBits: facts.memoryBusBits!,
-    // NVML reports memory clocks at half the data rate, for GDDR5 to GDDR6X as for HBM.
+    // NVML reports memory clocks at half the data rate, for GDDR5 to GDDR6X and for HBM.
     transfersPerMemClock: 2,
     memoryBytes: facts.memoryBytes,
     l2Bytes: l2Bytes!,
@@ -148,7 +148,9 @@ function overrides({ key, l2Bytes, baseClockMhz, boostClockMhz }: BoardCompletio
   }
 }
 
-/** Those that are known to be worth planning with, as far as the board has them; else all above half of the highest. */
+/**
+ * The known performance memory clocks that the board offers; if there are none, all clocks above half of the highest.
+ */
 function performanceMemClocks(clockStates: readonly ClockStates[], known: readonly number[]): number[] {
   const offered = clockStates.map((state) => state.memClockMhz)
   const kept = known.filter((mhz) => offered.includes(mhz))

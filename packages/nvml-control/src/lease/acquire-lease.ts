@@ -10,25 +10,25 @@ import { bootId, processIdentity, programNameOf } from './process-identity.js'
 import { restoreLeftover } from './restore-leftovers.js'
 
 export interface LeaseOptions {
-  /** Where locks and journals are kept. Default `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()`. */
+  /** Folder of locks and journals. Default `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()`. */
   readonly leaseFolder?: string
   /**
-   * Clock locks that the operator keeps on this board. NVML cannot read locks, so without this the state to go back to is
-   * "not locked".
+   * Clock locks that the operator has set on this board. NVML cannot read locks, so without this option the restored
+   * state is "not locked".
    */
   readonly standingLocks?: { readonly smClock?: ClockRange; readonly memClock?: ClockRange }
-  /** How long a change may take to show, ms. Default 1500. */
+  /** Time allowed for a change to show in readings, ms. Default 1500. */
   readonly verifyDeadlineMs?: number
-  /** Least time between two changes of the same setting, ms. Default 20. */
+  /** Minimum time between two changes of the same setting, ms. Default 20. */
   readonly minSetIntervalMs?: number
 }
 
 /**
- * Take the exclusive right to change a board. What a former owner left behind is put right first.
+ * Take the exclusive right to change a board. What a former owner left behind is restored first.
  *
  * @throws LeaseHeldError naming the other owner
- * @throws RestoreError where a former owner's changes cannot be undone
- * @throws PctodlError `LEASE_FOLDER` where leases cannot be kept
+ * @throws RestoreError if a former owner's changes cannot be undone
+ * @throws PctodlError `LEASE_FOLDER` if the lease folder is unusable
  */
 export async function acquireLease(board: LeasableBoard, options: LeaseOptions = {}): Promise<NvmlLease> {
   const { device } = board

@@ -6,7 +6,7 @@ import type { FoundState } from './lease-record.js'
  * The change that locks the SM clock.
  *
  * @param clock one clock, or a range that the firmware may choose from, MHz
- * @param memClockMhz in force: it decides which SM clocks there are
+ * @param memClockMhz memory clock in force, which decides which SM clocks are available
  * @throws InvalidInputError unless both ends are SM clocks that the board has at this memory clock
  */
 export function smClockChange(spec: GpuSpec, memClockMhz: number, clock: number | ClockRange): BoardChange {
@@ -21,12 +21,12 @@ export function smClockChange(spec: GpuSpec, memClockMhz: number, clock: number 
   return { kind: 'sm-clock', range: { minMhz, maxMhz } }
 }
 
-/** The memory clock in force by a lease that has locked this one, or none, MHz. */
+/** The memory clock in force, MHz, given the lease's own lock (or none). */
 export function memClockInForce(spec: GpuSpec, found: FoundState, lockedMhz: number | null | undefined): number {
   return lockedMhz ?? found.memClockLock?.maxMhz ?? spec.performanceMemClocksMhz[0]!
 }
 
-/** The change that locks the memory clock. @throws InvalidInputError for a clock that the board has not */
+/** The change that locks the memory clock. @throws InvalidInputError if the board lacks this clock */
 export function memClockChange({ clockStates, name }: GpuSpec, memClockMhz: number): BoardChange {
   if (!clockStates.some((state) => state.memClockMhz === memClockMhz)) {
     const states = clockStates.map((state) => state.memClockMhz).join(', ')
@@ -35,7 +35,7 @@ export function memClockChange({ clockStates, name }: GpuSpec, memClockMhz: numb
   return { kind: 'mem-clock', range: { minMhz: memClockMhz, maxMhz: memClockMhz } }
 }
 
-/** The change by which a setting goes back to what was found. Null where that is not known. */
+/** The change that restores a setting to the value found; null if that value is unknown. */
 export function changeBack(kind: ChangeKind, found: FoundState): BoardChange | null {
   const { powerLimitW, computeMode, persistence } = found
   switch (kind) {
@@ -52,7 +52,10 @@ export function changeBack(kind: ChangeKind, found: FoundState): BoardChange | n
   }
 }
 
-/** The same while a lease is held, except that the power limit goes to the board's default. */
+/**
+ * The change that resets a setting while the lease is held: the power limit to the board's default, others to the value
+ * found.
+ */
 export function resetChange(kind: ChangeKind, spec: GpuSpec, found: FoundState): BoardChange | null {
   return kind === 'power-limit' ? { kind, powerLimitW: spec.powerLimitW.default } : changeBack(kind, found)
 }

@@ -4,17 +4,20 @@ import type { FoundState } from './lease-record.js'
 
 /** The right to change a real board, held by this process or by the node service on its behalf. */
 export interface BoardLease extends GpuLease {
-  /** What the board was set to when the lease began, and what will be put back. */
+  /** The board's settings when the lease began, which will be restored. */
   readonly found: FoundState
-  /** The way in which the board is changed. */
+  /** How the board is changed: directly through NVML, or through the node service. */
   readonly path: 'nvml' | 'service'
   setComputeMode(mode: ComputeMode): Promise<void>
-  /** Back to the mode that was found. */
+  /** Restore the compute mode that was found. */
   resetComputeMode(): Promise<void>
-  /** Whether the driver stays loaded without a client; without it, locks may vanish while nobody uses the board. */
+  /**
+   * Set whether the driver stays loaded without a client. Without persistence, locks may vanish while nobody uses the
+   * board.
+   */
   setPersistence(enabled: boolean): Promise<void>
-  /** Back to what was found. */
+  /** Restore the persistence mode that was found. */
   resetPersistence(): Promise<void>
-  /** Check that all that was set still shows. @throws PctodlError `SETTER_NOT_APPLIED` */
+  /** Check that all settings are still in force. @throws PctodlError `SETTER_NOT_APPLIED` */
   verify(): void | Promise<void>
 }

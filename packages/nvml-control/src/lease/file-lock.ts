@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } fr
 import { PctodlError } from '@pctodl/platform'
 import { load } from 'koffi'
 
-/** `flock` from <sys/file.h>: the kernel gives the lock back when its process ends, however it ends. */
+/** `flock` from <sys/file.h>: the kernel releases the lock when its process ends, for whatever reason. */
 let flock: ((fd: number, operation: number) => number) | undefined
 
 const LOCK_EX = 2
@@ -20,8 +20,8 @@ export class FileLock {
   }
 
   /**
-   * @returns null while somebody else holds it
-   * @throws PctodlError `LEASE_FOLDER` where the file can neither be opened nor made
+   * @returns null while the lock is held elsewhere
+   * @throws PctodlError `LEASE_FOLDER` if the file can be neither opened nor created
    */
   static tryAcquire(path: string): FileLock | null {
     flock ??= load(null).func('flock', 'int', ['int', 'int']) as (fd: number, operation: number) => number
@@ -30,7 +30,7 @@ export class FileLock {
       closeSync(fd)
       return null
     }
-    // A file that is no longer the one of this name would be locked beside the one that is.
+    // If the path now names another file, our lock would not exclude the lock on that file.
     const [held, named] = [fstatSync(fd), lstatSync(path, { throwIfNoEntry: false })]
     const reason =
       held.uid !== process.geteuid?.()
@@ -46,14 +46,17 @@ export class FileLock {
   /** Idempotent. */
   release(): void {
     if (this.#fd === null) return
-    // Not by closing alone: a process that is being started at this moment still has our files, and with them the lock.
+    // Closing is not enough: a process being spawned at this moment still has our file descriptors, and with them
+    // the lock.
     flock?.(this.#fd, LOCK_UN)
     closeSync(this.#fd)
     this.#fd = null
   }
 }
 
-/** Pid of the process that holds the lock on a file, as the kernel tells it; null where nobody does, or it cannot be seen. */
+/**
+ * Pid of the process that holds the lock on a file, from the kernel; null if there is none, or if it is not visible.
+ */
 export function lockHolder(path: string): number | null {
   try {
     const fd = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
@@ -63,14 +66,17 @@ export function lockHolder(path: string): number | null {
       .split('\n')
       .find((text) => text.includes(' FLOCK ') && new RegExp(`:${ino} `).test(text) && !text.includes('->'))
     const pid = Number(line?.trim().split(/\s+/)[4])
-    // Holders in another pid namespace are shown as 0 or -1.
+    // Holders in another pid namespace appear as 0 or -1.
     return pid > 0 ? pid : null
   } catch {
     return null
   }
 }
 
-/** The file is opened for reading only and never removed: a lock needs no more, and a removed file could be locked twice. */
+/**
+ * Open the lock file for reading, which is enough for a lock. It is never removed: a removed file could be locked
+ * twice.
+ */
 function openLockFile(path: string): number {
   const { O_RDONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
   for (;;) {
@@ -82,7 +88,7 @@ function openLockFile(path: string): number {
     try {
       return openSync(path, O_RDONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
     } catch (error) {
-      // Somebody else was faster: then it exists now.
+      // Another process has just created it.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw cannotLock(path, error)
     }
   }

@@ -2,12 +2,12 @@ import type { ClockRange } from '../control/board-change.js'
 import { eventReasonBits } from '../nvml/event-reasons.js'
 
 /**
- * What a clock reading says about a lock: it shows; the board has a reason to stay below it, so that the reading says
- * nothing; or it does not show.
+ * What a clock reading shows about a lock: `applied`: the clock is within it; `held-below`: an event reason keeps the
+ * clock lower, so the reading proves nothing; `not-applied`: neither.
  */
 export type ClockVerdict = 'applied' | 'held-below' | 'not-applied'
 
-/** The driver takes the nearest clock that the board has: steps are 15 MHz, on old boards up to 13. */
+/** The driver takes the nearest clock that the board has. Steps are 15 MHz, on old boards at most 13. */
 const TOLERANCE_MHZ = 15
 
 const HOLDING =

@@ -4,7 +4,7 @@ import { programNameOf } from './process-identity.js'
 
 /** Somebody else holds the lease. */
 export class LeaseHeldError extends PctodlError {
-  /** Null where it cannot be seen from here, as from another pid namespace. */
+  /** Null if it is not visible, e.g. from another pid namespace. */
   readonly pid: number | null
 
   constructor(subject: string, pid: number | null) {
@@ -13,7 +13,7 @@ export class LeaseHeldError extends PctodlError {
   }
 }
 
-/** The driver accepted a change, and the board does not show it. */
+/** The driver accepted a change that the board does not show. */
 export class SetterNotAppliedError extends PctodlError {
   readonly change: BoardChange
 

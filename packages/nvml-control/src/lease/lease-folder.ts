@@ -10,8 +10,8 @@ const UNFINISHED = '.unfinished'
 const MAX_JOURNAL_BYTES = 64 * 1024
 
 /**
- * Where leases are kept unless something else is said: root's are the machine's, another user's are that user's alone. The node
- * service keeps its own in root's folder, so the two never own one board at the same time.
+ * Default lease folder: machine-wide for root, private for other users. The node service uses root's folder too, so it
+ * and root never own the same board at once.
  */
 export function defaultLeaseFolder(): string {
   if (process.geteuid?.() === 0) return '/var/lib/pctodl/leases'
@@ -19,7 +19,7 @@ export function defaultLeaseFolder(): string {
   return path.join(state, 'pctodl', 'leases')
 }
 
-/** A journal that is not one. */
+/** A journal file that cannot be parsed. */
 export class JournalError extends PctodlError {
   readonly file: string
 
@@ -35,8 +35,8 @@ export class JournalError extends PctodlError {
 }
 
 /**
- * The locks and journals of this user's leases. The folder is private: it is used only where it, and all that leads to it, is in
- * nobody's hands but this user's and root's.
+ * The locks and journals of this user's leases. The folder is private: it is used only if only this user and root can
+ * write to it and to every folder above it.
  */
 export class LeaseFolder {
   readonly path: string
@@ -54,13 +54,16 @@ export class LeaseFolder {
     return path.join(this.path, `${uuid}.json`)
   }
 
-  /** @returns null while somebody else holds it. @throws PctodlError `LEASE_FOLDER` */
+  /**
+   * @returns null while the lock is held elsewhere
+   * @throws PctodlError `LEASE_FOLDER`
+   */
   tryLock(uuid: string): FileLock | null {
     this.#make()
     return FileLock.tryAcquire(this.lockFile(uuid))
   }
 
-  /** Whether this user may look into it, so that no holder means that there is none. */
+  /** Whether this user may read the folder, so that finding no holder proves that there is none. */
   isVisible(): boolean {
     try {
       return !existsSync(this.path) || this.#isThere()
@@ -69,17 +72,19 @@ export class LeaseFolder {
     }
   }
 
-  /** Pid of the process that holds the lease on a board, as the kernel tells it. */
+  /** Pid of the process that holds the lease on a board, from the kernel. */
   holder(uuid: string): number | null {
     return lockHolder(this.lockFile(uuid))
   }
 
-  /** What a lease's journal is called until it is whole. */
+  /** File name of a lease's journal while it is being written. */
   unfinishedFile(uuid: string, leaseId: string): string {
     return `${this.journalFile(uuid)}.${leaseId}${UNFINISHED}`
   }
 
-  /** Remove journals that a killed owner did not finish: it had changed nothing yet. The caller holds the board's lock. */
+  /**
+   * Remove incomplete journals of a killed owner, which had changed nothing yet. The caller must hold the board's lock.
+   */
   removeUnfinished(uuid: string): void {
     const name = path.basename(this.journalFile(uuid))
     for (const entry of this.#entries()) {
@@ -88,14 +93,17 @@ export class LeaseFolder {
     }
   }
 
-  /** UUIDs of the boards for which there is a journal. @throws PctodlError `LEASE_FOLDER` where the folder is not private */
+  /** UUIDs of the boards that have a journal. @throws PctodlError `LEASE_FOLDER` if the folder is not private */
   journaled(): string[] {
     return this.#entries()
       .filter((name) => name.endsWith('.json'))
       .map((name) => name.slice(0, -'.json'.length))
   }
 
-  /** @returns null where there is none. @throws JournalError; PctodlError `LEASE_FOLDER` where the folder is not private */
+  /**
+   * @returns null if there is no journal
+   * @throws JournalError; PctodlError `LEASE_FOLDER` if the folder is not private
+   */
   read(uuid: string): LeaseRecord | null {
     if (!this.#isThere()) return null
     const file = this.journalFile(uuid)
@@ -111,7 +119,7 @@ export class LeaseFolder {
   }
 
   /**
-   * @param sync whether it is on the disk when this returns: needed only where a crash of the machine could leave half a file
+   * @param sync flush to disk before returning: needed only if a machine crash could leave a partial file
    * @throws PctodlError `LEASE_FOLDER`
    */
   write(record: LeaseRecord, sync = true): void {
@@ -153,10 +161,10 @@ export class LeaseFolder {
   }
 
   /**
-   * Whether there is a folder for this user. One that this user may not even look into is somebody else's: what is in it, this
-   * user could not put right.
+   * Whether this user has a folder. One that this user may not read belongs to somebody else, and its contents are not
+   * this user's to restore.
    *
-   * @throws PctodlError `LEASE_FOLDER` where it is not private
+   * @throws PctodlError `LEASE_FOLDER` if it is not private
    */
   #isThere(): boolean {
     try {
@@ -168,7 +176,7 @@ export class LeaseFolder {
     }
   }
 
-  /** The folder's own entry, so that a new name survives a crash too. */
+  /** Sync the directory entry too, so that a new name survives a crash. */
   #sync(): void {
     const fd = openSync(this.path, 'r')
     try {

@@ -21,7 +21,9 @@ export const foundSchema: z.ZodType<FoundState> = z.strictObject({
   memClockLock: rangeSchema.nullable(),
 })
 
-/** What a lease writes down before it changes anything: all that is needed to put the board back without its owner. */
+/**
+ * The journal that a lease writes before it changes anything: everything needed to restore the board without the owner.
+ */
 export interface LeaseRecord {
   readonly format: 'pctodl-lease'
   readonly version: 1
@@ -33,25 +35,28 @@ export interface LeaseRecord {
     startTime: number
     bootId: string
     uid: number
-    /** Base name of the program. Its arguments may hold what must not be written down. */
+    /** Base name of the program. Its arguments may contain secrets, so they are not recorded. */
     program: string
   }
   /** ISO 8601. */
   readonly acquiredAt: string
-  /** What the board was set to; null where the driver does not tell. */
+  /** The original settings; null if the driver does not report one. */
   readonly found: {
     powerLimitW: number | null
     computeMode: ComputeMode | null
     persistence: boolean | null
-    /** NVML cannot read clock locks: null is "not locked", the state of a board whose operator says nothing else. */
+    /** NVML cannot read clock locks: null means "not locked", the assumption unless the operator declares otherwise. */
     smClockLock: ClockRange | null
     memClockLock: ClockRange | null
   }
-  /** What the owner has changed, or was about to. */
+  /** Settings that the owner has changed or was about to change. */
   readonly touched: ChangeKind[]
-  /** The power limits that the owner may have set last, W. Another one that the board shows is somebody else's, and is kept. */
+  /**
+   * Power limits that the owner may have set last, W. If the board shows another limit, somebody else set it, and it is
+   * kept.
+   */
   readonly setLimitsW?: number[] | undefined
-  /** Why the last attempt to restore it did not succeed. */
+  /** Why the last attempt to restore the board failed. */
   readonly lastError?: string | undefined
 }
 

@@ -1,22 +1,24 @@
 import { chmodSync } from 'node:fs'
 import { load } from 'koffi'
 
-/** `setxattr` from <sys/xattr.h>: Node has no call for access control lists. */
+/** `setxattr` from <sys/xattr.h>, because Node has no call for access control lists. */
 let setxattr: ((path: string, name: string, value: Uint8Array, size: number, flags: number) => number) | undefined
 
-/** acl(5) and <linux/posix_acl_xattr.h>: tags of entries, and the id of entries that have none. */
+/** Version of the list's format (<linux/posix_acl_xattr.h>). */
 const ACL_VERSION = 2
+/** Tags of entries (acl(5)). */
 const [USER_OBJ, USER, GROUP_OBJ, GROUP, MASK, OTHER] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20] as const
+/** Id of entries that concern no particular user or group. */
 const NOBODY = 0xffffffff
 const ENTRY_BYTES = 8
-/** Permissions. */
+/** Permission bits of entries. */
 const [READ_WRITE, PASS, NOTHING] = [6, 1, 0] as const
 
 /**
- * Let one more user pass through a folder of ours to what has a name in it: not look around, not write. Nobody else may, whoever
- * shares a group. What its list said before is replaced.
+ * Let one more user traverse one of our folders, without listing or writing it. Nobody else may, whatever their group.
+ * Replaces the existing access control list.
  *
- * @throws Error where the file system has no access control lists
+ * @throws Error if the file system has no access control lists
  */
 export function letPass(folder: string, uid: number): void {
   chmodSync(folder, 0o700)
@@ -24,7 +26,7 @@ export function letPass(folder: string, uid: number): void {
   throw new Error(`${folder} is on a file system without access control lists, so user ${uid} alone cannot be let in`)
 }
 
-/** Let these users and groups, and nobody else, connect to a socket of ours. @throws Error as `letPass` */
+/** Let only these users and groups connect to one of our sockets. @throws Error as `letPass` */
 export function letConnect(
   socket: string,
   { uids, gids }: { readonly uids: readonly number[]; readonly gids: readonly number[] },

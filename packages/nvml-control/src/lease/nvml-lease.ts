@@ -25,7 +25,7 @@ export interface LeasableBoard {
   readonly device: NvmlDevice
   readonly spec: GpuSpec
   readonly clock: Clock
-  /** NVML's, for the watchdog. */
+  /** Path of the NVML library, for the watchdog. */
   readonly libraryPath: string
 }
 
@@ -37,7 +37,7 @@ export interface LeasedBoard extends LeasableBoard {
   readonly minSetIntervalMs: number
 }
 
-/** Answers of a driver that has not even begun. After any other failure a change may be in force. */
+/** Errors that guarantee that nothing was changed. After any other failure a change may be in force. */
 const refusals = [
   'NO_PERMISSION',
   'NOT_SUPPORTED',
@@ -46,15 +46,15 @@ const refusals = [
   'NVML_FUNCTION_NOT_FOUND',
 ]
 
-/** After this time a clock that did not show its lock is looked at once more, ms. */
+/** Delay before a clock outside its lock is checked a second time, ms. */
 const NOTICE_MS = 250
 
-/** Three attempts at each of five settings, with a driver that takes its time. */
+/** Enough for three attempts at each of five settings with a slow driver. */
 const RELEASE_DEADLINE_MS = 10_000
 
 /**
- * The right to change a real board. Before the first change of each setting it writes down, to the disk, what it found;
- * `release`, the end of the process, a watchdog, or the next program puts exactly that back.
+ * The right to change a real board. Before the first change of each setting, its old value is written to disk. That
+ * value is restored by `release`, by the end of the process, by a watchdog, or by the next program.
  */
 export class NvmlLease implements BoardLease {
   readonly path = 'nvml'
@@ -63,10 +63,10 @@ export class NvmlLease implements BoardLease {
   #watchdog: Watchdog | undefined
   #state: 'held' | 'releasing' | 'released' = 'held'
   #released: Promise<void> | undefined
-  /** Changes one after the other, in the order of the calls. */
+  /** Runs changes one after the other, in call order. */
   #queue: Promise<void> = Promise.resolve()
   #inFlight = 0
-  /** What other programs have changed, until somebody asks. */
+  /** Changes by other programs that `noticeOthers` has not reported yet. */
   readonly #noticed: string[] = []
   readonly #applied = new Map<ChangeKind, BoardChange>()
   readonly #forgetEnding: () => void
@@ -85,7 +85,7 @@ export class NvmlLease implements BoardLease {
     this.#forgetEnding = onEnding(ending)
   }
 
-  /** What the board was set to when the lease began, and what will be put back. */
+  /** The board's settings when the lease began, which will be restored. */
   get found(): FoundState {
     return this.#record.found
   }
@@ -99,7 +99,7 @@ export class NvmlLease implements BoardLease {
     await this.#change(smClockChange(this.#board.spec, this.#memClockInForceMhz(), clock))
   }
 
-  /** Give the SM clock back to the firmware, or to the standing lock that the lease was told of. */
+  /** Return the SM clock to the firmware, or to the standing lock given to the lease. */
   resetSmClock(): Promise<void> {
     return this.#reset('sm-clock')
   }
@@ -124,7 +124,7 @@ export class NvmlLease implements BoardLease {
     await this.#change({ kind: 'power-limit', powerLimitW })
   }
 
-  /** Set the board's default limit. (`release` sets the one that was found, which may be another.) */
+  /** Set the board's default limit. (`release` restores the one that was found, which may differ.) */
   resetPowerLimit(): Promise<void> {
     return this.#reset('power-limit')
   }
@@ -136,25 +136,28 @@ export class NvmlLease implements BoardLease {
     await this.#change({ kind: 'compute-mode', mode })
   }
 
-  /** Back to the mode that was found. */
+  /** Restore the compute mode that was found. */
   resetComputeMode(): Promise<void> {
     return this.#reset('compute-mode')
   }
 
-  /** Whether the driver stays loaded without a client; without it, locks may vanish while nobody uses the board. */
+  /**
+   * Set whether the driver stays loaded without a client. Without persistence, locks may vanish while nobody uses the
+   * board.
+   */
   async setPersistence(enabled: boolean): Promise<void> {
     await this.#change({ kind: 'persistence', enabled })
   }
 
-  /** Back to what was found. */
+  /** Restore the persistence mode that was found. */
   resetPersistence(): Promise<void> {
     return this.#reset('persistence')
   }
 
   /**
-   * Check that all that was set still shows: a lock set on an idle board can be judged only once the board is busy.
+   * Check that all settings are still in force. A lock set on an idle board can be judged only once the board is busy.
    *
-   * @throws SetterNotAppliedError for the first setting that does not show
+   * @throws SetterNotAppliedError for the first setting that is not in force
    */
   verify(): void {
     this.#assertHeld()
@@ -165,19 +168,20 @@ export class NvmlLease implements BoardLease {
     }
   }
 
-  /** Whether it has set this, and so will put it back. */
+  /** Whether this lease has changed the setting and will restore it. */
   touches(kind: ChangeKind): boolean {
     return this.#record.touched.includes(kind)
   }
 
-  /** What the board goes back to, from now on: its operator may say something else while the lease is held. */
+  /** Replace values to restore: the operator may change them while the lease is held. */
   amend(found: Partial<FoundState>): void {
     this.#record = { ...this.#record, found: { ...this.found, ...found } }
     if (this.#record.touched.length > 0) this.#board.folder.write(this.#record)
   }
 
   /**
-   * Settings that another program has changed since this lease set them. They are that program's from now on: `release` keeps them.
+   * Settings that another program has changed since this lease set them. They now belong to that program, so `release`
+   * leaves them alone.
    *
    * @throws NvmlError
    */
@@ -186,7 +190,7 @@ export class NvmlLease implements BoardLease {
     const { device } = this.#board
     const noticed = this.#noticed.splice(0)
     for (const change of [...this.#applied.values()].filter(isClockLock)) {
-      // A lock cannot be read, only what the board does under it: once may be a moment of transition.
+      // A lock cannot be read, only the resulting clock. One deviation may be a transition, so check twice.
       if (this.#inFlight > 0 || observe(device, change).applied) continue
       await this.#board.clock.sleep(NOTICE_MS)
       if (this.#applied.get(change.kind) !== change || observe(device, change).applied) continue
@@ -196,7 +200,7 @@ export class NvmlLease implements BoardLease {
     return noticed
   }
 
-  /** @throws RestoreError where the board could not be put back; the journal then stays, and the watchdog tries again */
+  /** @throws RestoreError if the board could not be restored; the journal then stays, and the watchdog tries again */
   release(): Promise<void> {
     this.#released ??= this.#release()
     return this.#released
@@ -213,7 +217,8 @@ export class NvmlLease implements BoardLease {
 
   #releaseAtExit(): void {
     if (this.#state === 'released') return
-    // A change that is still on its way to the driver would land after us: then only the watchdog comes last for sure.
+    // A change still in flight to the driver would land after a restoration here; leave that to the watchdog, which
+    // runs later.
     if (this.#inFlight > 0) return
     try {
       if (this.#record.touched.length > 0) restoreSync(this.#board.device, this.#record)
@@ -253,9 +258,9 @@ export class NvmlLease implements BoardLease {
     if (change) await this.#change(change)
   }
 
-  /** Queue a change behind those that were asked for before it. */
+  /** Queue a change after those requested earlier. */
   #change(change: BoardChange): Promise<void> {
-    // The program has been told to end, and nobody waits for an answer any more: least of all for an error.
+    // The program is ending and nobody awaits the result, so never settle, not even with an error.
     if (isEnding()) return new Promise(() => {})
     this.#assertHeld()
     const result = this.#queue.then(() => this.#perform(change))
@@ -284,14 +289,17 @@ export class NvmlLease implements BoardLease {
     try {
       await verifyApplied(device, change, { clock, deadlineMs: verifyDeadlineMs })
     } catch (error) {
-      // What the driver has made of it is ours, too.
+      // After a failed check, any limit that the driver made of the request counts as ours.
       if (change.kind === 'power-limit') this.#record = { ...this.#record, setLimitsW: undefined }
       throw error
     }
     this.#applied.set(change.kind, change)
   }
 
-  /** Asking for what is so already costs the driver nothing, and takes away no lock of the operator's that nobody can read. */
+  /**
+   * Whether a change is already in force. Skipping it saves a driver call, and preserves an operator's clock lock,
+   * which cannot be read.
+   */
   isInForce(change: BoardChange): boolean {
     const before = this.#applied.get(change.kind)
     if (isClockLock(change)) {
@@ -302,7 +310,7 @@ export class NvmlLease implements BoardLease {
     return observe(this.#board.device, change).applied
   }
 
-  /** Firmware that is asked to change faster than it can settle does neither well. */
+  /** Enforce the minimum interval between changes: firmware does not settle if changed too fast. */
   async #keepDistance(kind: ChangeKind): Promise<void> {
     const waitMs = this.#board.minSetIntervalMs - this.#sinceMs(kind)
     if (waitMs > 0) await this.#board.clock.sleep(waitMs)
@@ -313,8 +321,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * Nothing changes before somebody watches and it is on the disk what to put back. In this order: a journal that nobody
-   * watches would stay for the next program to find.
+   * Before the first change, start the watchdog and then write the old value to disk. In this order, no journal exists
+   * without a watchdog.
    */
   async #writeAhead(change: BoardChange): Promise<void> {
     const { folder, libraryPath } = this.#board
@@ -334,9 +342,9 @@ export class NvmlLease implements BoardLease {
     const record = { ...this.#record, touched: isFirst ? [...touched, change.kind] : touched }
     if (isLimit) {
       const beforeW = this.#board.device.powerLimitW()
-      // What the operator has set since the lease was acquired is what it finds.
+      // A limit that the operator has set since `acquire` is the value to restore.
       if (isFirst) record.found = { ...record.found, powerLimitW: beforeW }
-      // Until the change shows, the one before it may still be in force.
+      // Until the change shows, the previous limit may still be in force.
       record.setLimitsW = [beforeW, change.powerLimitW]
     }
     folder.write(record, isFirst)
@@ -344,8 +352,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * A setting that needs no putting back: another program's by now, or one that was refused outright, for whoever may not change a board
-   * could not put it back either.
+   * Stop tracking a setting that needs no restoring: another program owns it now, or the driver refused the change (and
+   * would refuse the restoration too).
    */
   #forget(kind: ChangeKind): void {
     const { folder } = this.#board

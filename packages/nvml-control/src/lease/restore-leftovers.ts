@@ -4,23 +4,24 @@ import type { LeaseRecord } from './lease-record.js'
 import { bootId } from './process-identity.js'
 import { restore } from './restore.js'
 
-/** What became of one journal that was found. */
+/** The result for one journal found. */
 export interface RestoreOutcome {
   readonly uuid: string
-  /** The journal; null where it could not be read. */
+  /** The journal; null if it could not be read. */
   readonly record: LeaseRecord | null
   /**
-   * `restored`: put back. `rebooted`: of an earlier boot, whose settings the driver has forgotten. `in-use`: its owner
-   * lives. `failed`: see `error`.
+   * `restored`: board restored. `rebooted`: from an earlier boot, whose settings the driver has lost. `in-use`: its
+   * owner is running. `failed`: see `error`.
    */
   readonly outcome: 'restored' | 'rebooted' | 'in-use' | 'failed'
   readonly error?: unknown
 }
 
 /**
- * Put right what a former owner of a board left behind. The caller holds the board's lock, so that owner is gone.
+ * Restore what a former owner of a board left behind. The caller must hold the board's lock, which proves that this
+ * owner is gone.
  *
- * @returns null where nothing was left
+ * @returns null if nothing was left
  * @throws RestoreError, JournalError
  */
 export async function restoreLeftover(folder: LeaseFolder, device: NvmlDevice): Promise<RestoreOutcome | null> {
@@ -42,18 +43,18 @@ export async function restoreLeftover(folder: LeaseFolder, device: NvmlDevice): 
   return { uuid, record, outcome: 'restored' }
 }
 
-/** Leave word in the journal of why the board could not be put back. */
+/** Record in the journal why the board could not be restored. */
 export function noteFailure(folder: LeaseFolder, record: LeaseRecord, error: unknown): void {
   try {
     folder.write({ ...record, lastError: error instanceof Error ? error.message : String(error) })
   } catch {
-    // The journal as it was is still there, and the failure itself is thrown to the caller.
+    // The old journal remains, and the failure itself is thrown to the caller.
   }
 }
 
 /**
- * Put right what programs that were killed left behind on the boards of this machine: what every program of the family does
- * at its start. Boards that are in use are left alone.
+ * Restore what killed programs left behind on the boards of this machine. Every program that changes boards does so
+ * when it starts. Boards in use are left alone.
  */
 export async function restoreLeftovers(
   folder: LeaseFolder,
@@ -64,7 +65,7 @@ export async function restoreLeftovers(
   return outcomes.filter((outcome) => outcome !== null)
 }
 
-/** The same for one board. @returns null where nothing was left */
+/** Restore what killed programs left behind on one board. @returns null if nothing was left */
 export async function restoreBoard(
   folder: LeaseFolder,
   uuid: string,

@@ -6,7 +6,7 @@ import { changeBack } from './asked-change.js'
 import type { LeaseRecord } from './lease-record.js'
 import { observe } from './verify.js'
 
-/** A board could not be put back. Its journal stays, and the next program, or `pctodl gpu restore`, tries again. */
+/** A board could not be restored. Its journal stays; the next program, or `pctodl gpu restore`, tries again. */
 export class RestoreError extends PctodlError {
   readonly subject: string
   readonly failures: readonly { readonly change: BoardChange; readonly reason: string }[]
@@ -23,20 +23,24 @@ export class RestoreError extends PctodlError {
     this.failures = failures
   }
 
-  /** The same where something had failed before: that comes first in the message, and is the cause. */
+  /** This error as the consequence of an earlier one, which comes first in the message and becomes the cause. */
   after(error: unknown): RestoreError {
     const before = `${error instanceof Error ? error.message : String(error)}. And then `
     return new RestoreError(this.subject, this.failures, error, before)
   }
 }
 
-/** Attempts per change, and the time between them: a driver may be busy for a moment. */
+/** Attempts per change: a driver may be busy for a moment. */
 const ATTEMPTS = 3
+/** Time between attempts or readings, ms. */
 const PAUSE_MS = 50
-/** A change that the driver took shows within this time. */
+/** Readings, `PAUSE_MS` apart, until a change counts as failed. */
 const EFFECT_PERIODS = 20
 
-/** What puts a board back: of what was touched, the values found. What was not known cannot have been touched. */
+/**
+ * The changes that restore a board: each touched setting to its value found. A setting with unknown value cannot have
+ * been touched.
+ */
 export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'touched'>): BoardChange[] {
   return changeKinds
     .filter((kind) => touched.includes(kind))
@@ -44,18 +48,18 @@ export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'tou
     .filter((change) => change !== null)
 }
 
-/** What a restoration asks of the one who drives it: apply a change, or wait. */
+/** A step of a restoration for its driver to perform: apply a change, or wait. */
 type Step = { readonly apply: BoardChange } | { readonly pauseMs: number }
 
 /**
- * The whole of a restoration, without a word about how changes are applied and time passes: a living process drives it with
- * promises, an ending one without an event loop.
+ * A whole restoration, independent of how changes are applied and time passes: a running process drives it with
+ * promises, an ending one synchronously.
  */
 function* restoration(device: NvmlDevice, record: LeaseRecord): Generator<Step, void, unknown> {
   const failures: { change: BoardChange; reason: string }[] = []
   let cause: unknown
   for (const change of changesBack(record)) {
-    // What can be read and is right already needs nothing; clock locks cannot be read and are always put back.
+    // Skip readable settings that are already right. Clock locks cannot be read and are always restored.
     if (isAppliedNow(device, change) || (change.kind === 'power-limit' && isLimitOfAnother(device, record))) continue
     let error: unknown
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
@@ -74,7 +78,7 @@ function* restoration(device: NvmlDevice, record: LeaseRecord): Generator<Step, 
   if (failures.length > 0) throw new RestoreError(device.subject, failures, cause)
 }
 
-/** Wait until a change shows, where it can be read. */
+/** Wait until a change shows, if it can be read. */
 function* effect(device: NvmlDevice, change: BoardChange): Generator<Step, unknown, unknown> {
   if (isClockLock(change)) return undefined
   for (let i = 0; i < EFFECT_PERIODS; i++) {
@@ -89,17 +93,17 @@ function isAppliedNow(device: NvmlDevice, change: BoardChange): boolean {
   try {
     return observe(device, change).applied
   } catch {
-    // Not readable now: then it is set again, and that tells.
+    // Not readable now: set it again, and let the setter report failure.
     return false
   }
 }
 
-/** Whether another program has set the power limit since the owner of the record did. */
+/** Whether another program has set the power limit since the record's owner did. */
 export function isLimitOfAnother(device: NvmlDevice, { setLimitsW }: Pick<LeaseRecord, 'setLimitsW'>): boolean {
   try {
     return setLimitsW?.every((powerLimitW) => !observe(device, { kind: 'power-limit', powerLimitW }).applied) ?? false
   } catch {
-    // Not readable now: then it is taken for ours, and put back.
+    // Not readable now: assume that it is ours, and restore it.
     return false
   }
 }
@@ -117,7 +121,7 @@ export async function restore(device: NvmlDevice, record: LeaseRecord): Promise<
   }
 }
 
-/** For a process that is ending: no promise is kept any more. @throws RestoreError */
+/** For a process that is ending, where promises no longer run. @throws RestoreError */
 export function restoreSync(device: NvmlDevice, record: LeaseRecord): void {
   const steps = restoration(device, record)
   const never = new Int32Array(new SharedArrayBuffer(4))

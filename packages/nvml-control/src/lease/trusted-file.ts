@@ -5,12 +5,15 @@ import { isReadOnly, trustedPath } from '@pctodl/command-line'
 const WRITABLE_BY_OTHERS = 0o022
 const MAX_LINKS = 40
 
-/** Where systems keep their programs: for what needs no other, and must not be led to another by the caller's environment. */
+/**
+ * The system's standard program folders. Used instead of the caller's PATH, which could lead to somebody else's
+ * program.
+ */
 export const systemSearchPath = '/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin'
 
 /**
- * What a program that goes on with our rights has in its environment: nothing that would lead it to somebody's code (`LD_PRELOAD`,
- * `NODE_OPTIONS`, PATH), and where a container's driver has its libraries.
+ * Environment for a program that runs with our rights. It omits everything that could load foreign code (`LD_PRELOAD`,
+ * `NODE_OPTIONS`, PATH), but keeps a container's driver libraries (`LD_LIBRARY_PATH`).
  */
 export function cleanEnvironment(): Record<string, string> {
   const { LD_LIBRARY_PATH } = process.env
@@ -18,10 +21,10 @@ export function cleanEnvironment(): Record<string, string> {
 }
 
 /**
- * The path without links of a folder in which nobody but root and this user can have put anything, sticky or not: what is looked for
- * there under a name is theirs, or missing.
+ * The real path of a folder in which only root and this user can have created anything; others may not write it, sticky
+ * bit or not. So a file found there is theirs.
  *
- * @throws Error that says which part of it is in whose hands; the system's error where there is none
+ * @throws Error naming the offending part and its owner; the system's error if there is no such folder
  */
 export function closedFolder(folder: string): string {
   const trusted = trustedPath(folder)
@@ -30,11 +33,11 @@ export function closedFolder(folder: string): string {
 }
 
 /**
- * The file that a name leads to, if nobody but root and this user can write it, or put another in its place: it and all links to it
- * belong to one of the two, and nobody else can put anything into a folder that holds one of them.
+ * The real path of a file that only root and this user can write or replace: the file and every link to it belong to
+ * one of the two, and nobody else can write to a folder that holds one of them.
  *
  * @returns its path without links
- * @throws Error that says which part of it is in whose hands; the system's error where there is none
+ * @throws Error naming the offending part and its owner; the system's error if there is no such file
  */
 export function trustedFile(file: string): string {
   let at = path.resolve(file)

@@ -8,15 +8,15 @@ const POLL_MS = 5
 
 export interface VerifyOptions {
   readonly clock: Clock
-  /** How long a change may take to show, ms. */
+  /** Time allowed for a change to show, ms. */
   readonly deadlineMs: number
 }
 
 /**
- * Read a change back until it shows. A reset clock lock cannot be told from any other state and is taken at its word.
+ * Read a change back until it shows. A reset of a clock lock cannot be verified and is assumed done.
  *
  * @throws SetterNotAppliedError after the deadline
- * @throws NvmlError where it cannot be read
+ * @throws NvmlError if it cannot be read
  */
 export async function verifyApplied(device: NvmlDevice, change: BoardChange, options: VerifyOptions): Promise<void> {
   const { clock, deadlineMs } = options
@@ -32,10 +32,10 @@ export async function verifyApplied(device: NvmlDevice, change: BoardChange, opt
   }
 }
 
-/** NVML takes milliwatts; other tools write limits with two digits. */
+/** NVML takes milliwatts; other tools set limits with two decimals. */
 const POWER_LIMIT_TOLERANCE_W = 0.05
 
-/** What the board shows of a change now. */
+/** The current state of a setting. */
 export interface Observation {
   readonly applied: boolean
   readonly text: string

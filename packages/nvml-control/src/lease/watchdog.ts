@@ -6,9 +6,9 @@ import { PctodlError } from '@pctodl/platform'
 import { cleanEnvironment } from './trusted-file.js'
 
 /**
- * A shell that waits for the end of a pipe from the lease's owner, which comes however the owner ends. A journal that the
- * owner did not finish tells of nothing and goes. If there is none by then, all is well; otherwise the shell becomes the
- * program that restores the board. One megabyte, no work to do.
+ * A shell that waits for end-of-file on a pipe from the lease's owner, which comes however the owner ends. It deletes
+ * an unfinished journal, because nothing was changed yet. If no journal exists, it exits; otherwise it executes the
+ * program that restores the board. It needs one megabyte and no CPU time.
  */
 const script = `trap '' HUP INT TERM
 read -r _
@@ -19,7 +19,7 @@ exec "$@"`
 
 export interface WatchdogOptions {
   readonly journalFile: string
-  /** What the owner calls its journal until it is whole. */
+  /** The file name of the journal while it is being written. */
   readonly unfinishedFile: string
   readonly leaseFolder: string
   readonly uuid: string
@@ -27,7 +27,7 @@ export interface WatchdogOptions {
   readonly libraryPath: string
 }
 
-/** Puts the board back when the owner of the lease is gone without having done so. */
+/** Restores the board if the lease's owner ends without doing so. */
 export class Watchdog {
   readonly #child: ChildProcess
 
@@ -39,14 +39,14 @@ export class Watchdog {
     return this.#child.pid!
   }
 
-  /** @throws PctodlError `WATCHDOG` where it cannot be started: then nothing may be changed */
+  /** @throws PctodlError `WATCHDOG` if it cannot be started: then nothing may be changed */
   static async start(options: WatchdogOptions): Promise<Watchdog> {
     const child = spawn(
       '/bin/sh',
       ['-c', script, 'pctodl-gpu-watchdog', options.journalFile, options.unfinishedFile, ...restoreCommand(options)],
       {
         stdio: ['pipe', 'ignore', 'ignore'],
-        // A session of its own: what is typed at the owner's terminal is not for it.
+        // Its own session, so that Ctrl-C at the owner's terminal does not reach it.
         detached: true,
         cwd: '/',
         env: cleanEnvironment(),
@@ -59,13 +59,13 @@ export class Watchdog {
         reject(new PctodlError('WATCHDOG', `cannot start the lease's watchdog (/bin/sh): ${cause.message}`, { cause }))
       })
     })
-    // It waits for us, not we for it.
+    // The watchdog must not keep this process running.
     child.unref()
     ;(child.stdin as unknown as { unref?: () => void })?.unref?.()
     return new Watchdog(child)
   }
 
-  /** Let it look: it restores the board if the journal is still there, and ends. */
+  /** Close the pipe: the watchdog restores the board if the journal still exists, and ends. */
   dismiss(): void {
     this.#child.stdin?.destroy()
   }
@@ -75,7 +75,7 @@ function restoreCommand({ leaseFolder, uuid, leaseId, libraryPath }: WatchdogOpt
   return [process.execPath, restoreProgram(), leaseFolder, uuid, leaseId, libraryPath]
 }
 
-/** The built program beside this file, or, for sources, in the package's `dist`. */
+/** The built restore program beside this file or, when running from sources, in the package's `dist`. */
 function restoreProgram(): string {
   const here = path.dirname(fileURLToPath(import.meta.url))
   const places = [here, path.join(here, '..', '..', 'dist')].map((folder) => path.join(folder, 'restore-journal.js'))

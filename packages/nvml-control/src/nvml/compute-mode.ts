@@ -1,4 +1,4 @@
-/** Who may have a context on a board. `exclusive-thread` is a mode of old drivers that cannot be set any more. */
+/** Who may have a context on a board. `exclusive-thread` is an old mode that current drivers refuse to set. */
 export type ComputeMode = 'default' | 'exclusive-thread' | 'prohibited' | 'exclusive-process'
 
 /** In the order of NVML's numbers. */

@@ -1,6 +1,6 @@
 import type { ClocksEventReason } from '@pctodl/platform'
 
-/** Bits of NVML's clocks event reasons (`nvmlClocksEventReason...` in nvml.h), and what they are called there. */
+/** Bits of NVML's clocks event reasons (`nvmlClocksEventReason...` in nvml.h). */
 export const eventReasonBits = {
   'gpu-idle': 0x1,
   'applications-clocks-setting': 0x2,
@@ -24,7 +24,7 @@ const HARDWARE =
 
 const known = new Map<number, readonly ClocksEventReason[]>()
 
-/** The reasons in the family's words. One list per combination of bits is kept, so that sampling allocates none. */
+/** Names of the set bits. Each combination's list is cached, so that sampling allocates nothing. */
 export function clocksEventReasons(bits: number): readonly ClocksEventReason[] {
   let reasons = known.get(bits)
   if (!reasons) {

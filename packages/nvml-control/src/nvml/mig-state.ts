@@ -2,13 +2,13 @@ import { meansAbsent, NvmlError, orNull } from './nvml-error.js'
 import type { NvmlHandle } from './nvml-handle.js'
 
 export interface MigInstanceInfo {
-  /** E.g. `MIG-...`; what `CUDA_VISIBLE_DEVICES` takes. */
+  /** E.g. `MIG-...`, as accepted by `CUDA_VISIBLE_DEVICES`. */
   readonly uuid: string
   /** E.g. `NVIDIA A100-SXM4-40GB MIG 3g.20gb`. */
   readonly name: string
   readonly gpuInstanceId: number | null
   readonly computeInstanceId: number | null
-  /** Size; null where the driver does not tell. */
+  /** Number of SMs; null if the driver does not report it. */
   readonly smCount: number | null
   readonly memoryBytes: number | null
   readonly gpuInstanceSlices: number | null
@@ -17,7 +17,7 @@ export interface MigInstanceInfo {
 
 export interface MigState {
   readonly enabled: boolean
-  /** What it will be after the next reset of the board. */
+  /** MIG mode after the next reset of the board. */
   readonly pendingEnabled: boolean
   readonly instances: readonly MigInstanceInfo[]
 }
@@ -25,7 +25,7 @@ export interface MigState {
 const NOT_FOUND = 6
 const INVALID_ARGUMENT = 2
 
-/** @returns null on a board, or with a driver, without MIG */
+/** @returns null if the board or the driver has no MIG */
 export function readMigState(device: NvmlHandle): MigState | null {
   const current = new Uint32Array(1)
   const pending = new Uint32Array(1)
@@ -45,7 +45,7 @@ function instances(device: NvmlHandle): MigInstanceInfo[] {
     const handle: [unknown] = [null]
     const call = 'nvmlDeviceGetMigDeviceHandleByIndex'
     const code = device.calls.get(call)(device.handle, i, handle)
-    // The count is an upper bound: places without an instance are not found, or not valid with some drivers.
+    // The count is an upper bound: an index without an instance is "not found", or "invalid" with some drivers.
     if (code === NOT_FOUND || code === INVALID_ARGUMENT || meansAbsent(code)) continue
     if (code !== 0) throw new NvmlError(call, code, device.subject)
     found.push(describe(device.at(handle[0], `MIG device ${i} of ${device.subject}`)))

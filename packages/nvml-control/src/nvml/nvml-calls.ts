@@ -3,7 +3,8 @@ import { type LibraryHandle, load, opaque, out, pointer } from 'koffi'
 /** A function of the library: returns NVML's code, 0 for success. */
 export type NvmlCall = (...args: unknown[]) => number
 
-// An opaque handle, without a name: koffi's names are global to the process. Out-parameters are plain pointers: typed arrays go through without copies.
+// An opaque handle without a name, because koffi's names are global to the process. Out-parameters are plain
+// pointers: typed arrays pass without copies.
 const device = pointer(opaque())
 
 /** Type of an argument, as koffi takes it. */
@@ -11,7 +12,7 @@ type Argument = string | ReturnType<typeof pointer> | ReturnType<typeof out>
 
 const handle = out(pointer(device))
 
-/** The lists of arguments that calls have. */
+/** The argument lists that calls share. */
 const argumentLists = {
   nothing: [],
   pointer: ['void *'],
@@ -101,12 +102,15 @@ interface BoundCall {
   readonly inBackground: (...args: unknown[]) => Promise<number>
 }
 
-/** The functions of one loaded library, bound when first used. One that the driver lacks answers FUNCTION_NOT_FOUND. */
+/**
+ * The functions of one loaded library, each bound on first use. A function that the driver lacks returns
+ * FUNCTION_NOT_FOUND.
+ */
 export class NvmlCalls {
   readonly #library: LibraryHandle
   readonly #bound = new Map<NvmlCallName, BoundCall>()
 
-  /** @throws Error where there is no such library */
+  /** @throws Error if there is no such library */
   constructor(libraryPath: string) {
     this.#library = load(libraryPath)
   }
@@ -115,7 +119,7 @@ export class NvmlCalls {
     return this.#bind(name).call
   }
 
-  /** The same call on another thread, for what takes the driver milliseconds: the event loop goes on meanwhile. */
+  /** Call on another thread if the driver takes milliseconds, so that the event loop continues. */
   inBackground(name: NvmlCallName, ...args: unknown[]): Promise<number> {
     return this.#bind(name).inBackground(...args)
   }

@@ -9,14 +9,14 @@ import { type ComputeProcess, readComputeProcesses } from './processes.js'
 import { smCountOf } from './sm-count.js'
 import { textBuffer, textIn } from './text.js'
 
-/** NVML's numbers of clocks. */
+/** NVML's clock ids. */
 const CLOCK_SM = 1
 const CLOCK_MEM = 2
 
 const THRESHOLD_SLOWDOWN = 1
 const THRESHOLD_GPU_MAX = 3
 
-/** NVML's numbers of architectures (`NVML_DEVICE_ARCH_...`). */
+/** NVML's architecture ids (`NVML_DEVICE_ARCH_...`). */
 const architectures: Readonly<Record<number, string>> = {
   2: 'Kepler',
   3: 'Maxwell',
@@ -35,12 +35,15 @@ export interface PowerLimits {
   readonly defaultW: number
 }
 
-/** One board as NVML tells it. Every read asks the driver; every failure is an `NvmlError` that names call and board. */
+/**
+ * One board as reported by NVML. Every read calls the driver; every failure is an `NvmlError` that names call and
+ * board.
+ */
 export class NvmlDevice implements NvmlHandle {
   readonly calls: NvmlCalls
-  /** NVML's own. */
+  /** NVML's handle. */
   readonly handle: unknown
-  /** What errors call the board. */
+  /** Name of the board in error messages. */
   readonly subject: string
   readonly #word = new Uint32Array(1)
   readonly #second = new Uint32Array(1)
@@ -74,7 +77,7 @@ export class NvmlDevice implements NvmlHandle {
     return this.#pciInfo().readUInt32LE(28)
   }
 
-  /** `Ampere`, ...; the number where it is newer than this package. */
+  /** `Ampere`, ...; the number if it is newer than this package. */
   get architecture(): string {
     const code = this.#number('nvmlDeviceGetArchitecture')
     return architectures[code] ?? `architecture ${code}`
@@ -88,7 +91,7 @@ export class NvmlDevice implements NvmlHandle {
     return `${major[0]}.${minor[0]}`
   }
 
-  /** Streaming multiprocessors: CUDA cores over cores per SM; null where that ratio is not known for the board. */
+  /** Streaming multiprocessors: CUDA cores divided by cores per SM; null if the latter is unknown. */
   get smCount(): number | null {
     const cores = orNull(() => this.#number('nvmlDeviceGetNumGpuCores'))
     return cores === null ? null : smCountOf(cores, this.computeCapability)
@@ -113,12 +116,12 @@ export class NvmlDevice implements NvmlHandle {
     }))
   }
 
-  /** Default application clock of the SMs, MHz; null on boards without application clocks. */
+  /** Default application clock of the SMs, MHz; null if the board has no application clocks. */
   defaultApplicationClockMhz(): number | null {
     return orNull(() => this.#selected('nvmlDeviceGetDefaultApplicationsClock', CLOCK_SM))
   }
 
-  /** Temperature at which the firmware lowers the clocks, deg C; null where it is not told. */
+  /** Temperature at which the firmware lowers the clocks, deg C; null if not reported. */
   thermalLimitC(): number | null {
     return (
       orNull(() => this.#selected('nvmlDeviceGetTemperatureThreshold', THRESHOLD_GPU_MAX)) ??
@@ -133,12 +136,12 @@ export class NvmlDevice implements NvmlHandle {
     return { minW: minMw / 1000, maxW: maxMw / 1000, defaultW: defaultMw / 1000 }
   }
 
-  /** The limit that is set, W. */
+  /** The configured limit, W. */
   powerLimitW(): number {
     return this.#number('nvmlDeviceGetPowerManagementLimit') / 1000
   }
 
-  /** The limit in force after everybody's wishes (slowdown, board, user), W. */
+  /** The limit in force, W: the lowest of all sources (slowdown, board, user). */
   enforcedPowerLimitW(): number {
     return this.#number('nvmlDeviceGetEnforcedPowerLimit') / 1000
   }
@@ -156,7 +159,7 @@ export class NvmlDevice implements NvmlHandle {
     return this.#selected('nvmlDeviceGetClockInfo', CLOCK_MEM)
   }
 
-  /** Bits of `eventReasonBits`. Older drivers have the call under its former name. */
+  /** Bits of `eventReasonBits`. Older drivers have this call under its former name. */
   eventReasons(): number {
     const bits =
       orNull(() => this.#longs('nvmlDeviceGetCurrentClocksEventReasons', 1)) ??
@@ -187,7 +190,7 @@ export class NvmlDevice implements NvmlHandle {
     return readMigState(this)
   }
 
-  /** What stands behind another handle of the same library, such as a MIG instance of this board. */
+  /** Wrap another handle of the same library, such as a MIG instance of this board. */
   at(handle: unknown, subject: string): NvmlDevice {
     return new NvmlDevice(this.calls, handle, subject)
   }
@@ -198,7 +201,7 @@ export class NvmlDevice implements NvmlHandle {
     if (code !== 0) throw new NvmlError(name, code, this.subject)
   }
 
-  /** The same on another thread. @throws NvmlError */
+  /** Call it on another thread. @throws NvmlError */
   async checkInBackground(name: NvmlCallName, ...args: unknown[]): Promise<void> {
     const code = await this.calls.inBackground(name, this.handle, ...args)
     if (code !== 0) throw new NvmlError(name, code, this.subject)
@@ -226,7 +229,10 @@ export class NvmlDevice implements NvmlHandle {
     return Array.from(words, Number)
   }
 
-  /** A list whose length the driver knows better: ask, and ask again with more room where it was too little. */
+  /**
+   * Read a list of unknown length: call, and repeat with the length that the driver reports if the buffer was too
+   * small.
+   */
   #list(name: NvmlCallName, ...select: number[]): number[] {
     const INSUFFICIENT_SIZE = 7
     for (let room = 256; ; ) {
@@ -239,7 +245,7 @@ export class NvmlDevice implements NvmlHandle {
     }
   }
 
-  /** `nvmlPciInfo_t`: legacy id 16, domain, bus, device, device id, subsystem id, id 32 bytes. */
+  /** `nvmlPciInfo_t`: legacy id (16 bytes), domain, bus, device, device id, subsystem id, id (32 bytes). */
   #pciInfo(): Buffer {
     const info = Buffer.alloc(68)
     this.check('nvmlDeviceGetPciInfo_v3', info)

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** NVML's own name of it without `NVML_ERROR_`, the family's code for it, what it means and what can be done. */
+/** NVML's name without `NVML_ERROR_`, this project's code, the meaning, and the remedy. */
 type ReturnCode = readonly [nvmlName: string, code: string, meaning: string, remedy: string]
 
 const asRoot = 'run as root, or have the operator run the node service (pctodld) and allow it in its policy'
@@ -94,19 +94,19 @@ const returnCodes: Readonly<Record<number, ReturnCode>> = {
   999: ['UNKNOWN', 'NVML_UNKNOWN', 'the driver reports an internal error', 'look at `dmesg | grep NVRM`'],
 }
 
-/** The codes that NVML documents, ascending. */
+/** All codes that NVML documents, ascending. */
 export const nvmlReturnCodes: readonly number[] = Object.keys(returnCodes).map(Number)
 
-/** A call of NVML failed. `code` is pctodl's error code, e.g. `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`. */
+/** A failed call of NVML. `code` is this project's, e.g. `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`. */
 export class NvmlError extends PctodlError {
-  /** NVML's number, e.g. 4. */
+  /** NVML's number for the error, e.g. 4. */
   readonly nvmlCode: number
-  /** NVML's name, e.g. `NVML_ERROR_NO_PERMISSION`. */
+  /** NVML's name for the error, e.g. `NVML_ERROR_NO_PERMISSION`. */
   readonly nvmlName: string
   /** The function that was called. */
   readonly call: string
 
-  /** @param subject the board that it was about, or what was asked of it */
+  /** @param subject the board or other object concerned */
   constructor(call: string, nvmlCode: number, subject?: string) {
     const [nvmlName, code, meaning, remedy] = returnCodes[nvmlCode] ?? [
       `CODE_${nvmlCode}`,
@@ -122,7 +122,7 @@ export class NvmlError extends PctodlError {
   }
 }
 
-/** Codes that say "this board, or this driver, has no such thing": an optional field is then null. */
+/** Codes meaning that this board or driver lacks the feature: an optional field is then null. */
 const absent = new Set([3, 13, 21, 22, 25, 26])
 
 /** Codes after which no field of the board can be read. */
@@ -136,7 +136,7 @@ export function meansGone(nvmlCode: number): boolean {
   return boardGone.has(nvmlCode)
 }
 
-/** The value, or null where board or driver do not have it. Any other failure is thrown on. */
+/** The value, or null if board or driver lacks the feature. Any other failure is rethrown. */
 export function orNull<T>(read: () => T): T | null {
   try {
     return read()

@@ -1,7 +1,7 @@
 import type { NvmlDevice } from './nvml-device.js'
 import { meansAbsent, NvmlError } from './nvml-error.js'
 
-/** NVML's numbers of events (`nvmlEventType*`). */
+/** NVML's bits for event kinds (`nvmlEventType*`). */
 const eventTypes = {
   'single-bit-ecc': 0x1,
   'double-bit-ecc': 0x2,
@@ -14,21 +14,19 @@ export type BoardEventKind = keyof typeof eventTypes
 
 export const boardEventKinds: readonly BoardEventKind[] = Object.keys(eventTypes) as BoardEventKind[]
 
-/** Something that the driver has noticed of a board. */
+/** A board event reported by the driver. */
 export interface BoardEvent {
   readonly kind: BoardEventKind
-  /** Of an `xid` its number (NVIDIA, XID errors); null otherwise. */
+  /** Number of an `xid` event (NVIDIA, XID errors); null for other kinds. */
   readonly xid: number | null
 }
 
 const NVML_TIMEOUT = 10
-/** `nvmlEventData_t`: the board, what, and of an XID its number. */
+/** `nvmlEventData_t`: the board, the event kind, and the XID number. */
 const EVENT_BYTES = 32
 const [TYPE_AT, DATA_AT] = [8, 16]
 
-/**
- * What happens to one board, from now on. It is asked, not waited for: the driver keeps what has happened, and nobody's thread waits.
- */
+/** Events of one board from now on. They are polled: the driver queues them, so no thread has to wait. */
 export class NvmlEvents {
   readonly #device: NvmlDevice
   readonly #set: unknown
@@ -41,9 +39,9 @@ export class NvmlEvents {
   }
 
   /**
-   * @param kinds what to be told; kinds that the board does not have are left out
-   * @returns null where the board, or the driver, has none of them
-   * @throws NvmlError where the driver fails
+   * @param kinds events to subscribe to; kinds that the board does not support are left out
+   * @returns null if the board or the driver supports none of them
+   * @throws NvmlError if the driver fails
    */
   static open(device: NvmlDevice, kinds: readonly BoardEventKind[] = boardEventKinds): NvmlEvents | null {
     const { calls, subject } = device
@@ -61,9 +59,9 @@ export class NvmlEvents {
   }
 
   /**
-   * What has happened since the last call, in its order; at most `most` of it.
+   * Up to `most` events since the last call, oldest first.
    *
-   * @throws NvmlError `GPU_LOST` after the last event of a board that is lost
+   * @throws NvmlError `GPU_LOST` after the last event of a lost board
    */
   take(most = 64): BoardEvent[] {
     const { calls, subject } = this.#device

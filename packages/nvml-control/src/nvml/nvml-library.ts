@@ -4,7 +4,7 @@ import { NvmlDevice } from './nvml-device.js'
 import { NvmlError } from './nvml-error.js'
 import { textBuffer, textIn } from './text.js'
 
-/** Where drivers put NVML, in the order in which it is looked for. The first is the dynamic linker's own search. */
+/** Where drivers install NVML, in search order. The first is the dynamic linker's own search. */
 const candidates: readonly string[] = [
   'libnvidia-ml.so.1',
   '/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1',
@@ -16,9 +16,9 @@ const candidates: readonly string[] = [
   '/usr/lib/wsl/lib/libnvidia-ml.so.1',
 ]
 
-/** There is no NVML on this machine, or none that loads. */
+/** This machine has no NVML that loads. */
 export class NvmlNotFoundError extends PctodlError {
-  /** Every path tried, with the linker's answer. */
+  /** Every path tried, with the linker's error. */
   readonly tried: readonly { readonly path: string; readonly reason: string }[]
 
   constructor(tried: NvmlNotFoundError['tried']) {
@@ -34,17 +34,17 @@ export class NvmlNotFoundError extends PctodlError {
 }
 
 export interface LoadNvmlOptions {
-  /** Path of the library. Default: the places where drivers put it. */
+  /** Path of the library. Default: the usual locations. */
   readonly libraryPath?: string
 }
 
 const initialized = new Map<string, Nvml>()
 
 /**
- * Load and initialise NVML. The same library is initialised once per process, however often it is loaded.
+ * Load and initialise NVML. Repeated loads of one library initialise it once per process.
  *
- * @throws NvmlNotFoundError where there is none
- * @throws NvmlError where it cannot be initialised, e.g. `DRIVER_NOT_LOADED`
+ * @throws NvmlNotFoundError if there is none
+ * @throws NvmlError if it cannot be initialised, e.g. `DRIVER_NOT_LOADED`
  */
 export function loadNvml({ libraryPath }: LoadNvmlOptions = {}): Nvml {
   const key = libraryPath ?? ''
@@ -72,7 +72,7 @@ function firstThatLoads(paths: readonly string[]): { calls: NvmlCalls; path: str
 
 /** An initialised NVML. */
 export class Nvml {
-  /** Where the library came from; a bare name was found by the dynamic linker. */
+  /** Path of the library; a bare name was found by the dynamic linker. */
   readonly libraryPath: string
   readonly calls: NvmlCalls
   readonly #onClose: () => void
@@ -94,19 +94,19 @@ export class Nvml {
     return this.#text('nvmlSystemGetNVMLVersion')
   }
 
-  /** Number of boards that this process may see. */
+  /** Number of boards visible to this process. */
   get deviceCount(): number {
     const count = new Uint32Array(1)
     this.#check('nvmlDeviceGetCount_v2', this.calls.get('nvmlDeviceGetCount_v2')(count))
     return count[0]!
   }
 
-  /** All boards, by index. @throws NvmlError for one that is lost */
+  /** All boards, by index. @throws NvmlError for a lost board */
   devices(): NvmlDevice[] {
     return Array.from({ length: this.deviceCount }, (_, index) => this.deviceByIndex(index))
   }
 
-  /** @throws NvmlError `NVML_INVALID_ARGUMENT` where there is no such board */
+  /** @throws NvmlError `NVML_INVALID_ARGUMENT` if there is no such board */
   deviceByIndex(index: number): NvmlDevice {
     return this.#device('nvmlDeviceGetHandleByIndex_v2', index, `GPU ${index}`)
   }
@@ -114,7 +114,7 @@ export class Nvml {
   /**
    * A board by index (`0`), UUID (`GPU-...`) or PCI bus id (`00000000:01:00.0`).
    *
-   * @throws NvmlError `NOT_FOUND` or `NVML_INVALID_ARGUMENT` where there is no such board
+   * @throws NvmlError `NOT_FOUND` or `NVML_INVALID_ARGUMENT` if there is no such board
    * @throws InvalidInputError for a MIG instance, which has no clocks or limits of its own
    */
   device(id: string | number): NvmlDevice {
@@ -131,7 +131,7 @@ export class Nvml {
     return this.#device(call, text, `GPU ${text}`)
   }
 
-  /** Give the library back. Devices of it must not be used afterwards. Idempotent. */
+  /** Shut the library down. Its devices must not be used afterwards. Idempotent. */
   close(): void {
     if (!this.#open) return
     this.#open = false

@@ -3,11 +3,11 @@ import type { NvmlHandle } from './nvml-handle.js'
 
 export interface ComputeProcess {
   readonly pid: number
-  /** Null where the driver does not tell, as in a container without the host's pid namespace. */
+  /** Null if the driver does not report it, e.g. in a container without the host's pid namespace. */
   readonly usedBytes: number | null
-  /** Whether it is a client of an MPS server; null where the driver does not tell. */
+  /** Whether it is a client of an MPS server; null if the driver does not report it. */
   readonly isMpsClient: boolean | null
-  /** Its MIG instances; null outside MIG. */
+  /** Id of its GPU instance; null outside MIG. */
   readonly gpuInstanceId: number | null
   readonly computeInstanceId: number | null
 }
@@ -22,7 +22,7 @@ export function readComputeProcesses(device: NvmlHandle): ComputeProcess[] {
   const all = entries(device, 'nvmlDeviceGetComputeRunningProcesses_v3')
   const clients = orNull(() => entries(device, 'nvmlDeviceGetMPSComputeRunningProcesses_v3'))
   const clientPids = clients && new Set(clients.map(({ pid }) => pid))
-  // Real drivers list MPS clients in both places; a pid that is in the second one only must not be lost.
+  // Real drivers list MPS clients in both lists; keep pids that are only in the second one.
   const missed = clients?.filter(({ pid }) => !all.some((process) => process.pid === pid)) ?? []
   return [...all, ...missed].map((process) => ({ ...process, isMpsClient: clientPids?.has(process.pid) ?? null }))
 }
@@ -36,7 +36,7 @@ function entries(
     const buffer = Buffer.alloc(room * ENTRY_BYTES)
     count[0] = room
     const code = device.calls.get(call)(device.handle, count, buffer)
-    // Between two calls more processes may have come, so the told length is no promise: simply grow.
+    // Processes may have started between the two calls, so the reported length may be too small: grow the buffer.
     if (code === INSUFFICIENT_SIZE && room < 65_536) continue
     if (code !== 0) throw new NvmlError(call, code, device.subject)
     return Array.from({ length: count[0]! }, (_, i) => entry(buffer, i * ENTRY_BYTES))

@@ -12,7 +12,7 @@ const coresPerSm: Readonly<Record<string, number>> = {
   '12.0': 128,
 }
 
-/** SMs of a board; null where its generation is not known or the division leaves a rest. */
+/** SMs of a board; null if its generation is unknown or the division leaves a remainder. */
 export function smCountOf(cores: number, computeCapability: string): number | null {
   const perSm = coresPerSm[computeCapability]
   return perSm !== undefined && cores > 0 && cores % perSm === 0 ? cores / perSm : null

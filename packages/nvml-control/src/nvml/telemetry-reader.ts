@@ -12,8 +12,8 @@ const VALUE_UNSIGNED_INT = 1
 const TWO_TO_32 = 4294967296
 
 /**
- * Reads all fields of `Telemetry` at once. Everything that goes to the driver and comes back is allocated here, once: a
- * reading costs its calls and one object.
+ * Reads all fields of `Telemetry` at once. All driver buffers are allocated once, here, so a reading allocates a single
+ * object.
  */
 export class TelemetryReader {
   readonly #device: NvmlDevice
@@ -46,9 +46,9 @@ export class TelemetryReader {
   }
 
   /**
-   * One reading. A field that fails is null, and `failures` says why.
+   * One reading. A field that fails is null, and `failures` gives the reason.
    *
-   * @throws NvmlError where the whole board cannot be read any more, e.g. `GPU_LOST`
+   * @throws NvmlError if the whole board cannot be read any more, e.g. `GPU_LOST`
    */
   read(): Telemetry {
     const { handle } = this.#device
@@ -74,7 +74,7 @@ export class TelemetryReader {
     const reasons = this.#readReasons()
 
     return {
-      // The reading took some time; its middle is the least wrong stamp.
+      // The reading took some time; its middle is the best timestamp.
       timeMs: (beforeMs + this.#clock.now()) / 2,
       powerAverageW,
       powerInstantW,
@@ -89,7 +89,7 @@ export class TelemetryReader {
     }
   }
 
-  /** Why fields of the last reading are null. What the board does not have is here, too, as `NOT_SUPPORTED`. */
+  /** Why fields of the last reading are null. Fields that the board lacks are included, as `NOT_SUPPORTED`. */
   failures(): ReadonlyMap<NvmlCallName, NvmlError> {
     return new Map([...this.#failed].map(([name, code]) => [name, new NvmlError(name, code, this.#device.subject)]))
   }

@@ -1,6 +1,6 @@
 import type { Telemetry } from '@pctodl/platform'
 
-/** The latest samples. They are numbered from 0, for as long as it lives. */
+/** The latest samples, numbered from 0 since the ring was created. */
 export class SampleRing {
   readonly capacity: number
   readonly #samples: Telemetry[] = []
@@ -10,7 +10,7 @@ export class SampleRing {
     this.capacity = capacity
   }
 
-  /** Samples ever written. */
+  /** Number of samples ever written. */
   get count(): number {
     return this.#count
   }
@@ -29,7 +29,7 @@ export class SampleRing {
     return this.#samples[number % this.capacity]!
   }
 
-  /** The samples between two times, ends included, oldest first. */
+  /** The samples between two times inclusive, oldest first. */
   between(beginMs: number, endMs: number): Telemetry[] {
     const found: Telemetry[] = []
     for (let i = this.#count - 1; i >= this.oldest && this.at(i).timeMs >= beginMs; i--) {

@@ -2,7 +2,7 @@ import { type Clock, type Gpu, InvalidInputError, PctodlError, systemClock, type
 import { SampleRing } from './sample-ring.js'
 import { summarizeWindow, type WindowSummary } from './window-summary.js'
 
-/** 50 Hz: sensors refresh no faster, and each reading costs the driver time. */
+/** 20 ms (50 Hz): sensors refresh no faster, and each reading costs driver time. */
 const MIN_PERIOD_MS = 20
 
 export interface SamplerOptions {
@@ -12,9 +12,9 @@ export interface SamplerOptions {
   readonly capacity?: number
   /** Default: real time. */
   readonly clock?: Clock
-  /** Called with each sample. */
+  /** Called for each sample. */
   readonly onSample?: (sample: Telemetry) => void
-  /** Called with what kept a sample from being taken. */
+  /** Called with the error that prevented a sample. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -22,13 +22,13 @@ export interface SamplerOptions {
 export interface SampleWindow {
   readonly name: string
   readonly beginMs: number
-  /** Close it and say what was measured; later calls give the same answer. */
+  /** Close the window and return its summary; later calls return the same result. */
   end(): WindowSummary
 }
 
 /**
- * Samples a board at a fixed cadence. Each sample is due at start + n x period, so that delay does not add up; one that
- * cannot be taken in time is counted as missed, never made up.
+ * Samples a board at a fixed cadence. Each sample is due at start + n x period, so that delays do not accumulate; a
+ * late sample is counted as missed and not made up.
  */
 export class Sampler {
   readonly periodMs: number
@@ -59,19 +59,19 @@ export class Sampler {
     return this.#missed
   }
 
-  /** What the last attempt failed with; null after a success. */
+  /** Error of the last attempt; null after a success. */
   get lastError(): Error | null {
     return this.#lastError
   }
 
-  /** Begin to sample; the first sample is due at once. @throws PctodlError `SAMPLER_RUNNING` */
+  /** Start sampling; the first sample is due at once. @throws PctodlError `SAMPLER_RUNNING` */
   start(): void {
     if (this.#stop) throw new PctodlError('SAMPLER_RUNNING', 'the sampler runs already; stop it first')
     this.#stop = new AbortController()
     this.#running = this.#run(this.#stop.signal)
   }
 
-  /** End sampling. What was sampled stays. Idempotent. */
+  /** Stop sampling and keep the samples. Idempotent. */
   async stop(): Promise<void> {
     this.#stop?.abort()
     await this.#running
@@ -91,7 +91,7 @@ export class Sampler {
     }
   }
 
-  /** What was measured between two times of the clock in use. */
+  /** Summary of the samples between two times of the sampler's clock. */
   summarize(beginMs: number, endMs: number, name = 'window'): WindowSummary {
     return summarizeWindow(this.ring, { name, beginMs, endMs, periodMs: this.periodMs, lastError: this.#lastError })
   }
@@ -100,7 +100,7 @@ export class Sampler {
     const startMs = this.#clock.now()
     for (let n = 0; !signal.aborted; ) {
       await this.#takeSample()
-      // The next one that is still ahead; those that are past were missed.
+      // The next due sample in the future; those already past were missed.
       const next = Math.max(n + 1, Math.ceil((this.#clock.now() - startMs) / this.periodMs))
       this.#missed += next - n - 1
       n = next

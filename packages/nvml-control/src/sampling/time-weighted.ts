@@ -1,4 +1,4 @@
-/** Readings of one quantity at ascending times; what was not read is not among them. */
+/** Readings of one quantity at ascending times; failed readings are omitted. */
 export interface Readings {
   readonly timesMs: readonly number[]
   readonly values: readonly number[]
@@ -14,7 +14,7 @@ export function integral({ timesMs, values }: Readings): number | null {
   return sum
 }
 
-/** Mean over time between the first and the last reading; of one reading, that reading; null without any. */
+/** Time-weighted mean between the first and the last reading; a single reading itself; null without any. */
 export function timeWeightedMean(readings: Readings): number | null {
   const { timesMs, values } = readings
   const spanS = (timesMs.at(-1)! - timesMs[0]!) / 1000
@@ -23,8 +23,8 @@ export function timeWeightedMean(readings: Readings): number | null {
 }
 
 /**
- * The value below which the quantity was for `percent` of the time. Each reading stands for half the time to its
- * neighbours, so that a burst of readings counts for no more than the time that it took.
+ * The value that the quantity was below for `percent` of the time. Each reading stands for half the time to each
+ * neighbour, so that a burst of readings counts only for the time it took.
  *
  * @returns null without readings
  */

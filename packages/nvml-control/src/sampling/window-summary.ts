@@ -14,31 +14,31 @@ export interface QuantitySummary {
 }
 
 export interface EnergySummary {
-  /** Difference of the board's counter between its first and its last reading; null with fewer than two. */
+  /** Energy by the board's counter between its first and its last reading, J; null with fewer than two. */
   readonly counterJ: number | null
-  /** Power integrated over the same time; null where it cannot be. */
+  /** Power integrated over the same time, J; null if it cannot be computed. */
   readonly integralJ: number | null
-  /** (integral - counter) / counter; null where one of them is missing, or the counter did not move. */
+  /** (integral - counter) / counter; null if one of them is missing, or the counter did not change. */
   readonly disagreementPercent: number | null
-  /** Which power was integrated: the instant field where the board has it. */
+  /** Which power was integrated: the instant field if the board has it. */
   readonly powerField: 'powerInstantW' | 'powerAverageW'
 }
 
-/** What was measured between begin and end. */
+/** Summary of a window with at least one sample. */
 export interface MeasuredWindow {
   readonly kind: 'measured'
   readonly name: string
   readonly beginMs: number
   readonly endMs: number
   readonly durationMs: number
-  /** From the first to the last sample in the window: everything below is about this time. */
+  /** Time from the first to the last sample in the window, which all fields below refer to, ms. */
   readonly coveredMs: number
   readonly samples: number
-  /** Readings that the cadence called for and that were late, failed or overwritten. */
+  /** Scheduled readings that were late, failed or overwritten. */
   readonly missed: number
-  /** Longest time without a sample, begin and end included, ms. */
+  /** Longest time without a sample, including begin and end of the window, ms. */
   readonly longestGapMs: number
-  /** A quantity of which not one reading succeeded is null. */
+  /** Null if no reading of the quantity succeeded (also for the fields below). */
   readonly powerAverageW: QuantitySummary | null
   readonly powerInstantW: QuantitySummary | null
   readonly smClockMhz: QuantitySummary | null
@@ -50,7 +50,7 @@ export interface MeasuredWindow {
   readonly energy: EnergySummary
 }
 
-/** No sample fell between begin and end: nothing is known, least of all that the power was 0 W. */
+/** Summary of a window without samples: nothing is known (in particular, the power was not 0 W). */
 export interface EmptyWindow {
   readonly kind: 'empty'
   readonly name: string
@@ -58,7 +58,7 @@ export interface EmptyWindow {
   readonly endMs: number
   readonly durationMs: number
   readonly missed: number
-  /** What kept samples from being taken; null where the window was shorter than the cadence. */
+  /** Error that prevented samples; null if the window was shorter than the sampling period. */
   readonly lastError: Error | null
 }
 
@@ -72,7 +72,7 @@ export interface WindowBounds {
   readonly lastError: Error | null
 }
 
-/** Quantities of a sample that a window is summarised by, and those that its energy comes from. */
+/** Quantities of a sample that are summarised, and those that the energy is computed from. */
 type Quantity = 'energyJ' | Exclude<keyof MeasuredWindow & keyof Telemetry, 'timeMs'>
 
 /** Summarise the samples of a ring between two times. */
@@ -126,13 +126,13 @@ function summarize(from: Readings): QuantitySummary | null {
   }
 }
 
-/** Both energies over the same time: from the first to the last sample of which counter and power are known. */
+/** Both energies over the same time: from the first to the last sample in which counter and power are known. */
 function summarizeEnergy(samples: readonly Telemetry[]): EnergySummary {
   const powerField = readings(samples, 'powerInstantW').values.length >= 2 ? 'powerInstantW' : 'powerAverageW'
   const isKnown = (sample: Telemetry) => sample.energyJ !== null && sample[powerField] !== null
   const from = samples.findIndex(isKnown)
   const to = samples.findLastIndex(isKnown)
-  // Where the two are not known together, each is told over its own time, and they cannot be compared.
+  // If no two samples have both, each is computed over its own time, and they cannot be compared.
   const together = from < to
   const shared = together ? samples.slice(from, to + 1) : samples
   const counter = readings(shared, 'energyJ').values

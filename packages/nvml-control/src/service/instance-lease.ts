@@ -3,10 +3,10 @@ import { type AcquiredLease, acquireServed, ServedLease } from './served-lease.j
 import type { ServiceClientOptions } from './service-client.js'
 
 /**
- * A lease of one MIG instance, from the node service: processes on it are this program's alone, through an MPS daemon of its own where it
- * wants one. Clocks, power limit and modes are the whole board's, which others may share, so an instance's lease sets none; a program that
- * holds a lease of the board, too (`ServiceLease`), sets them by that. Leases of a board and of its instances exclude each other
- * otherwise.
+ * A lease of one MIG instance, from the node service: only this program's processes may run on it, if wanted through
+ * its own MPS daemon. Clocks, power limit and modes belong to the whole board, so an instance's lease cannot set them;
+ * a program that also holds a lease of the board (`ServiceLease`) sets them through that. Otherwise, leases of a board
+ * and of its instances exclude each other.
  */
 export class InstanceLease extends ServedLease {
   private constructor(uuid: string, acquired: AcquiredLease) {
@@ -15,8 +15,8 @@ export class InstanceLease extends ServedLease {
 
   /**
    * @param uuid of the instance, `MIG-...`
-   * @throws InvalidInputError; ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`; `SERVICE_PROTOCOL` where the
-   *   service is too old
+   * @throws InvalidInputError; ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`;
+   *   `SERVICE_PROTOCOL` if the service is too old
    */
   static async acquire(uuid: string, options: ServiceClientOptions = {}): Promise<InstanceLease> {
     if (!uuid.startsWith('MIG-'))
@@ -24,7 +24,7 @@ export class InstanceLease extends ServedLease {
     return new InstanceLease(uuid, await acquireServed(uuid, options))
   }
 
-  /** What a process must have in its environment to work on the instance, and to see nothing else. */
+  /** Environment that makes a process see and use this instance only. */
   get environment(): { readonly CUDA_VISIBLE_DEVICES: string } {
     return { CUDA_VISIBLE_DEVICES: this.uuid }
   }

@@ -1,10 +1,10 @@
 import type { Readable } from 'node:stream'
 
 /**
- * Split what a socket sends into lines, and give up on a peer that sends a longer one than agreed: it could fill our memory.
+ * Split what a socket receives into lines, and give up on a peer that sends too long a line: it could fill our memory.
  *
- * @param onLine told every line without its end
- * @param onTooLong told once, and nothing after it
+ * @param onLine called with every line, without its end
+ * @param onTooLong called once; nothing is delivered after it
  */
 export function readLines(
   socket: Readable,

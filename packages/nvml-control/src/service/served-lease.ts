@@ -4,21 +4,24 @@ import type { FoundState } from '../lease/lease-record.js'
 import { ServiceClient, type ServiceClientOptions, ServiceError } from './service-client.js'
 import type { LeaseReport, ServiceRequestBody, ServiceResults } from './service-protocol.js'
 
-/** A lease that the node service has given, with the connection that it lives as long as. */
+/** A lease granted by the node service, and the connection that keeps it alive. */
 export interface AcquiredLease {
   readonly client: ServiceClient
   readonly found: FoundState
 }
 
 export interface ServedLeaseOptions extends ServiceClientOptions {
-  /** The lease ends when its holder has said nothing for so long, ms: `verify` says something. Default: it lives as long as the connection. */
+  /**
+   * The lease ends if its holder sends nothing for this long, ms; `verify` counts as a sign of life. Default: it lasts
+   * as long as the connection.
+   */
   readonly silenceMs?: number
 }
 
 /**
  * @param uuid of a board, or of a MIG instance
- * @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ...; `SERVICE_PROTOCOL` where it
- *   knows no instances yet
+ * @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ...;
+ *   `SERVICE_PROTOCOL` if the service is too old for instances or for `silenceMs`
  */
 export async function acquireServed(
   uuid: string,
@@ -50,17 +53,17 @@ export async function acquireServed(
   }
 }
 
-/** What a lease that the node service holds for this process has, be it of a board or of a part of one. */
+/** Common part of the leases that the node service holds for this process, of boards and of MIG instances. */
 export abstract class ServedLease {
   readonly uuid: string
-  /** What the board was set to when the lease began. */
+  /** The board's settings when the lease began. */
   readonly found: FoundState
   readonly #subject: string
   readonly #client: ServiceClient
   #ended: PctodlError | undefined
   #released: Promise<void> | undefined
 
-  /** @param subject what errors call what is leased */
+  /** @param subject name of the leased object in error messages */
   protected constructor(uuid: string, subject: string, { client, found }: AcquiredLease) {
     this.uuid = uuid
     this.found = found
@@ -71,12 +74,12 @@ export abstract class ServedLease {
     }
   }
 
-  /** Whether it is neither released nor ended by the service. */
+  /** Whether the lease is still held, i.e. neither released nor ended by the service. */
   get isHeld(): boolean {
     return this.#ended === undefined && this.#released === undefined
   }
 
-  /** Start an MPS daemon for what is leased, for processes of this user; it ends with the lease. */
+  /** Start an MPS daemon on the leased board or instance, for processes of this user; it ends with the lease. */
   startMps(defaultPercent?: number): Promise<ServiceResults['mps-start']> {
     return this.request({
       type: 'mps-start',
@@ -85,7 +88,7 @@ export abstract class ServedLease {
     })
   }
 
-  /** @param graceMs how long clients may take to leave, 0 to 60,000 ms */
+  /** @param graceMs time for clients to leave, 0 to 60,000 ms */
   stopMps(graceMs: number): Promise<ServiceResults['mps-stop']> {
     return this.request({ type: 'mps-stop', board: this.uuid, graceMs })
   }
@@ -95,12 +98,12 @@ export abstract class ServedLease {
     await this.request({ type: 'mps-verify', board: this.uuid, pid })
   }
 
-  /** Tell what is aimed at and attained, for the service's metrics. */
+  /** Report objectives and attained values, for the service's metrics. */
   async report(report: LeaseReport): Promise<void> {
     await this.request({ type: 'report', board: this.uuid, ...report })
   }
 
-  /** Idempotent. @throws ServiceError `RESTORE_FAILED` where the board could not be put back; the service goes on trying */
+  /** Idempotent. @throws ServiceError `RESTORE_FAILED` if the board could not be restored; the service keeps trying */
   release(): Promise<void> {
     this.#released ??= this.#release()
     return this.#released

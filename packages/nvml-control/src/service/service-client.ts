@@ -13,13 +13,13 @@ import {
 } from './service-protocol.js'
 import { serviceSocketPath, socketsOf, whyNoService } from './service-socket.js'
 
-/** The service refused, or could not do, what it was asked. `code` is that of the error where it happened. */
+/** The service refused or failed a request. `code` is that of the original error. */
 export class ServiceError extends PctodlError {}
 
 export interface ServiceClientOptions {
   /** Default: `$PCTODL_SERVICE_SOCKET`, or `/run/pctodl/pctodld.sock`. */
   readonly socket?: string
-  /** How long the service may take to answer, ms. Default 30,000: it may wait for a board. */
+  /** Time for the service to answer, ms. Default 30,000: it may wait for a board. */
   readonly timeoutMs?: number
 }
 
@@ -30,10 +30,10 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** Between two attempts to get into a queue that is full, ms: at first, and at most. */
+/** First and longest delay before connecting again while the service's queue is full, ms. */
 const RETRY_MS = [5, 200] as const
 
-/** @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` where its queue is full at the moment */
+/** @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` if its queue is full at the moment */
 async function connectTo(path: string): Promise<Socket> {
   const reason = whyNoService(path)
   if (reason !== null) throw new ServiceError('NO_SERVICE', `no node service: ${reason}`)
@@ -56,18 +56,18 @@ async function connectPatiently(path: string, timeoutMs: number): Promise<Socket
       const isBusy = error instanceof ServiceError && error.code === 'SERVICE_BUSY'
       if (!isBusy || performance.now() - startedMs > timeoutMs) throw error
     }
-    // Not all at the same moment.
+    // Random jitter, so that clients do not retry at the same moment.
     await new Promise((resolve) => setTimeout(resolve, waitMs * (0.5 + Math.random())))
   }
 }
 
-/** A connection to the node service. Leases that it acquires end with it, however this process ends. */
+/** A connection to the node service. Leases acquired through it end with it, however this process ends. */
 export class ServiceClient {
-  /** Boards that the service has, by UUID. */
+  /** UUIDs of the boards that the service manages. */
   boards: readonly string[] = []
-  /** Of the protocol, which both sides speak. */
+  /** Protocol version agreed with the service. */
   version = 0
-  /** Told when a lease has ended without our asking. */
+  /** Called when a lease has ended without our request. */
   onLeaseEnded: (board: string, reason: string) => void = () => {}
   readonly #socket: Socket
   readonly #timeoutMs: number
@@ -91,8 +91,8 @@ export class ServiceClient {
   }
 
   /**
-   * @throws ServiceError `NO_SERVICE` where none listens, or where the socket is in somebody else's hands; `SERVICE_BUSY` where others
-   *   fill its queue; `SERVICE_PROTOCOL` where it speaks no version that this release speaks
+   * @throws ServiceError `NO_SERVICE` if none listens, or if the socket belongs to somebody else; `SERVICE_BUSY` if
+   *   others fill its queue; `SERVICE_PROTOCOL` if no protocol version is common
    */
   static async open({
     socket: path = serviceSocketPath(),
@@ -100,7 +100,7 @@ export class ServiceClient {
   }: ServiceClientOptions = {}): Promise<ServiceClient> {
     const [open, known, root] = socketsOf(path)
     const own = process.geteuid?.() === 0 ? root : known
-    // One that is not there, or not for us, is no reason to have no service.
+    // Our own socket may be missing or closed to us; then use the public one.
     const socket = (await connectTo(own.path).catch(() => null)) ?? (await connectPatiently(open.path, timeoutMs))
     const client = new ServiceClient(socket, timeoutMs)
     try {
@@ -141,7 +141,7 @@ export class ServiceClient {
     })
   }
 
-  /** Leases that it holds end. Idempotent. */
+  /** Close the connection, which ends its leases. Idempotent. */
   close(): void {
     this.#socket.destroy()
   }
@@ -182,7 +182,7 @@ export class ServiceClient {
     if (!waiting) return undefined
     clearTimeout(waiting.timer)
     this.#waiting.delete(id)
-    // Holding a lease is no reason for a program to go on.
+    // A held lease must not keep the program running.
     if (this.#waiting.size === 0) this.#socket.unref()
     return waiting
   }

@@ -7,14 +7,14 @@ import { type AcquiredLease, acquireServed, ServedLease, type ServedLeaseOptions
 
 export interface ServedBoard {
   readonly uuid: string
-  /** What errors call the board. */
+  /** Name of the board in error messages. */
   readonly subject: string
   readonly spec: GpuSpec
 }
 
 /**
- * A lease that the node service holds for this process. It lives as long as its connection: whatever ends this process, the
- * service puts the board back.
+ * A lease that the node service holds for this process. It lasts as long as the connection: however this process ends,
+ * the service restores the board.
  */
 export class ServiceLease extends ServedLease implements BoardLease {
   readonly path = 'service'

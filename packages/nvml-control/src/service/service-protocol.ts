@@ -2,16 +2,19 @@ import { z } from 'zod'
 import type { BoardChange } from '../control/board-change.js'
 import { computeModeSchema, type FoundState, foundSchema, rangeSchema } from '../lease/lease-record.js'
 
-/** What the node service and its clients say to each other: one JSON value a line, requests answered in their order. */
+/** Messages between the node service and its clients: one JSON value per line; requests are answered in order. */
 
-/** Supported protocol versions, newest first. Version 2 added MIG instances, version 3 workloads and `silenceMs`. */
+/**
+ * Protocol versions that this release supports, newest first. Version 1 lacks MIG instances, version 2 lacks workloads
+ * and the silence limit.
+ */
 export const serviceProtocolVersions: readonly number[] = [3, 2, 1]
 
-/** Bytes of a line; a peer that sends a longer one is cut off. */
+/** Longest line, bytes; a peer that sends a longer one is disconnected. */
 export const MAX_REQUEST_BYTES: number = 16 * 1024
 export const MAX_REPLY_BYTES: number = 256 * 1024
 
-/** What the holder of a lease aims at and attains. */
+/** Objectives and attained values reported by a lease's holder. */
 export interface LeaseReport {
   readonly powerCapW: number | null
   readonly planned: { readonly samplesPerSecond: number; readonly powerW: number } | null
@@ -19,25 +22,25 @@ export interface LeaseReport {
   readonly tenants: readonly { readonly model: string; readonly mpsPercent: number; readonly batchSize: number }[]
 }
 
-/** What is asked for. `board` is the UUID of a board, or of a MIG instance: a lease of that changes nothing of its board. */
+/** Requests. `board` is the UUID of a board or of a MIG instance; a lease of an instance cannot change its board. */
 export type ServiceRequestBody =
-  /** The first request of a connection. The service takes the newest version that both speak. */
+  /** The first request of a connection. The service chooses the newest version that both support. */
   | { readonly type: 'hello'; readonly versions: readonly number[]; readonly program: string }
-  /** `silenceMs`: the lease ends when its connection has said nothing for so long. Since version 3. */
+  /** `silenceMs`: the lease ends if its connection sends nothing for this long. Since version 3. */
   | { readonly type: 'acquire'; readonly board: string; readonly silenceMs?: number | undefined }
   | { readonly type: 'verify' | 'release'; readonly board: string }
   | { readonly type: 'change'; readonly board: string; readonly change: BoardChange }
-  /** An MPS daemon for the board of a lease; it ends with the lease. */
+  /** Start an MPS daemon for the leased board; it ends with the lease. */
   | { readonly type: 'mps-start'; readonly board: string; readonly defaultPercent?: number | undefined }
   | { readonly type: 'mps-stop'; readonly board: string; readonly graceMs: number }
-  /** Whether a process is a client of that daemon, on that board. */
+  /** Check that a process is a client of that daemon, on that board. */
   | { readonly type: 'mps-verify'; readonly board: string; readonly pid: number }
-  /** For the service's metrics. */
+  /** Report values for the service's metrics. */
   | ({ readonly type: 'report'; readonly board: string } & LeaseReport)
   | { readonly type: 'status' }
   /**
-   * Root only: end leases that meet all conditions, as the epilog of a job does. Without conditions none is ended. With `uid`, leases
-   * of an unknown workload count as those of `workload`.
+   * Root only: end leases that match all conditions, as a job's epilog does. Without conditions none is ended. With
+   * `uid`, leases of unknown workload match `workload` too.
    */
   | {
       readonly type: 'end-leases'
@@ -51,11 +54,11 @@ export interface ServiceRequest {
   readonly body: ServiceRequestBody
 }
 
-/** Who holds a board, or a MIG instance; null where nobody does. */
+/** The holder of a board or a MIG instance; null if there is none. */
 export type ServedLeaseState = {
   readonly uid: number
   readonly pid: number
-  /** The Slurm job (`slurm:<id>`) or the Kubernetes pod (`pod:<uid>`) of the holder; null where it has none. */
+  /** The Slurm job (`slurm:<id>`) or Kubernetes pod (`pod:<uid>`) of the holder; null if it has none. */
   readonly workload: string | null
   readonly program: string
   readonly since: string
@@ -66,11 +69,11 @@ export interface ServedBoardState {
   readonly uuid: string
   readonly index: number
   readonly name: string
-  /** `lost`: it cannot be read. `unrestored`: what was left on it could not be put back so far. */
+  /** `lost`: it cannot be read. `unrestored`: leftovers on it could not be restored so far. */
   readonly condition: 'ok' | 'lost' | 'unrestored'
   readonly reason: string | null
   readonly lease: ServedLeaseState
-  /** Its MIG instances, each of which can be leased by itself. */
+  /** Its MIG instances, each of which can be leased separately. */
   readonly instances: readonly { readonly uuid: string; readonly name: string; readonly lease: ServedLeaseState }[]
 }
 
@@ -80,7 +83,7 @@ export interface ServiceStatus {
   readonly boards: readonly ServedBoardState[]
 }
 
-/** What each kind of request is answered with. */
+/** The answer to each type of request. */
 export interface ServiceResults {
   readonly hello: { readonly version: number; readonly service: string; readonly boards: readonly string[] }
   readonly acquire: { readonly found: FoundState }
@@ -97,9 +100,9 @@ export interface ServiceResults {
 
 export type ServiceMessage =
   | { readonly id: number; readonly result: unknown }
-  /** `id` is null where the request was none, so that it has none. */
+  /** `id` is null if the line was not a valid request. */
   | { readonly id: number | null; readonly error: { readonly code: string; readonly message: string } }
-  /** Not an answer: the lease is gone, because the board is, or because the operator ended it. */
+  /** Not an answer: the lease has ended, because the board was lost or the operator ended the lease. */
   | { readonly event: 'lease-ended'; readonly board: string; readonly reason: string }
 
 const boardUuid = z
@@ -208,7 +211,7 @@ export function parseServiceMessage(line: string): ServiceMessage {
   return checked(serviceMessage, line)
 }
 
-/** @throws Error where the answer is none to this kind of request */
+/** @throws Error if the answer does not fit this type of request */
 export function parseServiceResult<Type extends keyof ServiceResults>(
   type: Type,
   result: unknown,

@@ -2,12 +2,12 @@ import { lstatSync } from 'node:fs'
 import path from 'node:path'
 import { trustedPath } from '@pctodl/command-line'
 
-/** Where the node service listens. */
+/** Default socket of the node service. */
 export const defaultServiceSocket = '/run/pctodl/pctodld.sock'
 
 /**
- * The public socket, whose queue anybody on the node can fill, and two beside it whose queue only some reach: those whom the policy
- * knows, and root. The kernel refuses the others before they are in it.
+ * The public socket, whose queue anybody on the node can fill, and two more with restricted queues: for the policy's
+ * users and groups, and for root. The kernel refuses others before they enter the queue.
  */
 export function socketsOf(socket: string): readonly [SocketPlace, SocketPlace, SocketPlace] {
   return [
@@ -22,16 +22,16 @@ export interface SocketPlace {
   readonly mode: number
 }
 
-/** Where the service is looked for: `$PCTODL_SERVICE_SOCKET`, or its usual place. */
+/** The service's socket: `$PCTODL_SERVICE_SOCKET`, or the default. */
 export function serviceSocketPath(): string {
   return process.env['PCTODL_SERVICE_SOCKET'] || defaultServiceSocket
 }
 
 /**
- * Whether there is a socket that only root or this user can have put there. Anybody may listen in a folder of their own and
- * promise everything, so a socket in other hands is none.
+ * Check that the socket can only have been created by root or this user. Anybody could listen in a folder of their own
+ * and impersonate the service, so a socket of another user is ignored.
  *
- * @returns null, or why there is no service to be asked
+ * @returns null, or why no service can be used
  */
 export function whyNoService(socket: string): string | null {
   try {

@@ -14,23 +14,24 @@ import {
 } from './image-pool.js'
 
 export interface ImageFolderOptions {
-  /** Where the images are, in whatever depth: Tiny ImageNet and Caltech-256 as they are unpacked, or any other. */
+  /** Folder of the images, at any depth, e.g. the unpacked Tiny ImageNet or Caltech-256. */
   readonly dataset: string
-  /** Where the prepared file is kept. */
+  /** Folder for the prepared file. */
   readonly folder: string
-  /** Most images. Default 128. */
+  /** Maximum number of images. Default 128. */
   readonly count?: number
-  /** Decides which images, and their order. Default 1. */
+  /** Determines which images are drawn, and their order. Default 1. */
   readonly seed?: number
 }
 
 const IMAGE = /\.(jpe?g|png|webp|gif|tiff?|avif)$/i
 
 /**
- * Images of a folder: drawn by the seed, decoded, resized to 224 x 224, grey spread over three channels, alpha dropped,
- * normalised as torchvision does. What cannot be decoded is passed over, and counted in the description.
+ * Images of a folder: drawn with the seed, decoded, resized to 224 x 224, converted to three channels (grey replicated,
+ * alpha dropped), and normalised as in torchvision. Images that cannot be decoded are skipped, and counted in the
+ * description.
  *
- * @throws InvalidInputError for a folder without images that can be decoded
+ * @throws InvalidInputError if the folder has no image that can be decoded
  * @throws PctodlError `MISSING_PACKAGE` without the package `sharp`
  */
 export async function imageFolder(options: ImageFolderOptions): Promise<ImagePool> {
@@ -73,7 +74,7 @@ export async function imageFolder(options: ImageFolderOptions): Promise<ImagePoo
   })
 }
 
-/** Paths below a folder, sorted, so that the draw does not depend on the file system. */
+/** Paths below a folder, sorted so that the draw does not depend on the file system. */
 function imageFiles(dataset: string): string[] {
   if (!statSync(dataset, { throwIfNoEntry: false })?.isDirectory()) {
     throw new InvalidInputError('dataset', dataset, 'a folder that exists')
@@ -84,7 +85,7 @@ function imageFiles(dataset: string): string[] {
     .sort()
 }
 
-/** Interleaved bytes to normalised planes. */
+/** Convert interleaved bytes to normalised planes. */
 function normalised(bytes: Uint8Array): Float32Array {
   const pixels = new Float32Array(IMAGE_VALUES)
   const plane = IMAGE_SIZE * IMAGE_SIZE

@@ -5,24 +5,25 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { type ImageFile, imageFileSchema } from '../protocol/messages.js'
 
-/** Side of the images, pixels; the networks of the family take 224 x 224. */
+/** Side of the images, pixels; the supported networks take 224 x 224. */
 export const IMAGE_SIZE = 224
 export const IMAGE_VALUES: number = 3 * IMAGE_SIZE * IMAGE_SIZE
 
-/** Mean and standard deviation of ImageNet's pixels per channel, of 1: what torchvision normalises with. */
+/** Mean of ImageNet's pixels per channel, for pixel values from 0 to 1, as torchvision uses for normalisation. */
 export const CHANNEL_MEAN = [0.485, 0.456, 0.406] as const
+/** Standard deviation of the same pixels. */
 export const CHANNEL_DEVIATION = [0.229, 0.224, 0.225] as const
 
-/** Prepared images, and what they are, in words. */
+/** Prepared images and their description. */
 export interface ImagePool {
   readonly images: ImageFile
   readonly description: string
 }
 
 /**
- * The pool of this name in a folder, prepared now if it is not there yet. Every worker of every policy reads the same file.
+ * The pool of this name in a folder, prepared if it does not exist. Every worker of every policy reads the same file.
  *
- * @param prepare gives the images, normalised, in channel-height-width order, and what they are, in words
+ * @param prepare returns the images, normalised and in channel-height-width order, and their description
  */
 export async function imagePool(
   folder: string,
@@ -36,7 +37,7 @@ export async function imagePool(
     mkdirSync(folder, { recursive: true })
     const all = Buffer.concat(pixels.map((image) => new Uint8Array(image.buffer, image.byteOffset, image.byteLength)))
     writeWhole(file, all)
-    // Last: where the facts are, the pixels are whole.
+    // Written last: if the facts exist, the pixels are complete.
     writeWhole(facts, JSON.stringify({ count: pixels.length, description }))
   }
   const { count, description } = factsSchema.parse(JSON.parse(readFileSync(facts, 'utf8')))
@@ -52,14 +53,17 @@ export function assertImageCount(count: number): void {
   }
 }
 
-/** Under a new name that nobody can guess and plant a link under, and then in the file's place. */
+/**
+ * Write atomically: first to a new file with an unguessable name, so that nobody can plant a link there, then rename
+ * it.
+ */
 function writeWhole(file: string, content: string | Uint8Array): void {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
   writeFileSync(unfinished, content, { flag: 'wx' })
   renameSync(unfinished, file)
 }
 
-/** Read a pool back, as the workers do. */
+/** Read a pool, as workers do. */
 export function readImages(images: ImageFile): Float32Array {
   const { file, count, channels, height, width } = imageFileSchema.parse(images)
   const bytes = readFileSync(file)

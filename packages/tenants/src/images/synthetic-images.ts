@@ -10,7 +10,7 @@ import {
 } from './image-pool.js'
 
 export interface SyntheticImagesOptions {
-  /** Where the prepared file is kept. */
+  /** Folder for the prepared file. */
   readonly folder: string
   /** Default 32. */
   readonly count?: number
@@ -19,8 +19,8 @@ export interface SyntheticImagesOptions {
 }
 
 /**
- * Noise with the mean and the deviation of ImageNet's pixels, quantised to the 256 values that a pixel has: bits toggle as real
- * images make them, which zeros do not, and a board that multiplies zeros draws up to 40 % less (arXiv 2409.18324).
+ * Noise with the mean and deviation of ImageNet's pixels, quantised to the 256 values that a pixel can have. Bits then
+ * toggle as with real images; a board that multiplies zeros draws up to 40 % less power (arXiv 2409.18324).
  */
 export async function syntheticImages({ folder, count = 32, seed = 1 }: SyntheticImagesOptions): Promise<ImagePool> {
   assertImageCount(count)

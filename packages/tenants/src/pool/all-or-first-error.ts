@@ -1,4 +1,4 @@
-/** Wait for all, also where one fails, so that nothing goes on behind the caller's back; then throw the first failure. */
+/** Wait for all promises even if one fails, so that nothing continues unnoticed; then throw the first failure. */
 export async function allOrFirstError(promises: readonly Promise<unknown>[]): Promise<void> {
   for (const outcome of await Promise.allSettled(promises)) {
     if (outcome.status === 'rejected') throw outcome.reason

@@ -3,11 +3,7 @@ import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import { codeFolder } from './code-folder.js'
 
-/**
- * A worker of this package as a built program.
- *
- * @throws PctodlError `NOT_BUILT`
- */
+/** Path of a built worker program of this package. @throws PctodlError `NOT_BUILT` */
 export function builtWorker(name: string): string {
   const here = codeFolder()
   for (const folder of [here, path.join(here, '..', '..', 'dist')]) {

@@ -15,35 +15,35 @@ export interface WindowTenant {
   readonly samples: number
   readonly batches: number
   /**
-   * Samples/s, from the last batch completed before the window to the last completed in it; a lower bound where `validity` is not
-   * `ok`, null where not even that is known.
+   * Samples/s, from the last batch completed before the window to the last completed in it. A lower bound unless
+   * `validity` is `ok`; null if not even that is known.
    */
   readonly throughput: number | null
   readonly validity: RateValidity
-  /** Mean and quantiles of the latencies of the batches completed in the window, ms; NaN where there were none. */
+  /** Mean of the latencies of the batches completed in the window, ms; NaN if there were none (quantiles likewise). */
   readonly latencyMeanMs: number
   readonly latencyP50Ms: number
   readonly latencyP95Ms: number
   readonly latencyP99Ms: number
-  /** Why the figures are not those of one process that ran all the time; undefined where they are. */
+  /** Why the figures are not those of a single process that ran throughout; undefined if they are. */
   readonly disturbance: string | undefined
 }
 
 export interface MeasuredWindow {
   readonly durationMs: number
   readonly tenants: readonly WindowTenant[]
-  /** Samples/s over all tenants: the sum of theirs, since they share the window; a lower bound where `validity` is not `ok`. */
+  /** Samples/s: the sum over all tenants, since they share the window. A lower bound unless `validity` is `ok`. */
   readonly throughput: number
-  /** The worst of the tenants'. */
+  /** The worst validity among the tenants. */
   readonly validity: RateValidity
-  /** Samples that all tenants completed within it. */
+  /** Samples that all tenants completed within the window. */
   readonly samples: number
 }
 
 /**
- * Count what all tenants complete between two instants that are the same for all of them.
+ * Count what all tenants complete between two instants common to all.
  *
- * @param workers the tenants' processes at the time of the call; a restarted tenant has another one at the end
+ * @param workers returns the tenants' processes at the time of the call; a restarted tenant has another one at the end
  */
 export async function measureWindow(
   workers: () => readonly WorkerProcess[],
@@ -79,7 +79,7 @@ async function readAll(workers: () => readonly WorkerProcess[]): Promise<readonl
 interface Edges {
   readonly startMs: number
   readonly endMs: number
-  /** The process stalled between the edges, for however long. */
+  /** Whether the process stalled between the edges, for however long. */
   readonly stalledWithin: boolean
 }
 

@@ -1,12 +1,12 @@
 import type { TenantCounters } from '@pctodl/platform'
 
-/** A process of the pool that is gone, with its last counters. */
+/** A former process of the pool, with its last counters. */
 export interface EndedWorker {
   readonly id: number
   readonly pid: number
-  /** Null where no logs are asked for. A worker that ended before it began to count has not made its file. */
+  /** Null if no logs are requested. The file does not exist if the worker ended before it started counting. */
   readonly logFile: string | null
   readonly counters: TenantCounters
-  /** Undefined for one that was drained as it should be. */
+  /** Undefined for a worker that was drained normally. */
   readonly failure: string | undefined
 }

@@ -3,36 +3,36 @@ import type { ImagePool } from '../images/image-pool.js'
 import type { RequestDesk } from '../requests/request-desk.js'
 import type { WorkerKind } from './worker-kind.js'
 
-/** What the pool needs of an MPS daemon; `MpsDaemon` of `@pctodl/mps-control` is one. */
+/** What the pool needs from an MPS daemon; `MpsDaemon` of `@pctodl/mps-control` provides it. */
 export interface MpsMembership {
-  /** What a process must have in its environment to become a client with this share. */
+  /** Environment variables that make a process a client with this share. */
   clientEnvironment(percent: number): Readonly<Record<string, string>>
-  /** Rejects where the process is no client. */
+  /** Rejects if the process is not a client. */
   verifyClient(pid: number): Promise<void>
 }
 
 export interface InferencePoolOptions {
   readonly worker: WorkerKind
   readonly images: ImagePool
-  /** Without it shares are told to the workers and bind nobody. */
+  /** The MPS daemon. Without one, workers are told their shares, but nothing enforces them. */
   readonly mps?: MpsMembership
-  /** Takes in the requests of the services that tenants serve. Default: none may. */
+  /** Receives the requests of the services that tenants serve. Default: tenants cannot serve any. */
   readonly desk?: RequestDesk
-  /** Folder for the workers' own logs. Default: none are written. */
+  /** Folder for the workers' own logs. Default: no logs. */
   readonly logFolder?: string
-  /** How long a worker may take to finish its batch when it is ended, ms. Default 10,000. */
+  /** Time for a worker to finish its batch when it is ended, ms. Default 10,000. */
   readonly drainMs?: number
-  /** How long a worker may take to load its model, ms. Default 180,000. */
+  /** Time for a worker to load its model, ms. Default 180,000. */
   readonly loadMs?: number
-  /** First wait before a worker that died is started again, ms; it doubles up to 30 s. Default 250. */
+  /** First delay before a dead worker is restarted, ms; it doubles up to 30 s. Default 250. */
   readonly backOffMs?: number
   /** Allow shares that sum to more than 100 %. Default false. */
   readonly oversubscribe?: boolean
-  /** Default: that of this process. */
+  /** The workers' environment. Default: that of this process. */
   readonly environment?: Readonly<Record<string, string | undefined>>
-  /** Default: real time, which is the only one that processes live in. */
+  /** Default: real time, the only useful clock for real processes. */
   readonly clock?: Clock
-  /** Told what happens to workers, in words. */
+  /** Called with events of workers, e.g. starts and failures. */
   readonly onEvent?: (event: PoolEvent) => void
 }
 

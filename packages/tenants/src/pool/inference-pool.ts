@@ -21,10 +21,10 @@ import type { InferencePoolOptions, PoolEvent } from './inference-pool-options.j
 import { planChanges } from './plan-changes.js'
 import { WorkerProcess } from './worker-process.js'
 
-/** How often the workers are looked at, ms. */
+/** Interval of checking the workers, ms. */
 const WATCH_MS = 100
 const LONGEST_BACK_OFF_MS = 30_000
-/** A worker that ran this long is healthy again: its next death starts from the shortest wait, ms. */
+/** A worker that ran this long counts as healthy: after its next death the back-off starts afresh, ms. */
 const HEALTHY_MS = 30_000
 
 interface Slot {
@@ -34,23 +34,23 @@ interface Slot {
   restart: NodeJS.Timeout | undefined
 }
 
-/** Inference processes of this machine, behind the interface that simulated ones have too. */
+/** Inference processes of this machine, behind the same interface as simulated ones. */
 export class InferencePool implements TenantPool {
   readonly #options: InferencePoolOptions
   readonly #clock: Clock
   readonly #ended: EndedWorker[] = []
   readonly #living = new Set<WorkerProcess>()
-  /** Of the workers that answer requests. */
+  /** The serving instances of workers that answer requests. */
   readonly #instances = new WeakMap<WorkerProcess, ServingInstance>()
-  /** Those whose stalling has been told of. */
+  /** Stalled workers that have been reported. */
   readonly #stalled = new WeakSet<WorkerProcess>()
   #slots: Slot[] = []
   #nextId = 1
   #watch: NodeJS.Timeout | undefined
   #lookedMs = 0
-  /** Changes wait here for each other: two at once would not know of each other's processes. */
+  /** Serialises changes: two at once would not know of each other's processes. */
   #changes: Promise<void> = Promise.resolve()
-  /** Cuts short what is being changed when the pool is stopped. */
+  /** Aborts a change in progress when the pool is stopped. */
   #stopping = new AbortController()
 
   constructor(options: InferencePoolOptions) {
@@ -61,7 +61,7 @@ export class InferencePool implements TenantPool {
 
   /**
    * @throws InvalidInputError for tenants that no board could run
-   * @throws PctodlError `STOPPED` where the pool was stopped meanwhile; the signal's reason where it was aborted
+   * @throws PctodlError `STOPPED` if the pool was stopped meanwhile; the signal's reason if it was aborted
    */
   apply(tenants: readonly Tenant[], { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     assertTenants(tenants, { oversubscribe: this.#options.oversubscribe ?? false })
@@ -75,27 +75,27 @@ export class InferencePool implements TenantPool {
     return this.#slots.map(({ worker }) => worker.counters)
   }
 
-  /** Processes that are gone, in the order of their end. */
+  /** Former processes, in the order in which they ended. */
   ended(): readonly EndedWorker[] {
     return this.#ended
   }
 
-  /** Runtime and device of each tenant, as its worker says. */
+  /** Runtime and device of each tenant, as reported by its worker. */
   descriptions(): readonly string[] {
     return this.#slots.map(({ worker }) => worker.description)
   }
 
-  /** Process and device of each tenant, in their order. */
+  /** Process and device of each tenant, in the tenants' order. */
   processes(): readonly TenantProcess[] {
     return this.#slots.map(({ worker: { pid, device } }) => ({ pid, device }))
   }
 
-  /** Process ids in the order of the tenants. */
+  /** Process ids, in the tenants' order. */
   pids(): readonly number[] {
     return this.#slots.map(({ worker }) => worker.pid)
   }
 
-  /** Measure all tenants over one common window. */
+  /** Measure all tenants over a common window. */
   measure(durationMs: number, options: { readonly signal?: AbortSignal } = {}): Promise<MeasuredWindow> {
     const workers = () => this.#slots.map(({ worker }) => worker)
     return measureWindow(workers, this.#clock, durationMs, options.signal)
@@ -137,7 +137,7 @@ export class InferencePool implements TenantPool {
     const before = this.#slots.filter(
       ({ worker }) => worker.state === 'running' && worker.stalledBecause() === undefined,
     )
-    // One that stalls is as little good as one that has failed.
+    // Stalled workers are replaced like failed ones.
     const failed = this.#slots.filter((slot) => !before.includes(slot))
     await Promise.all(failed.map(({ worker }) => this.#end(worker)))
     const changes = planChanges(
@@ -149,7 +149,7 @@ export class InferencePool implements TenantPool {
       slots.set(to, slot)
       this.#slots = [...slots].sort(([a], [b]) => a - b).map(([, each]) => each)
     }
-    // Until its successor is there a place shows the worker that leaves.
+    // Until its successor runs, a slot shows the worker that leaves.
     for (const { from, to } of [...changes.kept, ...changes.shrinking, ...changes.growing]) put(to, before[from]!)
     for (const { from, to } of changes.kept) {
       const { worker } = before[from]!
@@ -177,7 +177,7 @@ export class InferencePool implements TenantPool {
     return { worker, deaths: 0, startedMs: this.#clock.now(), restart: undefined }
   }
 
-  /** Start a process and wait until it runs, through MPS if there is one, or has failed and is gone. */
+  /** Start a process and wait until it runs (as an MPS client if there is a daemon), or has failed and ended. */
   async #launch(tenant: Tenant, interrupted: AbortSignal): Promise<WorkerProcess> {
     const { worker: kind, images, mps, logFolder, environment = process.env, loadMs = 180_000 } = this.#options
     const launch = await kind.launch(tenant)
@@ -217,18 +217,18 @@ export class InferencePool implements TenantPool {
     return worker
   }
 
-  /** Requests go to it from now on, if its tenant serves any. */
+  /** Let requests go to this worker, if its tenant serves any. */
   #join(worker: WorkerProcess): void {
     const { desk } = this.#options
     if (!desk || worker.tenant.service === undefined) return
-    // It may have failed while others were changed: whatever went to it would wait for ever.
+    // It may have failed while others were changed; requests sent to it would wait for ever.
     if (worker.state !== 'running') return
     const instance = this.#instances.get(worker) ?? new ServingInstance(worker)
     this.#instances.set(worker, instance)
     desk.join(instance)
   }
 
-  /** What it was asked for goes elsewhere. */
+  /** Hand its unanswered requests to other instances. */
   #lose(worker: WorkerProcess, reason: string): void {
     const instance = this.#instances.get(worker)
     if (instance) this.#options.desk?.lost(instance, reason)
@@ -239,7 +239,7 @@ export class InferencePool implements TenantPool {
     if (!this.#living.has(worker)) return
     const instance = this.#instances.get(worker)
     if (instance) this.#options.desk?.leave(instance)
-    // Nothing can be asked of a worker that has failed.
+    // A failed worker takes no commands, so it cannot drain.
     if (worker.state === 'failed') worker.kill()
     await worker.drain(this.#options.drainMs ?? 10_000)
   }
@@ -248,7 +248,7 @@ export class InferencePool implements TenantPool {
     const nowMs = monotonicMs()
     const lateMs = nowMs - this.#lookedMs - WATCH_MS
     this.#lookedMs = nowMs
-    // Where this process itself was held up, what the workers said meanwhile is still to be read.
+    // If this process itself was delayed, there are unread messages: do not judge by their absence.
     if (lateMs > WATCH_MS) return
     for (const worker of this.#living) {
       const reason = worker.hungBecause()
@@ -258,7 +258,7 @@ export class InferencePool implements TenantPool {
       else if (!this.#stalled.has(worker)) {
         this.#stalled.add(worker)
         this.#tell('stalled', worker, stalled)
-        // Its requests shall not wait for the next plan.
+        // End it now, so that its requests need not wait for the next plan.
         if (this.#instances.has(worker)) worker.fail(stalled)
       }
     }
@@ -270,7 +270,7 @@ export class InferencePool implements TenantPool {
     const { id, pid, logFile, counters, failure } = worker
     this.#ended.push({ id, pid, logFile, counters, failure })
     this.#tell(failure === undefined ? 'ended' : 'failed', worker, failure ?? 'drained')
-    // One that never ran is not here yet: its caller hears of it. What does not fit will not fit the next time either.
+    // A worker that never ran has no slot yet; its caller handles the failure. One out of memory would run out again.
     const slot = this.#slots.find((candidate) => candidate.worker === worker)
     if (slot && !worker.draining && worker.outOfMemory === undefined) this.#scheduleRestart(slot)
   }

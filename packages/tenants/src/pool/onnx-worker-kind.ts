@@ -8,23 +8,23 @@ import { builtWorker } from './built-worker.js'
 import type { WorkerKind } from './worker-kind.js'
 
 export interface OnnxWorkerOptions {
-  /** Where networks of the zoo are exported to. Default: a folder in the user's cache. */
+  /** Folder for exported networks of the zoo. Default: a folder in the user's cache. */
   readonly modelFolder?: string
-  /** `auto`: CUDA where onnxruntime-node has its provider, the processor otherwise. Default `auto`. */
+  /** `auto`: CUDA if onnxruntime-node has its provider, else the CPU. Default `auto`. */
   readonly device?: 'auto' | 'cpu' | 'cuda'
-  /** Threads of one operator on the processor. Default 1. */
+  /** CPU threads of one operator. Default 1. */
   readonly threads?: number
-  /** Memory that the batches of one worker may take on the processor, bytes. Default: 80 % of what is free at its start. */
+  /** Memory for the batches of one worker on the CPU, bytes. Default: 80 % of the memory free at its start. */
   readonly memoryLimitBytes?: number
-  /** The built worker. Default: the one of this package. */
+  /** The built worker program. Default: that of this package. */
   readonly program?: string
 }
 
 /**
- * Workers on onnxruntime-node. A tenant's model is a network of the zoo, exported with random weights at first use, or the path of
- * an `.onnx` file with a dynamic batch.
+ * Workers on onnxruntime-node. A tenant's model is either a network of the zoo, exported with random weights on first
+ * use, or the path of an `.onnx` file with a dynamic batch.
  *
- * @throws PctodlError `NOT_BUILT` where the worker has not been built
+ * @throws PctodlError `NOT_BUILT` if the worker has not been built
  */
 export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
   const {
@@ -40,12 +40,13 @@ export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
       return {
         program: process.execPath,
         args: [program],
-        // Each process would keep a record of its use under the user's cache and in the folder of temporary files, and send it.
+        // Otherwise each process would record its use in the user's cache and the temporary folder, and send it.
         environment: { ORT_DISABLE_TELEMETRY: '1' },
         protocol: 2,
         modelFile: isFile ? existing(model) : exported(model, modelFolder),
         options: { device, threads },
-        // Half precision in the zoo's facts, single precision here; and the input itself.
+        // The zoo's figure is for half precision, but this runs in single precision: twice the bytes. The input is
+        // added.
         ...(isFile ? {} : { sampleBytes: 2 * networkFacts(model).peakActivationBytes + 2 * 4 * 3 * 224 * 224 }),
         memoryLimitBytes: options.memoryLimitBytes ?? 0.8 * freemem(),
       }

@@ -1,33 +1,34 @@
 import { sameProcess, type Tenant } from '@pctodl/platform'
 
-/** What turns the running tenants into the wanted ones. Indices `from` are of running tenants, `to` of wanted ones. */
+/** The steps from running to wanted tenants. `from` indexes running tenants, `to` wanted ones. */
 export interface Changes {
   readonly kept: readonly { readonly from: number; readonly to: number }[]
   /** Ended without a successor. */
   readonly removed: readonly number[]
-  /** Restarted with a smaller share, or with the same share of another network. */
+  /** Restarted with a smaller share, or as another network with the same share. */
   readonly shrinking: readonly { readonly from: number; readonly to: number }[]
   readonly growing: readonly { readonly from: number; readonly to: number }[]
   /** Started without a predecessor. */
   readonly added: readonly number[]
 }
 
-/** A process that runs freely cannot answer requests, nor the other way round; one that does can answer those of another service. */
+/** A free-running process cannot become a serving one, nor vice versa. A serving one can switch to another service. */
 function canBecome(running: Tenant, wanted: Tenant): boolean {
   return sameProcess(running, wanted) && (running.service === undefined) === (wanted.service === undefined)
 }
 
 /**
- * Who stays, who is restarted as what, who goes. A process is kept where network and share stay. The others are paired, the
- * largest with the largest, so that few shares move; whatever shrinks or goes is done before anything grows or comes, so the
- * shares in use never sum to more than before or after.
+ * Plan which processes are kept, restarted or ended. A process is kept if its network and share do. The others are
+ * paired, largest share with largest, so that few shares change. All shrinking and removal comes before growing and
+ * adding, so that the shares in use never sum to more than before or after.
  */
 export function planChanges(running: readonly Tenant[], wanted: readonly Tenant[]): Changes {
   const free = new Set(running.keys())
   const kept: { from: number; to: number }[] = []
   const open: number[] = []
   wanted.forEach((tenant, to) => {
-    // Its own place first: the order of tenants stays what it was. Then one that has its service already.
+    // Prefer its own position, to keep the tenants' order, then any other; among these, one that already has its
+    // service.
     const candidates = [to, ...free].filter((from) => free.has(from) && canBecome(running[from]!, tenant))
     const from = candidates.find((candidate) => running[candidate]!.service === tenant.service) ?? candidates[0]
     if (from === undefined) open.push(to)

@@ -2,27 +2,27 @@ import { InvalidInputError, type Tenant } from '@pctodl/platform'
 import { builtWorker } from './built-worker.js'
 import type { WorkerKind } from './worker-kind.js'
 
-/** What a batch takes: `baseMs + perSampleMs * batchSize`. */
+/** Time of a batch: `baseMs + perSampleMs * batchSize`. */
 export interface BatchTimes {
-  /** Whatever its size, ms. Default 0. */
+  /** Fixed part, ms. Default 0. */
   readonly baseMs?: number
-  /** What each of its samples adds, ms. Default 1. */
+  /** Part per sample, ms. Default 1. */
   readonly perSampleMs?: number
 }
 
 export interface TimedWorkerOptions {
-  /** Of all tenants, or by tenant. Default: 1 ms a sample. */
+  /** Times for all tenants, or per tenant. Default: 1 ms a sample. */
   readonly batchTimes?: BatchTimes | ((tenant: Tenant) => BatchTimes)
-  /** The built worker. Default: the one of this package. */
+  /** The built worker program. Default: that of this package. */
   readonly program?: string
 }
 
 /**
- * Stand-ins: processes that infer nothing, and whose batches take as long as they are said to, for whatever is tried without a
- * network: queues, policies, faults. A tenant's batch size and share change nothing of it, nor do its neighbours.
+ * Stand-in workers, which only wait for the given time per batch. They serve to test queues, policies and faults
+ * without a network. Neither a tenant's share nor its co-runners change the times.
  *
- * @throws InvalidInputError for times that are none, when a tenant is started; PctodlError `NOT_BUILT` where the worker has not been
- *   built
+ * @throws InvalidInputError for invalid times, when a tenant is started; PctodlError `NOT_BUILT` if the worker has not
+ *   been built
  */
 export function timedWorker({
   batchTimes = {},

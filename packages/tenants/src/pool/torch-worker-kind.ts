@@ -9,25 +9,29 @@ import type { WorkerKind } from './worker-kind.js'
 export interface TorchWorkerOptions {
   /** Interpreter with PyTorch and torchvision or timm. Default: `$PCTODL_PYTHON`, or `python3`. */
   readonly python?: string
-  /** `auto`: CUDA where torch sees a board, the processor otherwise. Default `auto`. */
+  /** `auto`: CUDA if torch sees a board, else the CPU. Default `auto`. */
   readonly device?: 'auto' | 'cpu' | 'cuda'
-  /** Default `fp16` on a board, `fp32` on the processor. */
+  /** Default `fp16` on a board, `fp32` on the CPU. */
   readonly precision?: 'fp16' | 'fp32'
   /** Keep activations in channels-last order, which convolutions on tensor cores prefer. Default false. */
   readonly channelsLast?: boolean
   /**
-   * Compute on random batches that stay on the board, by CUDA graphs where they can be captured: what the board does without a host
-   * that feeds it. Also knows the models `transformer`, `gemm_N`, `attention_prefill`, `attention_decode` and `stream_copy`; image
-   * networks that torchvision lacks are built from the model zoo. Default false.
+   * Compute on random batches that stay on the board, through CUDA graphs if they can be captured. This measures the
+   * board without a host that feeds it. Also accepts the models `transformer`, `gemm_N`, `attention_prefill`,
+   * `attention_decode` and `stream_copy`; image networks that torchvision lacks are built from the model zoo. Default
+   * false.
    */
   readonly residentInputs?: boolean
-  /** Trained weights, fetched by torchvision or timm; without, random ones, which take the same time. Default false. */
+  /**
+   * Use trained weights, downloaded by torchvision or timm; otherwise random ones, which run equally fast. Default
+   * false.
+   */
   readonly pretrained?: boolean
-  /** Threads on the processor. Default 1. */
+  /** CPU threads. Default 1. */
   readonly threads?: number
 }
 
-/** Workers on PyTorch: models of torchvision, or of timm where torchvision has no such name. */
+/** Workers on PyTorch. Models come from torchvision, or from timm if torchvision lacks the name. */
 export function torchWorker(options: TorchWorkerOptions = {}): WorkerKind {
   const { python = process.env['PCTODL_PYTHON'] || 'python3', ...workerOptions } = options
   const program = torchWorkerFile()
@@ -43,7 +47,7 @@ export function torchWorker(options: TorchWorkerOptions = {}): WorkerKind {
   }
 }
 
-/** The worker's Python file, which comes with this package. */
+/** The worker's Python file, which is part of this package. */
 export function torchWorkerFile(): string {
   for (const up of ['..', '../..']) {
     const file = path.join(codeFolder(), up, 'python', 'pctodl_torch_worker.py')
@@ -56,7 +60,7 @@ function isOfTheZoo(model: string): boolean {
   return (networkNames as readonly string[]).includes(model)
 }
 
-/** The operators of a network, for where torchvision is not installed. */
+/** The operators of a network, for use without torchvision. */
 function graphFile(model: string): string {
   const folder = path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'pctodl-tenants', 'graphs')
   const file = path.join(folder, `${model}.json`)

@@ -9,29 +9,25 @@ export interface WorkerLaunch {
   /** ONNX file, for workers that need one. */
   readonly modelFile?: string
   /**
-   * Newest version of the protocol that the worker speaks. Default: 1 for a tenant that runs freely, so that workers of that version
-   * go on working, and 2 for one that serves requests, which it takes.
+   * Newest protocol version that the worker supports. Default: 1 for a free-running tenant, so that old workers still
+   * work, and 2 for one that serves requests, which needs it.
    */
   readonly protocol?: ProtocolVersion
-  /** Goes to the worker as it is. */
+  /** Passed to the worker unchanged. */
   readonly options?: Readonly<Record<string, unknown>>
-  /** Memory that one sample in flight takes, bytes, where it is known. */
+  /** Memory that one sample in flight needs, bytes, if known. */
   readonly sampleBytes?: number
   readonly memoryLimitBytes?: number
 }
 
-/** A kind of worker: anything that can say how to start one for a tenant. */
+/** A kind of worker: anything that tells how to start a worker for a tenant. */
 export interface WorkerKind {
-  /** In words, e.g. `onnxruntime-node`. */
+  /** Description, e.g. `onnxruntime-node`. */
   readonly name: string
   launch(tenant: Tenant): Promise<WorkerLaunch> | WorkerLaunch
 }
 
-/**
- * Any program that speaks the protocol.
- *
- * @param command the program and its arguments
- */
+/** Workers that are any program implementing the protocol. @param command the program and its arguments */
 export function commandWorker(
   command: readonly [string, ...string[]],
   options: Omit<WorkerLaunch, 'program' | 'args'> = {},

@@ -24,12 +24,13 @@ import { batchSizesUpTo } from '../requests/batch-sizes.js'
 import { type ProcessState, processState } from './process-state.js'
 import type { WorkerLaunch } from './worker-kind.js'
 
-/** Silence after which the pool looks at a worker, ms, and after which it gives up on one that only lacks processor time. */
+/** Silence after which the pool checks a worker's process state, ms. */
 const SILENT_MS = 700
+/** Silence after which the pool gives up a worker that only lacks CPU time, ms. */
 const STARVED_MS = 10_000
-/** Characters of a worker's standard error that are kept for messages. */
+/** Characters of a worker's standard error kept for messages. */
 const KEPT_ERROR_TEXT = 2000
-/** What a process wrote before it ended is read within this, ms; a child of it may hold its output open for ever. */
+/** Time to read a process's remaining output after it ended, ms; a child of it may keep the output open for ever. */
 const READ_AFTER_END_MS = 500
 
 export interface WorkerProcessOptions {
@@ -40,32 +41,32 @@ export interface WorkerProcessOptions {
   readonly images: ImageFile
   readonly logFile: string | null
   readonly clock: Clock
-  /** Told when the batch that was asked for is done. */
+  /** Called when the requested batch is done. */
   readonly onAnswered: (worker: WorkerProcess) => void
-  /** Called once, when it has failed: nothing that it says counts any more. */
+  /** Called once, when the worker has failed; its later messages are ignored. */
   readonly onFailed: (worker: WorkerProcess, failure: string) => void
-  /** Called once, when the process is gone and everything that it wrote has been read. */
+  /** Called once, when the process has ended and all its output has been read. */
   readonly onClosed: (worker: WorkerProcess) => void
 }
 
-/** One worker process and what it has said so far. */
+/** One worker process and what it has reported so far. */
 export class WorkerProcess {
   readonly id: number
   readonly pid: number
   readonly logFile: string | null
-  /** What its process does. Whether it stalls is a question of its progress: `stalledBecause`, and the state of `counters`. */
+  /** Life-cycle state. Stalling is judged by progress instead: see `stalledBecause`, and the state of `counters`. */
   state: Exclude<TenantState, 'stalled'> | 'ended' = 'loading'
   failure: string | undefined
-  /** What the worker said about a batch that did not fit. */
+  /** The worker's report about a batch that did not fit. */
   outOfMemory: { readonly batchSize: number; readonly largestBatchSize: number | null } | undefined
-  /** Who it is: runtime, device, and any choice that it made. */
+  /** Runtime, device, and any choice that the worker made. */
   description = ''
-  /** What it infers on, as it says. */
+  /** Device that it runs on, as reported. */
   device = ''
-  /** Set where the pool ends it on purpose. */
+  /** Whether the pool is ending it on purpose. */
   draining = false
   readonly closed: Promise<void>
-  /** When it was last known to stall, on the pool's clock, ms; -Infinity for one that never did. */
+  /** When it was last found stalled, on the pool's clock, ms; -Infinity if never. */
   stalledAtMs: number = Number.NEGATIVE_INFINITY
   readonly #options: WorkerProcessOptions
   readonly #child: ChildProcess
@@ -76,15 +77,15 @@ export class WorkerProcess {
   #progress: Progress | undefined
   #readyMs = 0
   #heardMs: number
-  /** Last moment at which the worker itself said that it lives, ms. */
+  /** Time of the worker's last heartbeat, by its own clock, ms. */
   #aliveMs = 0
   #started: (() => void)[] = []
   #errorText = ''
   #nextCommand = 1
-  /** It runs what it is asked for; else batch after batch. */
+  /** Whether it runs batches on request only, rather than continuously. */
   readonly #onRequest: boolean
   readonly #protocol: ProtocolVersion
-  /** The batch that was asked for, and when, ms. */
+  /** The requested batch and when it was requested, ms. */
   #asked: { readonly id: number; readonly atMs: number } | undefined
 
   constructor(options: WorkerProcessOptions) {
@@ -147,7 +148,7 @@ export class WorkerProcess {
     })
   }
 
-  /** The tenant with the batch size that was asked for last. */
+  /** The tenant, with the batch size requested last. */
   get tenant(): Tenant {
     return this.#tenant
   }
@@ -176,7 +177,7 @@ export class WorkerProcess {
     return this.state === 'loading' ? new Promise((resolve) => this.#started.push(resolve)) : Promise.resolve()
   }
 
-  /** Another batch size, from the next batch on, or another service, which takes no new process. */
+  /** Change the batch size, from the next batch on, or the service; neither needs a new process. */
   become({ batchSize, service }: Tenant): void {
     const other = batchSize !== this.#tenant.batchSize
     const { service: _, ...tenant } = this.#tenant
@@ -184,14 +185,14 @@ export class WorkerProcess {
     if (other && !this.#onRequest) this.#send({ type: 'batch', id: this.#nextCommand++, batchSize })
   }
 
-  /** Run a batch of this size for so many requests; `onAnswered` tells when it is done. One at a time. */
+  /** Run a batch of this size for this many requests; `onAnswered` is called when it is done. One at a time. */
   run(requests: number, batchSize: number): void {
     const id = this.#nextCommand++
     this.#asked = { id, atMs: monotonicMs() }
     this.#send({ type: 'run', id, requests, batchSize })
   }
 
-  /** Ask for counters now. @returns whether an answer came before the worker closed or the time was up */
+  /** Request the counters. @returns whether an answer came before the worker closed or the time was up */
   async report(timeoutMs = 500): Promise<boolean> {
     if (this.state !== 'running') return false
     const id = this.#nextCommand++
@@ -206,11 +207,14 @@ export class WorkerProcess {
     return answer
   }
 
-  /** Let it finish the batch in flight; what has not ended by then is killed. Resolves when the process is gone. */
+  /**
+   * Let it finish the batch in flight, and kill it if that takes longer than the grace period. Resolves when the
+   * process has ended.
+   */
   async drain(graceMs: number): Promise<void> {
     this.draining = true
     this.#send({ type: 'drain', id: this.#nextCommand++ })
-    // To kill what is gone does nothing.
+    // Killing an ended process has no effect.
     setTimeout(() => this.kill(), graceMs).unref()
     await this.closed
   }
@@ -219,15 +223,15 @@ export class WorkerProcess {
     this.#child.kill('SIGKILL')
   }
 
-  /** Ends a worker that makes the pool wait for nothing, with a reason. */
+  /** End a worker that keeps the pool waiting, with a reason. */
   fail(failure: string): void {
     this.#fail(failure)
     this.kill()
   }
 
   /**
-   * Why the worker counts as hung, undefined while it does not. A heartbeat that is overdue is no proof on a busy host, so the
-   * kernel is asked: a stopped or sleeping process had its chance, one that wants a processor has not had it yet.
+   * Why the worker counts as hung; undefined if it does not. On a busy host an overdue heartbeat alone proves nothing,
+   * so the kernel is asked: a stopped or sleeping process could have sent it, one that waits for a CPU could not.
    */
   hungBecause(): string | undefined {
     const silentMs = monotonicMs() - this.#heardMs
@@ -238,9 +242,9 @@ export class WorkerProcess {
   }
 
   /**
-   * Why the worker counts as stalled, undefined while it does not: it says that it lives and has completed nothing for ten of its
-   * own batch times, or of the batch that it was asked for. Times are the worker's, so that what the pool reads late is not held
-   * against it; one that is asked for nothing may be silent.
+   * Why the worker counts as stalled; undefined if it does not. A stalled worker sends heartbeats but has completed
+   * nothing for ten mean batch times since its last batch or request. Times are by the worker's clock, so that the
+   * pool's own delays do not count. A worker without a request may be silent.
    */
   stalledBecause(): string | undefined {
     if (this.state !== 'running' || (this.#onRequest && !this.#asked)) return undefined
@@ -278,7 +282,7 @@ export class WorkerProcess {
       for (const latencyMs of report.latenciesMs) this.#latencies.record(latencyMs)
       if (report.id !== undefined) this.#answer(report.id, true)
     } else if (report.type === 'answered') {
-      // What it had begun before it failed is with others now.
+      // The batches of a failed worker have been handed to others.
       if (this.state === 'failed') return
       if (report.id !== this.#asked?.id) {
         throw new PctodlError('NOT_ASKED', `it answered batch ${report.id}, which it was not asked for`)
@@ -340,8 +344,8 @@ export class WorkerProcess {
 }
 
 /**
- * A worker ends when its standard input does; one that is stopped or stuck cannot notice. With setpriv (util-linux) the kernel
- * kills it when its parent dies, whatever it does.
+ * Have the worker killed when the pool's process dies. A worker ends when its standard input closes, but a stopped or
+ * stuck one cannot notice that. With setpriv (util-linux) the kernel kills it when its parent dies.
  */
 function diesWithParent({ program, args }: WorkerLaunch): {
   readonly program: string

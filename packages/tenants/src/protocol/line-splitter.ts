@@ -2,7 +2,7 @@ import { StringDecoder } from 'node:string_decoder'
 import { PctodlError } from '@pctodl/platform'
 import { LONGEST_LINE } from './messages.js'
 
-/** Cuts a stream of bytes into lines, whatever the chunks. What comes after the last line end stays behind. */
+/** Splits a stream of bytes into lines, regardless of chunk boundaries. An incomplete last line is kept for later. */
 export class LineSplitter {
   readonly #decoder = new StringDecoder('utf8')
   #rest = ''

@@ -2,26 +2,28 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 
 /**
- * The protocol between the pool and a worker: one JSON object a line, commands on the worker's standard input, reports on its
- * standard output. Times are milliseconds on CLOCK_MONOTONIC (`process.hrtime` in Node.js, `time.monotonic` in Python), which all
- * processes of a machine share.
- *
- * Version 1: a worker runs batch after batch, and counts. Version 2: it may also be told which batches to run, and answers each.
- * The pool says in `start` which version it speaks, the worker answers with the same in `hello`.
+ * The protocol between the pool and a worker: one JSON object per line, commands on the worker's standard input,
+ * reports on its standard output. Times are milliseconds on CLOCK_MONOTONIC (`process.hrtime` in Node.js,
+ * `time.monotonic` in Python), which all processes of a machine share. Version 1: a worker runs batch after batch, and
+ * counts. Version 2: the pool may also request single batches, each of which the worker answers. `start` states the
+ * pool's version; the worker repeats it in `hello`.
  */
 export const PROTOCOL_VERSION = 2
 export type ProtocolVersion = 1 | 2
 
-/** `free`: batch after batch, as fast as it can. `on-request`: only what it is told to. */
+/** `free`: batch after batch, as fast as possible. `on-request`: only requested batches. */
 export type WorkerMode = 'free' | 'on-request'
 
-/** Longest line, bytes; a worker that writes more is broken. */
+/** Maximum length of a line, bytes; a worker that writes a longer one has failed. */
 export const LONGEST_LINE: number = 1 << 20
 
 const count = z.int().min(0)
 const monotonicMs = z.number().min(0)
 
-/** Prepared images that every worker reads: 32-bit floats, normalised, image after image in channel-height-width order. */
+/**
+ * Prepared images that every worker reads: normalised 32-bit floats, one image after another, each in
+ * channel-height-width order.
+ */
 export interface ImageFile {
   file: string
   count: number
@@ -46,31 +48,37 @@ interface StartFields {
   mpsPercent: number
   batchSize: number
   images: ImageFile
-  /** Where the worker writes a line for every report: its own count, to be compared with the pool's. */
+  /** Log to which the worker appends a line per report: its own count, for comparison with the pool's. */
   logFile: string | null
-  /** Memory that one sample in flight takes, bytes, where it is known; decides before the operating system does. */
+  /**
+   * Memory that one sample in flight needs, bytes, if known. The worker refuses a batch by it before the operating
+   * system does.
+   */
   sampleBytes: number | null
   memoryLimitBytes: number | null
-  /** What only this kind of worker knows. */
+  /** Options specific to this kind of worker. */
   options: Record<string, unknown>
 }
 
 export type Command =
-  /** The first command, once: what to run. */
+  /** The first command, sent once: what to run. */
   | (StartFields & { version: 1 })
   | (StartFields & {
       version: 2
       mode: WorkerMode
-      /** On request: the batch sizes that will be asked for, ascending; each is run once before `ready`. Empty where free. */
+      /**
+       * In mode `on-request`: the batch sizes that will be requested, ascending; each is run once before `ready`. Empty
+       * in mode `free`.
+       */
       batchSizes: number[]
     })
-  /** Change the batch size after the batch in flight; of a worker that runs freely. */
+  /** Change a free-running worker's batch size, after the batch in flight. */
   | { type: 'batch'; id: number; batchSize: number }
-  /** Version 2, on request: run a batch of this size for so many requests, after those that were asked for before. */
+  /** Version 2, mode `on-request`: run a batch of this size for this many requests, after earlier ones. */
   | { type: 'run'; id: number; requests: number; batchSize: number }
   /** Report at once, with this id. */
   | { type: 'report'; id: number }
-  /** Finish the batch in flight, report, end. */
+  /** Finish the batch in flight, report, and end. */
   | { type: 'drain'; id: number }
 
 const startFields = {
@@ -108,7 +116,10 @@ export const commandSchema: z.ZodType<Command> = z.discriminatedUnion('type', [
 ])
 
 export type Report =
-  /** First: who I am, in the version of `start`. `note` tells of a choice that the worker made, e.g. the processor for want of a GPU. */
+  /**
+   * The first report, in the version of `start`. `note` describes a choice that the worker made, e.g. the CPU because
+   * there is no GPU.
+   */
   | {
       type: 'hello'
       version: ProtocolVersion
@@ -116,9 +127,9 @@ export type Report =
       device: string
       note?: string | undefined
     }
-  /** The model is loaded and has run once; from now on the worker runs freely, or what it is told to. */
+  /** The model is loaded and has run once; from now on the worker runs freely, or on request. */
   | { type: 'ready'; atMs: number }
-  /** Counters since `ready`, and the latencies of the batches that are new since the last report. */
+  /** Counters since `ready`, and the latencies of the batches completed since the last report. */
   | {
       type: 'progress'
       samples: number
@@ -127,22 +138,25 @@ export type Report =
       lastCompletionMs: number
       batchSize: number
       latenciesMs: number[]
-      /** Of the command that asked for it. */
+      /** Id of the `report` command that this answers. */
       id?: number | undefined
     }
-  /** Version 2: the batch of the `run` with this id is done. `progress` counts its requests as samples, not what filled it up. */
+  /**
+   * Version 2: the batch of the `run` with this id is done. `progress` counts only its requests as samples, without
+   * padding.
+   */
   | { type: 'answered'; id: number; atMs: number; batchMs: number }
   | { type: 'heartbeat'; atMs: number }
-  /** The worker cannot go on, and ends. */
+  /** The worker cannot continue, and ends. */
   | {
       type: 'failed'
       reason: 'out-of-memory' | 'missing' | 'error'
       message: string
-      /** The batch that did not fit, and the largest tried that does; null where none was found. */
+      /** The batch size that did not fit, and the largest tried that does; null if none was found. */
       batchSize?: number | undefined
       largestBatchSize?: number | null | undefined
     }
-  /** Everything is counted and reported; the worker ends. */
+  /** Everything has been counted and reported; the worker ends. */
   | { type: 'drained'; id: number }
 
 export const reportSchema: z.ZodType<Report> = z.discriminatedUnion('type', [
@@ -180,12 +194,12 @@ export type StartCommand = Extract<Command, { type: 'start' }>
 export type Progress = Extract<Report, { type: 'progress' }>
 export type Failure = Extract<Report, { type: 'failed' }>
 
-/** @throws InvalidInputError for a line that is no command of the protocol */
+/** @throws InvalidInputError if the line is not a command of the protocol */
 export function parseCommand(line: string): Command {
   return parseLine(commandSchema, line, 'command')
 }
 
-/** @throws InvalidInputError for a line that is no report of the protocol */
+/** @throws InvalidInputError if the line is not a report of the protocol */
 export function parseReport(line: string): Report {
   return parseLine(reportSchema, line, 'report')
 }

@@ -1,4 +1,4 @@
-/** The clock that all processes of a machine share, ms. */
+/** Time of the clock that all processes of a machine share, ms. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }

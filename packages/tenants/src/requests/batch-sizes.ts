@@ -1,6 +1,6 @@
 /**
- * The batch sizes that a tenant runs: powers of two up to its largest, and that, as engines are compiled and as the simulated board
- * has it. A batch of fewer requests is filled up to the next.
+ * The batch sizes that a tenant runs: powers of two up to its maximum, and the maximum itself, as for compiled engines
+ * and on the simulated board. A smaller batch is padded to the next size.
  */
 export function batchSizesUpTo(largest: number): number[] {
   const sizes: number[] = []
@@ -8,7 +8,7 @@ export function batchSizesUpTo(largest: number): number[] {
   return [...sizes, largest]
 }
 
-/** The smallest of these sizes in which so many requests have room. */
+/** The smallest of these sizes that holds this many requests. */
 export function sizeFor(requests: number, largest: number): number {
   return batchSizesUpTo(largest).find((size) => size >= requests)!
 }

@@ -1,24 +1,24 @@
 import type { RequestOutcome } from '@pctodl/platform'
 
-/** What became of one request. */
+/** The outcome of one request. */
 export interface Answer {
   readonly outcome: RequestOutcome
-  /** From arrival until it was decided, ms. */
+  /** Time from arrival until it was decided, ms. */
   readonly latencyMs: number
-  /** Why it was shed or failed, in words. */
+  /** Why it was shed or failed. */
   readonly reason?: string
 }
 
 /** One request from its arrival until it is decided. */
 export interface PendingRequest {
-  /** When it arrived, or was due, ms of the clock. */
+  /** When it arrived, or was due, by the clock, ms. */
   readonly arrivedMs: number
-  /** It is shed where it still waits then, ms of the clock; Infinity: it waits as long as it has to. */
+  /** Time at which it is shed if it still waits, by the clock, ms; Infinity: never. */
   readonly deadlineMs: number
-  /** It was begun before, with a tenant that died. */
+  /** Whether it was begun before, by a tenant that died. */
   again: boolean
-  /** Whoever asked does not wait any more. */
+  /** Whether the caller no longer waits for it. */
   calledOff: boolean
-  /** Told once. */
+  /** Called once. */
   readonly decided: ((answer: Answer) => void) | undefined
 }

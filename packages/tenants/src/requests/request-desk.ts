@@ -15,36 +15,41 @@ import { assertTraffic, limitsOf, type ServiceTraffic, startTraffic } from './se
 import type { ServingInstance } from './serving-instance.js'
 
 export interface RequestDeskOptions {
-  /** Asked once for each service, when it comes. Default: requests come by `ask` alone. */
+  /** Called once per service, when it is first served. Default: requests come through `ask` only. */
   readonly trafficOf?: (service: Service) => ServiceTraffic
   /** Default: real time. */
   readonly clock?: Clock
 }
 
 export interface AskOptions {
-  /** When it was due, ms of the desk's clock, not in the future: its latency counts from then. Default: now. */
+  /**
+   * When the request was due, by the desk's clock, not in the future, ms; its latency counts from then. Default: now.
+   */
   readonly arrivedMs?: number
-  /** It is shed where its turn has not come so long after its arrival, ms. Default: as the service's traffic says. */
+  /** The request is shed if it still waits this long after its arrival, ms. Default: as in the service's traffic. */
   readonly deadlineMs?: number
-  /** Calls it off: the promise rejects with the signal's reason. Where it waits still it is shed, else it is answered to nobody. */
+  /**
+   * Cancels the request: the promise rejects with the signal's reason. A waiting request is shed; the answer to a
+   * running one is dropped.
+   */
   readonly signal?: AbortSignal
 }
 
-/** A timer may end by so much before its time, ms: whoever asks then is not ahead of it. */
+/** A timer may fire this much early, ms; an arrival time this far in the future is accepted. */
 const WOKEN_EARLY_MS = 10
 
 interface OpenService {
   readonly dispatcher: ServiceDispatcher
   readonly traffic: AbortController
-  /** Its arrivals threw. */
+  /** The error that the service's arrivals threw. */
   failure?: PctodlError
-  /** Whether somebody knows of that. */
+  /** Whether that error has been reported. */
   isFailureTold?: boolean
 }
 
 /**
- * Takes in the requests of services and hands them, in batches, to the processes of an `InferencePool`: what `SimulatedDesk` of
- * `@pctodl/gpu-sim` is for a simulated board.
+ * Receives the requests of services and hands them, in batches, to the processes of an `InferencePool`; the counterpart
+ * of `SimulatedDesk` of `@pctodl/gpu-sim`.
  */
 export class RequestDesk implements ServiceDesk {
   readonly #trafficOf: (service: Service) => ServiceTraffic
@@ -63,7 +68,7 @@ export class RequestDesk implements ServiceDesk {
     return this.#departed.map((dispatcher) => dispatcher.counters())
   }
 
-  /** @throws PctodlError `ARRIVALS_FAILED` naming a service whose arrivals threw: it is not asked what it was to be asked */
+  /** @throws PctodlError `ARRIVALS_FAILED` naming a service whose arrivals threw, because it no longer gets its load */
   counters(): readonly ServiceCounters[] {
     return [...this.#open.values()].map((open) => {
       if (open.failure) throw told(open)
@@ -77,9 +82,11 @@ export class RequestDesk implements ServiceDesk {
   }
 
   /**
-   * @throws InvalidInputError for services that are none, or another network of a known one; PctodlError `IN_USE` where tenants
-   *   serve one that is absent, `ARRIVALS_FAILED` where the arrivals of one that leaves threw and nobody has been told: the next call
-   *   lets it leave. Nothing has changed then.
+   * Set the services to be served. Changes nothing if it throws.
+   *
+   * @throws InvalidInputError for invalid services, or another network for a known one; PctodlError `IN_USE` if tenants
+   *   serve a service that is missing, `ARRIVALS_FAILED` if the arrivals of a missing service threw and this has not
+   *   been reported: the next call removes it
    */
   serve(services: readonly Service[]): void {
     assertServices(services)
@@ -113,15 +120,16 @@ export class RequestDesk implements ServiceDesk {
   }
 
   /**
-   * Ask a service for an answer.
+   * Send a request to a service.
    *
-   * @returns what became of it: `shed` and `failed` come with the reason
-   * @throws InvalidInputError for a service that is not served, or times that are none; the signal's reason where it was called off
+   * @returns its outcome; `shed` and `failed` come with the reason
+   * @throws InvalidInputError for a service that is not served, or invalid times; the signal's reason if it was
+   *   cancelled
    */
   async ask(service: string, { arrivedMs = this.#clock.now(), deadlineMs, signal }: AskOptions = {}): Promise<Answer> {
     const dispatcher = this.#dispatcherOf('service', service)
     if (!Number.isFinite(arrivedMs)) throw new InvalidInputError('arrivedMs', arrivedMs, 'a time of the clock, ms')
-    // It would keep those behind it waiting until then.
+    // A future arrival would keep those behind it waiting until then.
     const nowMs = this.#clock.now()
     if (arrivedMs > nowMs + WOKEN_EARLY_MS) {
       throw new InvalidInputError(
@@ -150,8 +158,8 @@ export class RequestDesk implements ServiceDesk {
   }
 
   /**
-   * A service for the load generator of `@pctodl/traffic`: a `SystemUnderTest`. A query of several samples is as many requests, and
-   * is answered when the last of them is.
+   * A service as a `SystemUnderTest` for the load generator of `@pctodl/traffic`. A query of several samples becomes as
+   * many requests, and is answered when the last of them is.
    */
   systemOf(service: string): {
     answer(query: { readonly samples: number; readonly dueMs: number }): Promise<'completed' | 'shed'>
@@ -169,9 +177,10 @@ export class RequestDesk implements ServiceDesk {
   }
 
   /**
-   * No requests come any more, and those that wait are shed; batches in flight are answered. Idempotent.
+   * Stop all arrivals and shed waiting requests; batches in flight are answered. Idempotent.
    *
-   * @throws PctodlError `ARRIVALS_FAILED`, when all is closed, for a service whose arrivals threw and nobody has been told
+   * @throws PctodlError `ARRIVALS_FAILED`, after everything is closed, for a service whose arrivals threw if this has
+   *   not been reported
    */
   close(): void {
     const open = [...this.#open]
@@ -179,7 +188,7 @@ export class RequestDesk implements ServiceDesk {
     for (const [, each] of open) tell(each)
   }
 
-  /** @throws InvalidInputError for a tenant of a service that is not served, or of another network */
+  /** @throws InvalidInputError for a tenant whose service is not served, or has another network */
   assertServes(tenants: readonly Tenant[]): void {
     tenants.forEach(({ service: name, model }, i) => {
       if (name === undefined) return
@@ -190,19 +199,21 @@ export class RequestDesk implements ServiceDesk {
     })
   }
 
-  /** The instance answers the requests of its tenant's service from its next batch on. */
+  /** Let the instance answer the requests of its tenant's service from its next batch on. */
   join(instance: ServingInstance): void {
     const name = instance.tenant.service
     this.#instances.add(instance)
     instance.serve(name === undefined ? undefined : this.#open.get(name)?.dispatcher)
   }
 
-  /** It takes no batch any more; `lost` follows when its process is gone. */
+  /** Give the instance no further batch; `lost` follows when its process has ended. */
   leave(instance: ServingInstance): void {
     instance.serve(undefined)
   }
 
-  /** Its process is gone, and with it the batch in flight: the requests go to another instance once. */
+  /**
+   * The instance's process has ended, and with it the batch in flight: its requests go once more to another instance.
+   */
   lost(instance: ServingInstance, reason: string): void {
     this.#instances.delete(instance)
     instance.lost(reason)
@@ -237,7 +248,7 @@ export class RequestDesk implements ServiceDesk {
   }
 }
 
-/** @throws what the arrivals of a service threw, unless somebody knows of it */
+/** @throws the error that a service's arrivals threw, unless it has been reported */
 function tell(open: OpenService): void {
   if (open.failure && !open.isFailureTold) throw told(open)
 }

@@ -10,40 +10,41 @@ import { sizeFor } from './batch-sizes.js'
 import type { Answer, PendingRequest } from './pending-request.js'
 import { WaitingLine } from './waiting-line.js'
 
-/** What bounds the queue of a service. */
+/** Limits of a service's queue. */
 export interface QueueLimits {
-  /** Requests that may wait; what arrives beyond is shed. */
+  /** Maximum number of waiting requests; further arrivals are shed. */
   readonly maxQueued: number
-  /** A request that has waited so long is shed, ms; Infinity: it is answered, late. */
+  /** A request that has waited this long is shed, ms; Infinity: it is answered, late. */
   readonly shedAfterMs: number
 }
 
-/** How long a request of somebody waits at most, and who is told. */
+/** One arriving request: its arrival time, its deadline, and the callback for its outcome. */
 export interface ArrivingRequest {
-  /** When it arrived or was due, ms of the clock; latency counts from then. */
+  /** When it arrived or was due, by the clock, ms; latency counts from then. */
   readonly arrivedMs: number
-  /** After its arrival, ms. Default: that of the queue. */
+  /** Deadline after its arrival, ms. Default: that of the queue. */
   readonly deadlineMs?: number | undefined
   readonly decided?: (answer: Answer) => void
 }
 
-/** What answers requests, a batch at a time. */
+/** Answers requests, one batch at a time. */
 export interface Instance {
   readonly tenant: Tenant
-  /** A batch is in flight. */
+  /** Whether a batch is in flight. */
   readonly busy: boolean
-  /** Take these requests in a batch of this size; only while it is not busy. */
+  /** Run a batch of this size for these requests; call only while not busy. */
   begin(requests: readonly PendingRequest[], batchSize: number): void
 }
 
 /**
- * The requests of one service: who waits, who is answered by which instance, and what became of the others. A free instance takes
- * the first in line as soon as they fill its batch or the first has waited for `maxQueueDelayMs`; of several free ones the one with
- * the largest share. It is the law of the simulated board's queues (`ServingEngine` of `@pctodl/gpu-sim`), on a real clock.
+ * The requests of one service: the queue, the assignment to instances, and the counters of outcomes. A free instance
+ * takes requests from the head of the queue as soon as they fill its batch, or the first has waited for
+ * `maxQueueDelayMs`. Of several free instances, the one with the largest share comes first. The rules are those of the
+ * simulated board's queues (`ServingEngine` of `@pctodl/gpu-sim`), on a real clock.
  */
 export class ServiceDispatcher {
   service: Service
-  /** Share of the arrivals that is let in, 0..1. */
+  /** Share of the arrivals that is admitted, 0..1. */
   admitted = 1
   readonly #clock: Clock
   readonly #limits: QueueLimits
@@ -56,9 +57,9 @@ export class ServiceDispatcher {
   readonly #decided: Record<RequestOutcome, number> = { completed: 0, shed: 0, failed: 0 }
   #failure: string | undefined
   #closed = false
-  /** What letting in a share of the arrivals still owes, 0..1. */
+  /** Accumulated fraction of a request not yet admitted, 0..1. */
   #owed = 0
-  /** Not later than the first deadline of those who wait, ms. */
+  /** Lower bound of the waiting requests' deadlines, ms. */
   #deadlineMs = Number.POSITIVE_INFINITY
   #timer: { readonly atMs: number; readonly cancel: AbortController } | undefined
 
@@ -68,7 +69,7 @@ export class ServiceDispatcher {
     this.#clock = clock
   }
 
-  /** A request is here. @returns what waits, to be called off; undefined where it was shed at once */
+  /** Accept a request. @returns the waiting request, for `callOff`; undefined if it was shed at once */
   arrive({ arrivedMs, deadlineMs = this.#limits.shedAfterMs, decided }: ArrivingRequest): PendingRequest | undefined {
     const request = { arrivedMs, deadlineMs: arrivedMs + deadlineMs, again: false, calledOff: false, decided }
     this.#arrived++
@@ -82,7 +83,7 @@ export class ServiceDispatcher {
     return request
   }
 
-  /** Whoever waited for it does not any more. A request that was begun is answered nonetheless, to nobody. */
+  /** Cancel a request whose caller no longer waits. If it was begun, it is still run, but its answer is dropped. */
   callOff(request: PendingRequest): void {
     request.calledOff = true
     if (!this.#line.remove(request)) return
@@ -99,7 +100,7 @@ export class ServiceDispatcher {
     this.#instances.delete(instance)
   }
 
-  /** Start what can be started: called when a request has come, a batch has ended, or a wait is over. */
+  /** Start every batch that can be started; called when a request has arrived, a batch has ended, or a wait is over. */
   begin(): void {
     const nowMs = this.#clock.now()
     for (let instance = this.#free(); instance; instance = this.#free()) {
@@ -121,7 +122,7 @@ export class ServiceDispatcher {
     this.#setTimer()
   }
 
-  /** A batch of these is done. */
+  /** The batch of these requests is done. */
   answered(requests: readonly PendingRequest[]): void {
     this.#running -= requests.length
     for (const request of requests) {
@@ -131,7 +132,7 @@ export class ServiceDispatcher {
     }
   }
 
-  /** Their tenant died amid the batch: they go to another one first in line, once; the second time they fail. */
+  /** The tenant died during the batch: its requests return to the head of the queue once; the second time they fail. */
   lost(requests: readonly PendingRequest[], reason: string): void {
     this.#running -= requests.length
     for (const request of requests.toReversed()) {
@@ -148,7 +149,7 @@ export class ServiceDispatcher {
     this.begin()
   }
 
-  /** Nobody serves it any more: those who wait are shed. */
+  /** Nobody serves these requests any more: shed all that wait. */
   close(reason: string): void {
     this.#closed = true
     for (const request of this.#line) {
@@ -175,7 +176,7 @@ export class ServiceDispatcher {
     }
   }
 
-  /** Why a request that was lost is not tried again; undefined where it is. */
+  /** Why a lost request is not retried; undefined if it is. */
   #finalBecause({ again, calledOff }: PendingRequest): string | undefined {
     if (again) return 'two tenants were lost with the request, the last one'
     if (calledOff) return 'its tenant was lost, and nobody waits for it any more'
@@ -212,7 +213,7 @@ export class ServiceDispatcher {
     this.#settle(request, 'shed', reason)
   }
 
-  /** @returns ms from arrival until now */
+  /** Decide a request. @returns ms from arrival until now */
   #settle(request: PendingRequest, outcome: RequestOutcome, reason?: string): number {
     const latencyMs = Math.max(0, this.#clock.now() - request.arrivedMs)
     this.#decided[outcome]++
@@ -220,7 +221,10 @@ export class ServiceDispatcher {
     return latencyMs
   }
 
-  /** Wake when the first in line has waited long enough for others, or a deadline is over; one timer for all. */
+  /**
+   * Set the single timer for the next event: the first request has waited long enough for others, or a deadline
+   * expires.
+   */
   #setTimer(): void {
     const { first } = this.#line
     let atMs = Number.POSITIVE_INFINITY
@@ -229,7 +233,7 @@ export class ServiceDispatcher {
       if (this.#free()) atMs = Math.min(atMs, first.arrivedMs + this.service.maxQueueDelayMs)
     }
     if (atMs === this.#timer?.atMs) return
-    // A reason of its own: making an error each time costs more than the timer.
+    // A given reason avoids creating an error each time, which costs more than the timer.
     this.#timer?.cancel.abort('another time')
     this.#timer = undefined
     if (atMs < Infinity) void this.#wakeAt(atMs)
@@ -249,7 +253,7 @@ export class ServiceDispatcher {
     this.begin()
   }
 
-  /** Shed those whose deadline is over, wherever in line they stand. */
+  /** Shed the requests whose deadline has passed, anywhere in the queue. */
   #letGo(): void {
     const nowMs = this.#clock.now()
     if (nowMs < this.#deadlineMs) return

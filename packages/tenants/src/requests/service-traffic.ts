@@ -2,23 +2,26 @@ import { type Arrivals, type Clock, InvalidInputError } from '@pctodl/platform'
 import type { Answer } from './pending-request.js'
 import type { ArrivingRequest, QueueLimits } from './service-dispatcher.js'
 
-/** Where the requests of a service come from, and how many may wait. */
+/** Source of a service's requests, and limits of its queue. */
 export interface ServiceTraffic {
-  /** When requests arrive, ms since the service came; any process of `@pctodl/traffic` starts one. Default: none do of themselves. */
+  /**
+   * When requests arrive, ms since the service began; any process of `@pctodl/traffic` starts one. Default: no
+   * arrivals.
+   */
   readonly arrivals?: Arrivals
-  /** So many requests are there at any time, a new one for each that is decided: saturation. Default 0. */
+  /** Number of requests kept in the system at all times (saturation): each decided one is replaced. Default 0. */
   readonly saturating?: number
-  /** Requests that may wait; what arrives beyond is shed. Default 4096. */
+  /** Maximum number of waiting requests; further arrivals are shed. Default 4096. */
   readonly maxQueued?: number
-  /** A request that has waited so long is shed, ms. Default Infinity: it is answered, late. */
+  /** A request that has waited this long is shed, ms. Default Infinity: it is answered, late. */
   readonly shedAfterMs?: number
 }
 
 type Arrive = (request: ArrivingRequest) => void
 
-/** Arrivals that are due at once are taken in so many at a time: in between others have their turn, and an end is noticed. */
+/** Simultaneous arrivals accepted in one go. In between, other work has its turn, and an abort is noticed. */
 const TAKEN_AT_ONCE = 500
-/** A saturating user who was turned away asks again after this, ms. */
+/** Delay before a saturating user whose request was shed asks again, ms. */
 const ASK_AGAIN_MS = 10
 
 /** @throws InvalidInputError naming the field */
@@ -45,10 +48,11 @@ export function limitsOf({ maxQueued = 4096, shedAfterMs = Number.POSITIVE_INFIN
 }
 
 /**
- * Let the requests of a service come until the signal is aborted. An open loop: a request arrives when it is due, whether or not
- * earlier ones have been answered, and its latency counts from then, however late this process is (no coordinated omission).
+ * Generate a service's requests until the signal is aborted. The loop is open: a request arrives when it is due,
+ * whether or not earlier ones have been answered. Its latency counts from then, however late this process is (no
+ * coordinated omission).
  *
- * @param onFailure told what its arrivals throw, after which none come
+ * @param onFailure called with what the arrivals throw; no further request comes
  */
 export function startTraffic(
   traffic: ServiceTraffic,

@@ -2,18 +2,21 @@ import type { Tenant } from '@pctodl/platform'
 import type { PendingRequest } from './pending-request.js'
 import type { Instance, ServiceDispatcher } from './service-dispatcher.js'
 
-/** A tenant's process, as the requests that it answers see it. */
+/** The part of a tenant's process that answers requests. */
 export interface BatchRunner {
   readonly tenant: Tenant
-  /** Begin a batch of this size for so many requests; its owner tells the instance when it is done, or that it never will be. */
+  /** Begin a batch of this size for this many requests. The owner tells the instance when it is done or lost. */
   run(requests: number, batchSize: number): void
 }
 
-/** One of the instances that answer a service's requests: a batch at a time, for the service that it has now. */
+/** One of the instances that answer a service's requests, a batch at a time; its service may change. */
 export class ServingInstance implements Instance {
   readonly #runner: BatchRunner
   #dispatcher: ServiceDispatcher | undefined
-  /** In the batch in flight, and whose they are: another service's, for a while, after a change. */
+  /**
+   * Requests in the batch in flight, and their dispatcher, which after a change may still be that of the previous
+   * service.
+   */
   #batch: { readonly of: ServiceDispatcher; readonly requests: readonly PendingRequest[] } | undefined
 
   constructor(runner: BatchRunner) {
@@ -28,12 +31,12 @@ export class ServingInstance implements Instance {
     return this.#batch !== undefined
   }
 
-  /** Whether it answers requests of a service, or is in the middle of a batch of them. */
+  /** Whether it answers requests of a service, or has a batch of them in flight. */
   serves(dispatcher: ServiceDispatcher): boolean {
     return this.#dispatcher === dispatcher || this.#batch?.of === dispatcher
   }
 
-  /** Answer the requests of this service from the next batch on; undefined: of none. */
+  /** Answer the requests of this service from the next batch on; undefined for none. */
   serve(dispatcher: ServiceDispatcher | undefined): void {
     if (dispatcher !== this.#dispatcher) {
       this.#dispatcher?.leave(this)
@@ -42,7 +45,7 @@ export class ServingInstance implements Instance {
     dispatcher?.join(this)
   }
 
-  /** Its present service's requests. */
+  /** Begin a batch of requests of the present service. */
   begin(requests: readonly PendingRequest[], batchSize: number): void {
     this.#batch = { of: this.#dispatcher!, requests }
     this.#runner.run(requests.length, batchSize)
@@ -57,7 +60,7 @@ export class ServingInstance implements Instance {
     return batch !== undefined
   }
 
-  /** The process is gone, or as good as that. */
+  /** The process has ended or is about to. */
   lost(reason: string): void {
     const batch = this.#batch
     this.#batch = undefined

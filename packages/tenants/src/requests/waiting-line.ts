@@ -6,7 +6,7 @@ interface Place {
   after: Place | undefined
 }
 
-/** Requests that wait, first come, first served: any of them may leave from where it stands, all in constant time. */
+/** First-come, first-served queue of requests from which any request may leave; all operations take constant time. */
 export class WaitingLine implements Iterable<PendingRequest> {
   readonly #places = new Map<PendingRequest, Place>()
   #first: Place | undefined
@@ -36,7 +36,7 @@ export class WaitingLine implements Iterable<PendingRequest> {
     this.#places.set(request, place)
   }
 
-  /** @returns whether it was there */
+  /** @returns whether it was in the queue */
   remove(request: PendingRequest): boolean {
     const place = this.#places.get(request)
     if (!place) return false
@@ -48,10 +48,10 @@ export class WaitingLine implements Iterable<PendingRequest> {
     return true
   }
 
-  /** What is removed on the way is no longer visited. */
+  /** Iterate in order. Requests removed meanwhile are not visited. */
   *[Symbol.iterator](): Iterator<PendingRequest> {
     for (let place = this.#first; place; place = place.after) {
-      // Behind one that has left may stand another that has left since.
+      // The place after a removed one may itself have been removed since.
       if (this.#places.has(place.request)) yield place.request
     }
   }

@@ -4,11 +4,11 @@ import { type FromInference, inferOn, isFree, type LoadedModel, type ToInference
 import { WorkerSide } from './worker-side.js'
 
 /**
- * A worker as a program of its own. Inference blocks the thread that it runs on, so it has one for itself: the main thread stays
- * free for commands and heartbeats, however long a batch takes.
+ * Run a worker program. Inference blocks its thread, so it has one of its own: the main thread stays free for commands
+ * and heartbeats, however long a batch takes.
  *
- * @param program the file of the program: the thread for inference runs it too
- * @param load called on the thread for inference; throws MissingRuntime where something has to be installed
+ * @param program the program's file, which the inference thread runs too
+ * @param load called on the inference thread; throws MissingRuntime if something has to be installed
  */
 export function inferenceProgram(program: string, load: (start: StartCommand) => Promise<LoadedModel>): void {
   if (isMainThread) {
@@ -17,14 +17,14 @@ export function inferenceProgram(program: string, load: (start: StartCommand) =>
   } else void inferOn(parentPort!, workerData as StartCommand, load)
 }
 
-/** The main thread's end of the channel to the thread for inference; a `Worker` is one. */
+/** The main thread's end of the channel to the inference thread; a `Worker` provides it. */
 export interface InferenceThread {
   on(event: 'message', listener: (message: FromInference) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   postMessage(message: ToInference): void
 }
 
-/** What the main thread does for each command: it passes on what concerns inference, and tells the pool what comes of it. */
+/** The main thread's command handler: forwards what concerns inference, and reports the results to the pool. */
 export function obeying(
   side: Pick<WorkerSide, 'logTo' | 'hello' | 'ready' | 'completed' | 'answered' | 'report' | 'drained' | 'fail'>,
   inferring: (start: StartCommand) => InferenceThread,

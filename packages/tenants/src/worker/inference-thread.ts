@@ -2,10 +2,10 @@ import type { Failure, StartCommand } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
 import { largestThatRuns, meansOutOfMemory, OutOfMemory } from './memory-guard.js'
 
-/** The worker lacks something that has to be installed. */
+/** Something that the worker needs is not installed. */
 export class MissingRuntime extends Error {}
 
-/** What a worker infers with. */
+/** A loaded model that a worker runs. */
 export interface LoadedModel {
   readonly runtime: string
   readonly device: string
@@ -33,13 +33,13 @@ export type ToInference =
   | ({ readonly kind: 'run' } & AskedBatch)
   | { readonly kind: 'stop' }
 
-/** The thread's end of the channel to the main thread; a `MessagePort` is one. */
+/** The inference thread's end of the channel to the main thread; a `MessagePort` provides it. */
 export interface InferencePort {
   on(event: 'message', listener: (message: ToInference) => void): unknown
   postMessage(message: FromInference): void
 }
 
-/** Load a model and run what is asked for until told to stop. Whatever goes wrong is said on the port. */
+/** Load a model and run batches, freely or on request, until told to stop. All errors are sent on the port. */
 export async function inferOn(
   port: InferencePort,
   start: StartCommand,
@@ -70,21 +70,21 @@ async function infer(
     else batchSize = message.batchSize
     wake()
   })
-  /** @returns how long it took, ms, and when it was done */
+  /** @returns its duration, ms, and the time at which it was done */
   const runTimed = async (size: number) => {
     const startedMs = monotonicMs()
     await runOrFail(model, start.model, size)
     const atMs = monotonicMs()
     return { batchMs: atMs - startedMs, atMs }
   }
-  // The first batch of each size takes longer: nobody shall wait for it.
+  // The first batch of each size takes longer, so run it before any request.
   for (const size of isFree(start) ? [batchSize] : start.batchSizes) await runOrFail(model, start.model, size)
   send({ kind: 'ready', batchSize })
   if (isFree(start)) {
     while (!stopping) {
       const samples = batchSize
       send({ kind: 'completed', samples, ...(await runTimed(samples)) })
-      // Let commands in between batches.
+      // Let commands be received between batches.
       await new Promise((resolve) => setImmediate(resolve))
     }
   } else {
@@ -101,7 +101,7 @@ async function infer(
   send({ kind: 'stopped' })
 }
 
-/** Whether it runs batch after batch, without being asked for each. */
+/** Whether it runs batches continuously rather than on request. */
 export function isFree(start: StartCommand): start is StartCommand & ({ version: 1 } | { mode: 'free' }) {
   return start.version === 1 || start.mode === 'free'
 }

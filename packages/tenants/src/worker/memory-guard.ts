@@ -1,15 +1,15 @@
 import type { StartCommand } from '../protocol/messages.js'
 
-/** What the worker calls an error that means: this batch does not fit. */
+/** The batch does not fit in memory. */
 export class OutOfMemory extends Error {
-  /** The batch that did not fit, and the largest tried that does; null where none was found. */
+  /** The batch size that did not fit, and the largest tried that does; null if none was found. */
   batchSize?: number
   largestBatchSize?: number | null
 }
 
 /**
- * Refuse a batch that cannot fit before the operating system has to: a host that overcommits its memory ends some other process
- * instead of failing an allocation.
+ * Refuse a batch that cannot fit, before the operating system has to. A host that overcommits memory would kill some
+ * process instead of failing an allocation.
  *
  * @throws OutOfMemory
  */
@@ -20,7 +20,7 @@ export function assertFits({ sampleBytes, memoryLimitBytes }: StartCommand, batc
   throw new OutOfMemory(`needs about ${mebibytes(neededBytes)} MiB, ${mebibytes(memoryLimitBytes)} MiB are allowed`)
 }
 
-/** Whether an error of a runtime means that memory ran out. */
+/** Whether a runtime's error means that memory ran out. */
 export function meansOutOfMemory(error: unknown): boolean {
   if (error instanceof OutOfMemory) return true
   const message = error instanceof Error ? error.message : String(error)
@@ -29,7 +29,7 @@ export function meansOutOfMemory(error: unknown): boolean {
   )
 }
 
-/** The largest of b/2, b/4 ... that runs; null where not even one sample does. */
+/** The largest of b/2, b/4 ... that runs; null if not even one sample does. */
 export async function largestThatRuns(
   batchSize: number,
   run: (batchSize: number) => Promise<void> | void,

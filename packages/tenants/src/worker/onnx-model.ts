@@ -5,13 +5,13 @@ import { type LoadedModel, MissingRuntime } from './inference-thread.js'
 import { assertFits } from './memory-guard.js'
 
 export interface OnnxOptions {
-  /** `auto`: CUDA where its provider is present, the processor otherwise, which is said. Default `auto`. */
+  /** `auto`: CUDA if its provider is present, else the CPU, which is reported. Default `auto`. */
   readonly device?: 'auto' | 'cpu' | 'cuda'
-  /** Threads of one operator on the processor. Default 1: tenants do not help each other out. */
+  /** CPU threads of one operator. Default 1: tenants do not use each other's threads. */
   readonly threads?: number
 }
 
-/** A network in ONNX Runtime with a batch of images in front of it. */
+/** A network in ONNX Runtime with its batch of input images. */
 export class OnnxModel implements LoadedModel {
   readonly runtime: string
   readonly device: string
@@ -69,7 +69,7 @@ export class OnnxModel implements LoadedModel {
     }
   }
 
-  /** Put the next images together and run them. */
+  /** Assemble the next images into a batch and run it. */
   async run(batchSize: number): Promise<void> {
     assertFits(this.#start, batchSize)
     const { channels, height, width, count } = this.#images

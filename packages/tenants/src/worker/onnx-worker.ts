@@ -2,5 +2,5 @@ import { fileURLToPath } from 'node:url'
 import { inferenceProgram } from './inference-program.js'
 import { OnnxModel } from './onnx-model.js'
 
-/** The worker on onnxruntime-node, a program of its own. */
+/** The worker program on onnxruntime-node. */
 inferenceProgram(fileURLToPath(import.meta.url), (start) => OnnxModel.load(start))

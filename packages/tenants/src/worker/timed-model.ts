@@ -2,18 +2,18 @@ import type { StartCommand } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
 import type { LoadedModel } from './inference-thread.js'
 
-/** What a batch of the stand-in takes: `baseMs + perSampleMs * batchSize`. */
+/** Time of a batch of the stand-in: `baseMs + perSampleMs * batchSize`. */
 export interface TimedOptions {
   readonly baseMs?: number
   readonly perSampleMs?: number
 }
 
-/** Nothing wakes this. */
+/** Never notified, so that waiting on it always times out. */
 const never = new Int32Array(new SharedArrayBuffer(4))
-/** What the kernel may take longer than it was asked to wait, ms: this last bit is waited for busily. */
+/** How much longer than requested the kernel may wait, ms; this last part is waited for in a busy loop. */
 const SLACK_MS = 0.2
 
-/** A stand-in for a network: it infers nothing, and its batches take as long as they are said to. */
+/** A stand-in for a network: it only waits for the given time per batch. */
 export class TimedModel implements LoadedModel {
   readonly runtime = 'stand-in of known batch time'
   readonly device = 'none'

@@ -3,12 +3,12 @@ import { LineSplitter } from '../protocol/line-splitter.js'
 import { type Command, type ProtocolVersion, parseCommand, type Report } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
 
-/** A heartbeat this often, ms: four may be lost before the pool looks closer. */
+/** Interval of heartbeats, ms; the pool tolerates several missing ones. */
 const HEARTBEAT_MS = 100
-/** Reports are held back this long, ms, so that batches of a millisecond do not become a thousand lines a second. */
+/** Delay of reports, ms, so that batches of a millisecond do not cause a thousand lines a second. */
 const REPORT_MS = 10
 
-/** The worker's end of the protocol, for workers that are written in TypeScript: commands in, counters out. */
+/** The worker's end of the protocol, for workers written in TypeScript: receives commands and reports counters. */
 export class WorkerSide {
   #samples = 0
   #batches = 0
@@ -21,12 +21,12 @@ export class WorkerSide {
   #flushTimer: NodeJS.Timeout | undefined
   readonly #output: number
 
-  /** @param output the descriptor that reports go to. Default: standard output */
+  /** @param output file descriptor for reports. Default: standard output */
   constructor(output = 1) {
     this.#output = output
   }
 
-  /** Listen for commands; without the parent there is nothing to live for. */
+  /** Listen for commands. Ends the process if the parent is gone. */
   listen(onCommand: (command: Command) => void): void {
     const lines = new LineSplitter()
     process.stdin.on('data', (chunk: Buffer) => {
@@ -40,18 +40,18 @@ export class WorkerSide {
         this.fail({ type: 'failed', reason: 'error', message: error instanceof Error ? error.message : String(error) })
       }
     })
-    // A signal ends a thread that is deep in a batch; exit() would wait for it.
+    // A signal also ends a thread that is deep in a batch; exit() would wait for it.
     process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL'))
     setInterval(() => this.send({ type: 'heartbeat', atMs: monotonicMs() }), HEARTBEAT_MS)
   }
 
   logTo(file: string | null): void {
     const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW } = constants
-    // A link that somebody has planted in the folder of logs leads nowhere.
+    // Do not follow a link that somebody has planted in the log folder.
     if (file !== null) this.#log = openSync(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o644)
   }
 
-  /** Who this is, in the version that the pool speaks. */
+  /** Report runtime and device, in the protocol version of the pool. */
   hello(runtime: string, device: string, note: string | undefined): void {
     this.send({ type: 'hello', version: this.#version, runtime, device, ...(note === undefined ? {} : { note }) })
   }
@@ -72,13 +72,13 @@ export class WorkerSide {
     this.#flushTimer ??= setTimeout(() => this.report(), REPORT_MS)
   }
 
-  /** The batch of a `run` is done: said at once, because somebody waits. */
+  /** Report that the batch of a `run` is done, at once, because somebody waits for it. */
   answered(id: number, requests: number, batchMs: number, atMs: number): void {
     this.completed(requests, batchMs, atMs)
     this.send({ type: 'answered', id, atMs, batchMs })
   }
 
-  /** Counters now, and a line in the worker's own log. */
+  /** Report the counters now, and write a line to the worker's own log. */
   report(id?: number): void {
     clearTimeout(this.#flushTimer)
     this.#flushTimer = undefined
@@ -109,13 +109,13 @@ export class WorkerSide {
     process.exit(1)
   }
 
-  /** Written at once and as a whole, so that what is sent survives whatever happens to the process next. */
+  /** Write a report synchronously and completely, so that it survives whatever happens to the process next. */
   send(report: Report): void {
     const bytes = Buffer.from(`${JSON.stringify(report)}\n`)
     try {
       for (let done = 0; done < bytes.length; ) done += writeSync(this.#output, bytes, done)
     } catch {
-      // The pool is gone; so are we.
+      // The pool is gone, so end this process.
       process.kill(process.pid, 'SIGKILL')
     }
   }
