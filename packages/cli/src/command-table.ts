@@ -3,15 +3,15 @@ import type { CommandFunction } from '@pctodl/command-line'
 /** One command of `pctodl`. */
 export interface CommandEntry {
   readonly name: string
-  /** What it does, in one line. */
+  /** Description in one line. */
   readonly summary: string
-  /** The command as a program of its own package, where it is one, too. */
+  /** Name of the command as a separate program of its package, if there is one. */
   readonly binary?: string
-  /** Loads the package behind it, which nothing else does. */
+  /** Loads the package of the command; nothing else does. */
   readonly load: () => Promise<CommandFunction>
 }
 
-/** In the order of the work: model, measure, run, control, neighbours, this machine. */
+/** In the order of work: model, measure, run, control, neighbours, this machine. */
 export const commands: readonly CommandEntry[] = [
   {
     name: 'predict',

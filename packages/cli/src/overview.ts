@@ -2,7 +2,7 @@ import { version } from '../package.json'
 import { commands } from './command-table.js'
 
 /**
- * What is answered without loading anything but the table of commands: help and version.
+ * Answer help and version without loading more than the table of commands.
  *
  * @returns undefined where the call asks for something else
  */

@@ -5,8 +5,8 @@ import { overview, overviewFor } from './overview.js'
 import { speakingAsPctodl } from './speaking-as-pctodl.js'
 
 /**
- * The command line `pctodl` as a function: the first word chooses a command, whose package is loaded then; the other words
- * are the command's, unchanged.
+ * The command line `pctodl` as a function: the first word selects a command, whose package is then loaded; the other
+ * words are passed unchanged.
  */
 export const pctodl: CommandFunction = async (argv, terminal) => {
   const answer = overviewFor(argv)
@@ -19,7 +19,7 @@ export const pctodl: CommandFunction = async (argv, terminal) => {
     terminal.stderr.write(overview())
     return 2
   }
-  // What the completion scripts ask: `pctodl complete -- <words so far>`.
+  // Request of the completion scripts: `pctodl complete -- <words so far>`.
   if (name === 'complete' && words[0] === '--') {
     const candidates = await candidatesFor(words.slice(1), terminal)
     terminal.stdout.write(candidates.map((candidate) => `${candidate}\n`).join(''))
@@ -35,7 +35,7 @@ async function runNamed(name: string, words: readonly string[], terminal: Termin
   return exitCodeOf(`pctodl ${name}`, await entry.load(), words, speakingAsPctodl(words, terminal))
 }
 
-/** @throws UsageError that names the command which may have been meant */
+/** @throws UsageError with a suggestion */
 async function refuse(name: string, terminal: Terminal): Promise<never> {
   const program = newCommand({ name: 'pctodl', description: '', example: '' }, terminal)
   for (const known of commands) program.command(known.name)

@@ -1,6 +1,6 @@
 import { overviewFor } from './overview.js'
 
-/** Help and version are answered with nothing loaded; everything else runs as a command of this process. */
+/** Help and version load nothing; everything else runs as a command of this process. */
 async function main(): Promise<void> {
   const answer = overviewFor(process.argv.slice(2))
   if (answer !== undefined) {

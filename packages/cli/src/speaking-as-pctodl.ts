@@ -1,6 +1,6 @@
 import type { Terminal, TextOutput } from '@pctodl/command-line'
 
-/** The two programs beside `pctodl`, by their names here. */
+/** The two programs besides `pctodl`, with their names here. */
 const nameHere = new Map([
   ['bench-runner', 'pctodl bench'],
   ['pctodld', 'pctodl node'],
@@ -9,8 +9,8 @@ const nameHere = new Map([
 const binaryNames = new RegExp(`(?<![\\w/.@-])(?:${[...nameHere.keys()].join('|')})(?![\\w/-])`, 'g')
 
 /**
- * A terminal on which the programs of other packages call themselves by the names that they have here: who installed `pctodl` has no
- * `pctodld` on PATH. What is meant for programs (`--json`) is not reworded, nor are files.
+ * A terminal on which programs of other packages use the names that they have here: with only `pctodl` installed, there
+ * is no `pctodld` on PATH. Output for programs (`--json`) and files are not changed.
  */
 export function speakingAsPctodl(words: readonly string[], terminal: Terminal): Terminal {
   const end = words.indexOf('--')
@@ -23,12 +23,12 @@ export function speakingAsPctodl(words: readonly string[], terminal: Terminal): 
   }
 }
 
-/** The names of binaries in a text, replaced by those of `pctodl`'s commands. */
+/** Replace names of binaries in a text by those of `pctodl`'s commands. */
 export function rewordedText(text: string): string {
   return text.replace(binaryNames, (binary) => nameHere.get(binary)!)
 }
 
-/** The same output with another `write`: whether it is a terminal, and how wide, is still asked of the original. */
+/** The same output with another `write`; terminal properties are those of the original. */
 function reworded(output: TextOutput): TextOutput {
   const write = (text: string) => output.write(rewordedText(text))
   return Object.create(output, { write: { value: write } })

@@ -1,9 +1,12 @@
 import { linesOf } from './lines-of.js'
 
-/** Other spellings of options, as the Python code's scripts have them: `{ '--p_cap': '--power-cap' }`. */
+/** Alternative spellings of options, as in the Python code's scripts: `{ '--p_cap': '--power-cap' }`. */
 export type OptionAliases = Readonly<Record<string, string>>
 
-/** The words of a call with every option in our spelling, `--p_cap=150` too. What stands behind `--` is another command's. */
+/**
+ * Translate every option of a call to our spelling, including `--p_cap=150`. Words after `--` belong to another
+ * command.
+ */
 export function inOurSpelling(argv: readonly string[], aliases: OptionAliases): string[] {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length
   return argv.map((word, i) => {
@@ -13,7 +16,7 @@ export function inOurSpelling(argv: readonly string[], aliases: OptionAliases): 
   })
 }
 
-/** What `--help` says of them. */
+/** Text of `--help` on them. */
 export function aliasesText(aliases: OptionAliases): string {
   const pairs = Object.entries(aliases).map(([theirs, ours]) => `${ours} as ${theirs}`)
   return `\nUnderstood, too:\n  ${linesOf(pairs, ', ', ',\n  ')}.\n`

@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import { addGpuSpec, type GpuSpec, PlatformFileError, readPlatform } from '@pctodl/platform'
 
 /**
- * The words of a call with each board that `--gpu` gives as a file (`my-board.json`, `.yaml`) made known and named by its key, so that a
- * file stands wherever the name of a board does. What stands behind `--` is another command's.
+ * Register each board that `--gpu` names by a file (`my-board.json`, `.yaml`) and replace the file by the board's key,
+ * so that a file can be used wherever a board's name can. Words after `--` belong to another command.
  *
  * @throws PlatformFileError naming the file, and the field where one is wrong; InvalidInputError for the key of another board
  */

@@ -1,29 +1,29 @@
 import { constants } from 'node:os'
 
-/** In what order a process that ends undoes what it has begun: whoever works before whoever they work with, the board last. */
+/** Order in which an ending process undoes its work: users before what they use, the board last. */
 export const endingStages: readonly ['child', 'tenants', 'mps', 'board'] = ['child', 'tenants', 'mps', 'board']
 
 export type EndingStage = (typeof endingStages)[number]
 
-/** Something that must be ended or put back before this process is gone. */
+/** A task to be completed before this process ends. */
 export interface Ending {
   readonly stage: EndingStage
-  /** What it is, for messages. */
+  /** Description for messages. */
   readonly what: string
-  /** How long `end` may take, ms. What is not done by then is said, and left to whoever comes after us. */
+  /** Time limit of `end`, ms. If it is exceeded, a message says so, and the rest is left to the next run. */
   readonly deadlineMs: number
   end(): Promise<void>
-  /** The same without an event loop, where that is possible. Must not throw. */
+  /** The same without an event loop, if possible. Must not throw. */
   endAtExit?(): void
 }
 
 /** A signal that asks this process to end. */
 export type EndingSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
-/** Why a command's signal was aborted. */
+/** Reason with which a command's signal is aborted. */
 export class Interruption extends Error {
   readonly signal: EndingSignal
-  /** 128 plus the signal's number, as shells have it: 130 for SIGINT, 143 for SIGTERM. */
+  /** 128 plus the signal's number, as in shells: 130 for SIGINT, 143 for SIGTERM. */
   readonly exitCode: number
 
   constructor(signal: EndingSignal) {
@@ -34,12 +34,12 @@ export class Interruption extends Error {
 }
 
 const signals: readonly EndingSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
-/** Each stage of a process that is told a second time to end. */
+/** Time limit of each stage after a second signal. */
 const HURRIED_MS = 3000
-/** What a command may take to end of its own accord, after it was told to. */
+/** Time for a command to end by itself after the first signal. */
 const UNWINDING_MS = 60_000
 
-/** One per process, however many copies of this module there are: two that decide would not be one that decides. */
+/** One per process, even if this module is loaded several times: only one may decide. */
 interface Endings {
   readonly entries: Set<Ending>
   command: AbortController | undefined
@@ -54,9 +54,10 @@ place[key] ??= { entries: new Set(), command: undefined, told: undefined, ending
 const state = place[key]
 
 /**
- * The one place that decides what a signal means. With a command (`runCommand`), the first signal aborts it, and it ends what it has
- * begun on its way out; a second one, or a minute, ends whatever is still there at once. Without a command, a signal ends all that is
- * entered here and then this process, unless the program handles the signal itself. Whatever remains at `exit` is ended there.
+ * The single place that decides what a signal means. With a command (`runCommand`), the first signal aborts it, and it
+ * cleans up on its way out; a second signal, or a minute, ends whatever is left at once. Without a command, a signal
+ * ends everything entered here and then the process, unless the program handles the signal itself. Anything left at
+ * `exit` is ended there.
  *
  * @returns takes the entry out again
  */
@@ -75,9 +76,9 @@ export function isEnding(): boolean {
 }
 
 /**
- * Do work that blocks this process, such as solving an integer program, for which there is nothing to be ended: nobody could hear a signal
- * meanwhile, so none is listened to, and it ends the process at once, as the system would. Where anything is entered (`onEnding`), signals stay heard,
- * after the work.
+ * Do work that blocks this process, such as solving an integer program, while nothing needs to be ended. No signal
+ * could be handled meanwhile, so the handlers are removed and a signal ends the process at once. If anything is entered
+ * (`onEnding`), signals are handled after the work.
  */
 export async function endingAtOnce<Result>(work: () => Promise<Result>): Promise<Result> {
   if (!state.listening || state.entries.size > 0) return work()
@@ -89,7 +90,7 @@ export async function endingAtOnce<Result>(work: () => Promise<Result>): Promise
   }
 }
 
-/** @internal The signals of this process are this command's from now on. */
+/** @internal From now on this command handles the signals of the process. */
 export function beginCommand(): AbortSignal {
   state.command = new AbortController()
   listen()
@@ -129,7 +130,7 @@ function onSignal(signal: EndingSignal): void {
     } else void hurry(state.told)
     return
   }
-  // A program with a handler of its own decides what the signal means; whatever it does, it ends through `exit`.
+  // A program with its own handler decides what the signal means; it will end through `exit`.
   if (process.listenerCount(signal) > 1 + yieldingListeners() || state.ending) return
   state.ending = true
   const end = () => {
@@ -153,7 +154,7 @@ async function endAll(deadlineOf: (entry: Ending) => number): Promise<void> {
   }
 }
 
-/** What fails is said: nobody else will. */
+/** Failures are reported here, because nobody else will. */
 async function endOne(entry: Ending, deadlineMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -173,8 +174,8 @@ function inOrder(): Ending[] {
 }
 
 /**
- * Listeners of signal-exit, which execa puts up while a child runs: they leave the end to whoever else listens, so they must
- * not count as somebody to whom we leave it.
+ * Listeners of signal-exit, which execa installs while a child runs, leave the end to other listeners. They must not
+ * count as a program's own handler.
  */
 function yieldingListeners(): number {
   const emitter = (globalThis as { readonly [name: symbol]: unknown })[Symbol.for('signal-exit emitter')]

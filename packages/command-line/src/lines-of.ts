@@ -1,7 +1,11 @@
-/** What help is as wide as: what commander takes where it cannot ask a terminal. */
+/** Width of help texts: commander's default without a terminal. */
 const HELP_COLUMNS = 80
 
-/** Parts in lines of a help's width. @param lineBreak between lines, in place of `separator`; a line begins with its blanks */
+/**
+ * Join parts to lines of a help's width.
+ *
+ * @param lineBreak between lines, in place of `separator`; it includes the indentation
+ */
 export function linesOf(parts: readonly string[], separator: string, lineBreak: string): string {
   const [first = '', ...others] = parts
   const room = HELP_COLUMNS - lineBreak.indexOf('\n')

@@ -9,20 +9,23 @@ import { UsageError } from './usage-error.js'
 export interface CommandDescription {
   readonly name: string
   readonly description: string
-  /** What `--version` prints: that of the package. Subcommands have none of their own. */
+  /** Output of `--version`: the package's version. Subcommands have none. */
   readonly version?: string
-  /** A call that works, shown at the end of `--help`. */
+  /** A working call, shown at the end of `--help`. */
   readonly example: string
 }
 
-/** A commander program in the house style: help on standard output, errors thrown instead of printed, an example in the help. */
+/**
+ * A commander program in the house style: help on standard output, errors thrown instead of printed, an example in the
+ * help.
+ */
 export function newCommand({ name, description, version, example }: CommandDescription, { stdout }: Terminal): Command {
   const command = inHouseStyle(new Command(name), stdout).description(description)
   if (version !== undefined) command.version(version, '--version', 'print the version')
   return command.helpOption('--help', 'show this help').addHelpText('after', exampleText(example))
 }
 
-/** What the end of a help says of a call that works. */
+/** The example at the end of a help text. */
 export function exampleText(example: string): string {
   return `\nExample:\n  ${linesOf(example.split(' '), ' ', ' \\\n    ')}\n`
 }
@@ -66,7 +69,7 @@ async function boardFiles(argv: readonly string[]): Promise<string[]> {
   }
 }
 
-/** Commander misses a required option before it sees that one was mistyped, which may be the very one. */
+/** Commander reports a missing required option before a mistyped one, which may be the same option. */
 function mistypedOption(command: Command, words: readonly string[]): CommanderError | undefined {
   for (const each of [command, ...command.commands]) {
     for (const option of each.options) option.mandatory = false
@@ -84,7 +87,7 @@ function usageErrorOf(error: CommanderError): UsageError {
   return new UsageError(error.message.replace(/^error: /, ''), error.exitCode === 0 ? 0 : 2)
 }
 
-/** Run a check of what the user typed: what it refuses is an error of usage, not a failed run. */
+/** Run a check of user input; its refusal is a usage error, not a failed run. */
 export function asUsage<T>(check: () => T): T {
   try {
     return check()

@@ -11,16 +11,16 @@ export function withNvmlOptions(command: Command): Command {
     )
 }
 
-/** What `withExecutorOptions` parses. */
+/** Values parsed by `withExecutorOptions`. */
 export interface ExecutorOptions {
   readonly executor: 'local' | 'slurm'
   readonly slurmElements: number
   readonly slurmArgument?: string[]
 }
 
-/** Where the work of a job array goes, by the names that `SlurmExecutor` of `@pctodl/job-array` takes. */
+/** Settings of a Slurm job array, with the names of `SlurmExecutor` of `@pctodl/job-array`. */
 export interface SlurmOptions {
-  /** Elements of the job array; the work is spread over them. */
+  /** Number of elements of the job array, over which the work is spread. */
   readonly elements: number
   readonly sbatchArguments: readonly string[]
 }
@@ -33,7 +33,7 @@ export function withExecutorOptions(command: Command): Command {
     .option('--slurm-argument <argument...>', 'arguments of sbatch, e.g. --slurm-argument=--gres=gpu:a100:1')
 }
 
-/** @returns undefined where this machine does everything */
+/** @returns undefined if this machine does all work */
 export function slurmOptions(raw: ExecutorOptions): SlurmOptions | undefined {
   if (raw.executor === 'local') return undefined
   return { elements: raw.slurmElements, sbatchArguments: raw.slurmArgument ?? [] }

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 
-/** Option parsers for commander: each refuses with a sentence that says what would have been right. */
+/** Option parsers for commander: each refuses with a sentence that states what is expected. */
 
 export function integerFrom(least: number, most: number = Number.MAX_SAFE_INTEGER) {
   return (text: string): number => {

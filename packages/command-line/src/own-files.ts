@@ -25,16 +25,16 @@ const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = 
 const BY_OTHERS = 0o022
 const FOR_OTHERS = 0o077
 const STICKY = 0o1000
-/** Closed; open to those who know the name of what is in it; open to readers. Never to writers. */
+/** Permissions: closed; traversable for those who know a name; or readable. Never writable by others. */
 export type FolderMode = 0o700 | 0o711 | 0o755
 
-/** As many as the kernel follows. */
+/** Maximum number of links, as in the kernel. */
 const MAX_LINKS = 40
 
 /**
- * Where a path leads, if nobody but root and this user can lead it elsewhere: from the root on, every folder and every link
- * belongs to one of the two, and no folder can be written by others, unless it is sticky (as `/tmp`), where others cannot touch
- * what is not theirs. Each step is taken in a folder that has been judged before, so nothing can be exchanged in between.
+ * Resolve a path that nobody but root and this user can redirect: every folder and link from the root on belongs to one
+ * of the two, and no folder is writable by others unless it is sticky (as `/tmp`), where others cannot touch files of
+ * this user. Each step starts from a folder that was already checked, so nothing can be exchanged in between.
  *
  * @param folder absolute, and existing
  * @param writers rights that make a folder others'; `0o002` lets the group write above
@@ -65,7 +65,7 @@ export function trustedPath(folder: string, writers: number = BY_OTHERS): string
 }
 
 /**
- * A folder that is this user's alone, made where it is not there yet.
+ * A folder that belongs to this user alone, created if needed.
  *
  * @param mode of the folder where it is made
  * @param most what it may be open to where it is there
@@ -83,15 +83,15 @@ export function makePrivateFolder(
   for (let at = path.resolve(folder); !isThere(at); at = path.dirname(at)) missing.unshift(at)
   const first = missing[0]
   if (first !== undefined) trustedPath(path.dirname(first), writers)
-  // One at a time, so that no folder on the way gets the rights of a careless umask.
+  // One at a time, so that a permissive umask never applies to an intermediate folder.
   for (const each of missing) {
     try {
       const wanted = each === missing.at(-1) ? mode : 0o755
       mkdirSync(each, { mode: 0o700 })
-      // A strict umask would shut out those who are to pass through.
+      // A strict umask would exclude those who need to pass.
       if (wanted !== 0o700) chmodSync(each, wanted)
     } catch (error) {
-      // Another program of ours was faster; whose it is, is judged below.
+      // Another program of this user was faster; the owner is checked below.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
   }
@@ -99,7 +99,7 @@ export function makePrivateFolder(
 }
 
 /**
- * The path without links of a folder that is there, if it is this user's alone.
+ * Path without links of an existing folder, if it belongs to this user alone.
  *
  * @param mode what it may be open to
  * @throws Error where it belongs to somebody else, or others could change it or put something in its place
@@ -116,7 +116,7 @@ export function privateFolder(folder: string, mode: FolderMode = 0o700, writers:
 }
 
 /**
- * The text of a file that this user wrote; null where there is none.
+ * Text of a file that this user wrote; null if there is none.
  *
  * @throws Error for a link, for what is no file, for one that is somebody else's or that others can write, and for one of more than
  *   `maxBytes`
@@ -124,7 +124,7 @@ export function privateFolder(folder: string, mode: FolderMode = 0o700, writers:
 export function readOwnFile(file: string, maxBytes: number, writers: number = BY_OTHERS): string | null {
   let fd: number
   try {
-    // A pipe in the place of a file must not hold us up.
+    // A pipe in place of a file must not block.
     fd = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -143,21 +143,21 @@ export function readOwnFile(file: string, maxBytes: number, writers: number = BY
   }
 }
 
-/** A new file that only this user can read, to be written. @throws the system's error, EEXIST where the name is taken */
+/** Create a new file that only this user can read. @throws the system's error, EEXIST where the name is taken */
 export function createOwnFile(file: string): number {
   return openToWrite(file, { existing: 'refuse', mode: 0o600 })
 }
 
 export interface OpenToWriteOptions {
-  /** A file that has the name already is refused, written on at its end, or emptied. */
+  /** An existing file of this name is refused, appended to, or truncated. */
   readonly existing: 'refuse' | 'append' | 'empty'
-  /** Rights of a file that is made, less the umask. Default 0o666; 0o600 for what is nobody else's business. */
+  /** Permissions of a new file, before the umask. Default 0o666; 0o600 for private content. */
   readonly mode?: number
 }
 
 /**
- * The one way in which the family's programs open a file to write it, where others may have a hand in the folder: whoever plants
- * something under the name, a link above all, does not lead what is written elsewhere.
+ * Open a file for writing in a folder to which others may have access. The family's programs use no other way, so
+ * nobody can redirect writes by placing something under the name, above all a link.
  *
  * @returns a descriptor, to be written and read
  * @throws the system's error, EEXIST where the name is taken; Error for a link, for a file of another user, for one with several
@@ -167,7 +167,7 @@ export function openToWrite(file: string, { existing, mode = 0o666 }: OpenToWrit
   const how = existing === 'refuse' ? O_EXCL : existing === 'append' ? O_APPEND : 0
   let fd: number
   try {
-    // A pipe in the place of a file must not hold us up.
+    // A pipe in place of a file must not block.
     fd = openSync(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | how, mode)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ELOOP') throw error
@@ -190,9 +190,9 @@ export function openToWrite(file: string, { existing, mode = 0o666 }: OpenToWrit
 }
 
 /**
- * Write a file so that it is either the old one or the whole new one, never half of it: a neighbour of a name that nobody can
- * guess, with the process id at its end, is written first and then takes the file's place. A link of the file's name is replaced,
- * not followed.
+ * Write a file atomically: readers see the old or the complete new content. The content is written to a file with an
+ * unpredictable name (ending in the process id), which then replaces the target. A link of the target's name is
+ * replaced, not followed.
  *
  * @param mode rights of the file, less the umask: 0o600 for what is nobody else's business
  * @throws PctodlError `CANNOT_WRITE` naming the file and the cause
@@ -220,8 +220,9 @@ export function writeFileAtomically(file: string, content: string | Uint8Array, 
 }
 
 /**
- * Make a folder and those above it. By hand: `mkdirSync` with `recursive` of Node 20 to 24 never returns under a folder that
- * exists and takes no entries, such as `/proc`, because it answers each "no such folder" by making the parent again.
+ * Create a folder and its parents. Not with `mkdirSync` and `recursive`, which never returns in Node 20 to 24 under an
+ * existing folder that takes no entries, such as `/proc`: it answers each "no such folder" by creating the parent
+ * again.
  */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return
@@ -230,7 +231,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder)
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have created it meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
@@ -246,7 +247,9 @@ function assertTrusted(place: string, writers: number): 'folder' | 'link' {
   return 'folder'
 }
 
-/** Whether it is on a file system that is mounted read-only, as a container's ConfigMap is: nobody writes there, whatever the mode says. */
+/**
+ * Whether it is on a read-only file system, as a container's ConfigMap is: nobody can write there, whatever the mode.
+ */
 export function isReadOnly(place: string): boolean {
   try {
     accessSync(place, constants.W_OK)
@@ -261,7 +264,7 @@ function isThere(place: string): boolean {
   try {
     return existsSync(place) || lstatSync(place, { throwIfNoEntry: false }) !== undefined
   } catch (error) {
-    // Below a file there is nothing; what that is, is judged by who makes a folder there.
+    // Nothing exists below a file; creating a folder there fails later.
     if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false
     throw error
   }

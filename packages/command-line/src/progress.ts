@@ -1,6 +1,6 @@
 import type { TextOutput } from './terminal.js'
 
-/** Says how far long work is: one line that rewrites itself on a terminal, plain lines elsewhere. */
+/** Progress of long work: one line that rewrites itself on a terminal, plain lines elsewhere. */
 export class Progress {
   readonly #output: TextOutput
   readonly #total: number

@@ -4,8 +4,8 @@ import type { CommandFunction, Terminal } from './terminal.js'
 import { UsageError } from './usage-error.js'
 
 /**
- * Call a command and turn what it throws into one line and an exit code. Errors that the family throws on purpose and
- * errors of the operating system are shown as a line; anything else is a defect and is thrown on.
+ * Call a command and convert errors to one line and an exit code. Errors thrown on purpose and errors of the operating
+ * system become a line; anything else is a defect and is rethrown.
  */
 export async function exitCodeOf(
   name: string,
@@ -25,7 +25,7 @@ export async function exitCodeOf(
       const { message, exitCode } = reason instanceof Interruption ? reason : new Interruption('SIGINT')
       terminal.stderr.write(`\n${name}: ${message}\n`)
       if (isCausedBy(error, reason)) return exitCode
-      // What else went wrong on the way out must not pass in silence: above all a board that could not be put back.
+      // Further errors during clean-up must be reported, above all a board that could not be restored.
       terminal.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`)
       return error instanceof PctodlError && error.code === 'RESTORE_FAILED' ? 1 : exitCode
     }
@@ -35,7 +35,7 @@ export async function exitCodeOf(
   }
 }
 
-/** Whether an error only says that the command was aborted. */
+/** Whether an error only reports that the command was aborted. */
 function isCausedBy(error: unknown, reason: unknown): boolean {
   return error === reason || (error instanceof Error && (error.name === 'AbortError' || error.cause === reason))
 }
@@ -44,7 +44,7 @@ function isSystemError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && 'code' in error
 }
 
-/** Run a command as this process: its streams, its arguments, its signals. The last line of every `bin`. */
+/** Run a command as this process, with its streams, arguments and signals. The last line of every `bin`. */
 export function runCommand(
   name: string,
   command: CommandFunction,
@@ -57,7 +57,7 @@ export function runCommand(
     signal: beginCommand(),
     env: process.env,
   }
-  // Setting the code instead of exiting lets standard output drain into a pipe.
+  // Setting the exit code instead of exiting lets standard output drain into a pipe.
   return exitCodeOf(name, command, argv, terminal)
     .then(
       (code) => {
@@ -71,7 +71,7 @@ export function runCommand(
     .finally(endCommand)
 }
 
-/** `pctodl ... | head` closes the pipe early; that is the reader's right and no error. */
+/** `pctodl ... | head` closes the pipe early; that is the reader's choice and not an error. */
 function endQuietlyWithoutReader(stream: NodeJS.WriteStream): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error

@@ -16,9 +16,9 @@ export function newSubcommand(
     .helpOption('--help', 'show this help')
 }
 
-/** The subcommands of a program of which one is called, and what it ended with. */
+/** Subcommands of a program, and the exit code of the one that was called. */
 export class Subcommands {
-  /** That of the one that was called; 0 before. */
+  /** Exit code of the subcommand that ran; 0 until one has. */
   exitCode = 0
   readonly #program: Command
   readonly #terminal: Terminal
@@ -32,7 +32,10 @@ export class Subcommands {
     return newSubcommand(this.#program, name, description, this.#terminal)
   }
 
-  /** @param work what a subcommand does with its options and operands. @returns it as commander wants an action */
+  /**
+   * @param work implementation of a subcommand, with options and operands
+   * @returns an action for commander
+   */
   action(work: (options: never, operands: string[]) => Promise<number>): (this: Command) => Promise<void> {
     const keep = (code: number) => {
       this.exitCode = code
@@ -44,7 +47,7 @@ export class Subcommands {
 }
 
 /**
- * A command whose first word chooses another, which gets the other words unchanged.
+ * A command whose first word selects another command, which gets the remaining words unchanged.
  *
  * @param commands by name, each with a line for the help
  */
@@ -58,7 +61,7 @@ export function commandOfCommands(
     if (Object.hasOwn(commands, name)) return commands[name]!.run(words, terminal)
     const program = newCommand(description, terminal)
     for (const [each, { summary }] of Object.entries(commands)) program.command(each).description(summary)
-    // Help, the version, or a refusal that names the command which may have been meant.
+    // Print help or the version, or refuse with a suggestion.
     await parseCommand(program, argv)
     return 0
   }

@@ -1,12 +1,12 @@
-/** A stream that text goes to: a real standard stream, or whatever collects it in a test. */
+/** A text stream: a real standard stream, or a collector in tests. */
 export interface TextOutput {
   write(text: string): unknown
   readonly isTTY?: boolean
-  /** Width of the terminal in characters, where it is one. */
+  /** Width of the terminal in characters; absent if it is not a terminal. */
   readonly columns?: number
 }
 
-/** What a command sees of the world around it. */
+/** A command's view of its environment. */
 export interface Terminal {
   readonly stdout: TextOutput
   readonly stderr: TextOutput

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** The call cannot be understood. `exitCode` 0 marks help and version, which are already printed. */
+/** The call is invalid. `exitCode` 0 marks help and version, which are already printed. */
 export class UsageError extends PctodlError {
   readonly exitCode: number
 

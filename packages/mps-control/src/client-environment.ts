@@ -2,18 +2,18 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { MpsPlace } from './mps-place.js'
 
 export interface ClientLimits {
-  /** Most device memory per device ordinal (as the client numbers them), bytes; whole MiB are used. */
+  /** Maximum device memory by device ordinal (as the client numbers devices), bytes, rounded to whole MiB. */
   readonly pinnedMemoryBytes?: Readonly<Record<number, number>>
   /** 0 normal, 1 below normal. */
   readonly priority?: 0 | 1
-  /** Id of a static SM partition; the percentage is then ignored by the server. */
+  /** Id of a static SM partition; the server then ignores the percentage. */
   readonly smPartition?: string
 }
 
 /**
- * What a process must have in its environment to become a client with a share of the SMs. The share is read once, when
- * its context is created, and can only tighten the server's. `CUDA_VISIBLE_DEVICES` is not among it: the daemon has one
- * of its own, and a client that repeats a subset would count twice.
+ * Environment with which a process becomes a client with a share of the SMs. The share is read once, when the context
+ * is created, and can only be below the server's. `CUDA_VISIBLE_DEVICES` is not included: the daemon has its own, and a
+ * client that repeats a subset would select twice.
  *
  * @param percent active thread percentage, above 0 and at most 100
  * @throws InvalidInputError
@@ -41,7 +41,11 @@ export function assertPercent(percent: number): void {
   }
 }
 
-/** A limit as the daemon and the variable take it: whole MiB, `M`. @throws InvalidInputError below 1 MiB */
+/**
+ * A memory limit in the format of the daemon and the variable: whole MiB, `M`.
+ *
+ * @throws InvalidInputError below 1 MiB
+ */
 export function memoryLimit(bytes: number): string {
   const mebibytes = Math.floor(bytes / 1024 ** 2)
   if (!(mebibytes >= 1)) throw new InvalidInputError('pinnedMemoryBytes', bytes, 'at least 1 MiB')

@@ -4,16 +4,19 @@ import { MpsError } from './mps-errors.js'
 import type { MpsPlace } from './mps-place.js'
 
 export interface ControlProgramOptions {
-  /** A path, or a name to be looked up on PATH; root takes only what root alone can write. Default `nvidia-cuda-mps-control`. */
+  /**
+   * A path, or a name to be searched on PATH; root accepts only programs that only root can write. Default
+   * `nvidia-cuda-mps-control`.
+   */
   readonly program?: string
-  /** How long the daemon may take to answer a command, ms. Default 30,000. */
+  /** Time limit for the daemon's answer to a command, ms. Default 30,000. */
   readonly timeoutMs?: number
 }
 
-/** Every daemon has this command: a `help` without it is no list of commands. */
+/** A command of every daemon: a `help` without it is not a list of commands. */
 const VERB_OF_ALL = 'get_server_list'
 
-/** NVIDIA's control program: one command per call, with a deadline, at one place. */
+/** NVIDIA's control program: one command per call, with a deadline, for one place. */
 export class ControlProgram {
   readonly #place: MpsPlace
   readonly #program: string
@@ -30,7 +33,7 @@ export class ControlProgram {
     this.#timeoutMs = timeoutMs
   }
 
-  /** What the program says of its version. @throws MpsError `MPS_NO_PROGRAM` */
+  /** Version reported by the program. @throws MpsError `MPS_NO_PROGRAM` */
   async version(): Promise<string> {
     return (await this.#run(['-v'], '', { timeoutMs: this.#timeoutMs })).output
   }
@@ -59,7 +62,7 @@ export class ControlProgram {
   }
 
   /**
-   * Give the daemon one command.
+   * Send one command to the daemon.
    *
    * @returns the lines of the answer
    * @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, `MPS_NO_PROGRAM`; the signal's reason where that is aborted
@@ -77,8 +80,8 @@ export class ControlProgram {
   }
 
   /**
-   * The same for a command that not every version has: the daemon's own `help` decides, and where it has none of use, the
-   * answer.
+   * Send a command that not every version has. The daemon's `help` decides whether it exists; without a usable help,
+   * the answer does.
    *
    * @throws MpsError `NOT_SUPPORTED` where it has no such command, `MPS_REFUSED` where it says that something is wrong
    */
@@ -104,7 +107,7 @@ export class ControlProgram {
       signal,
     }: { environment?: Readonly<Record<string, string>>; timeoutMs: number; signal?: AbortSignal | undefined },
   ): Promise<{ exitCode: number | undefined; output: string }> {
-    // `-d` leaves a daemon behind that keeps inherited pipes open, so the end of the program is what is waited for.
+    // `-d` leaves a daemon that keeps inherited pipes open, so only the end of the program is awaited.
     const background = args.length > 0
     this.#found ??= findProgram(this.#program, process.env['PATH'] ?? '')
     const { file, searchPath } = this.#found
@@ -115,15 +118,15 @@ export class ControlProgram {
       all: true,
       timeout: timeoutMs,
       ...(signal ? { cancelSignal: signal } : {}),
-      // Nobody waits for what is cut short.
+      // An aborted call is not awaited.
       forceKillAfterDelay: 100,
       cwd: '/',
-      // What it starts in its turn, the server, is looked for where it was.
+      // Programs that it starts, such as the server, are searched for where it was found.
       env: { ...cleanEnvironment(), ...ofCuda(), ...environment, ...this.#place.environment, PATH: searchPath },
       extendEnv: false,
     })
     const result = await (signal ? unlessAborted(running, signal) : running)
-    // EACCES: also where PATH has a folder that this user may not enter, as root's own after a change of user.
+    // EACCES also occurs if PATH has a folder that this user may not enter, such as root's after a change of user.
     if (result.code === 'ENOENT' || result.code === 'EACCES') {
       throw new MpsError(
         'MPS_NO_PROGRAM',
@@ -143,13 +146,15 @@ export class ControlProgram {
   }
 }
 
-/** What somebody has said to CUDA, such as which boards there are. */
+/** The caller's CUDA variables, such as the visible devices. */
 function ofCuda(): Record<string, string> {
   const said = Object.entries(process.env).filter(([name, value]) => name.startsWith('CUDA_') && value !== undefined)
   return Object.fromEntries(said) as Record<string, string>
 }
 
-/** @throws the signal's reason, at once: a daemon that was begun may hold the pipes of the program that began it */
+/**
+ * @throws the signal's reason at once, because a daemon that was started may hold the pipes of the program that started it
+ */
 async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()
   let onAbort = () => {}

@@ -3,7 +3,7 @@ import type { Clock } from '@pctodl/platform'
 
 const POLL_MS = 20
 
-/** @returns whether the process has ended in time */
+/** @returns whether the process ended in time */
 export async function endsWithin(identity: ProcessIdentity, durationMs: number, clock: Clock): Promise<boolean> {
   const deadlineMs = clock.now() + durationMs
   while (isRunning(identity)) {
@@ -14,7 +14,7 @@ export async function endsWithin(identity: ProcessIdentity, durationMs: number, 
 }
 
 /**
- * End one process, known by id and start time: asked first, then killed.
+ * End one process, identified by id and start time: SIGTERM first, then SIGKILL.
  *
  * @returns how it ended; `not-permitted` where it is somebody else's
  */

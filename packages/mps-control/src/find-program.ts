@@ -3,18 +3,16 @@ import path from 'node:path'
 import { closedFolder, trustedFile } from '@pctodl/nvml-control'
 import { MpsError } from './mps-errors.js'
 
-/** A program, and where it may look for others. */
+/** A program, and the search path for the programs that it starts. */
 export interface FoundProgram {
   readonly file: string
   readonly searchPath: string
 }
 
 /**
- * The program that is meant, by its path or by its name on a search path.
- *
- * Whoever is root takes only what root alone can write, and leaves out every folder in which others have a hand: also for the
- * programs that this one starts. For another user, who could be led to nothing but a program with the same rights, it is as the system
- * does it.
+ * Find a program by its path, or by its name on a search path. For root, only programs that only root can write are
+ * accepted, and folders in which others can write are skipped, also for programs that this one starts. Other users
+ * could only be led to programs with their own rights, so the system's rules apply.
  *
  * @param program a path, or a name to be looked for
  * @param searchPath folders, separated by colons

@@ -3,7 +3,7 @@ import type { MpsState } from './mps-state.js'
 import type { MpsServer } from './servers.js'
 
 /**
- * What state a daemon is in.
+ * Determine the state of a daemon.
  *
  * @param before what it was in when it was last looked at
  * @param daemon its process; null where none can be seen
@@ -20,7 +20,7 @@ export function judgeState(
     return { state: before === 'draining' ? 'draining' : 'active' }
   }
   if (daemon !== null) return { state: 'fault', reason: `the MPS daemon (process ${daemon.pid}) does not answer` }
-  // It answers, and we cannot see it as a process: another pid namespace.
+  // It answers but is not visible as a process, as in another pid namespace.
   if (servers !== null) return { state: 'active' }
   const vanished = before === 'active' || before === 'fault'
   return vanished ? { state: 'fault', reason: 'the MPS daemon has vanished' } : { state: 'stopped' }

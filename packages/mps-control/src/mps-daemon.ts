@@ -21,45 +21,45 @@ import { type MpsServer, pidsIn, readServers, statusOf } from './servers.js'
 type ProcessesOnBoard = readonly { readonly pid: number }[]
 
 export interface MpsDaemonOptions extends MpsPlaceOptions, ControlProgramOptions {
-  /** The board that clients must be on: `verifyClient` asks the driver. Default: any. */
+  /** Board that clients must be on; `verifyClient` asks the driver. Default: any. */
   readonly device?: Pick<NvmlDevice, 'subject'> & { computeProcesses(): ProcessesOnBoard | Promise<ProcessesOnBoard> }
   /** Default: real time. */
   readonly clock?: Clock
 }
 
 export interface StartOptions {
-  /** User whose processes become clients: a server serves one user. Default: this process's. */
+  /** User whose processes become clients, since a server serves one user. Default: this process's. */
   readonly uid?: number
-  /** UUIDs of the boards that clients may see. Default: all. */
+  /** UUIDs of the boards visible to clients. Default: all. */
   readonly deviceUuids?: readonly string[]
   /**
-   * Leases of those boards: their compute mode becomes EXCLUSIVE_PROCESS, so that no process slips past MPS, and goes back
-   * with `stop` or with the lease.
+   * Leases of these boards: their compute mode becomes EXCLUSIVE_PROCESS, so that no process bypasses MPS, and is
+   * restored by `stop` or with the lease.
    */
   readonly exclusive?: readonly Pick<BoardLease, 'setComputeMode' | 'resetComputeMode'>[]
-  /** Share of clients that ask for none. Default 100. */
+  /** Share of clients that do not set one. Default 100. */
   readonly defaultPercent?: number
-  /** Static SM partitions instead of percentages; takes a daemon that has them. */
+  /** Static SM partitions instead of percentages; needs a daemon that supports them. */
   readonly staticPartitioning?: boolean
-  /** How long start-up may take, ms. Default 30,000. */
+  /** Time limit for start-up, ms. Default 30,000. */
   readonly timeoutMs?: number
-  /** Where it is aborted the start fails with its reason, and leaves nothing running. */
+  /** If it aborts, the start fails with its reason and leaves nothing running. */
   readonly signal?: AbortSignal
 }
 
 export interface StopOptions {
-  /** How long clients may take to leave, ms; then they are cut off. Default 10,000. */
+  /** Time for clients to leave before they are terminated, ms. Default 10,000. */
   readonly graceMs?: number
 }
 
-/** What is so, at one moment. */
+/** A snapshot of the state. */
 export interface MpsStatus {
   readonly state: MpsState
-  /** Why it is `fault`. */
+  /** Reason of a `fault`. */
   readonly reason?: string
-  /** Null where none runs. */
+  /** Null if none runs. */
   readonly daemon: ProcessIdentity | null
-  /** Whether we started it, as this place's record says. */
+  /** Whether we started it, according to the record of this place. */
   readonly isOurs: boolean
   readonly servers: readonly MpsServer[]
   readonly pipeDirectory: string
@@ -67,10 +67,10 @@ export interface MpsStatus {
 }
 
 const POLL_MS = 25
-/** What a process gets between SIGTERM and SIGKILL where nobody is waited for, ms. */
+/** Time between SIGTERM and SIGKILL if nothing is awaited, ms. */
 const CUT_OFF_MS = 400
 
-/** One MPS control daemon: its start, its clients, its settings, its end. */
+/** One MPS control daemon: its start, clients, settings and end. */
 export class MpsDaemon {
   readonly place: MpsPlace
   /** Shares, memory limits, priorities, static partitions. */
@@ -90,13 +90,13 @@ export class MpsDaemon {
     this.#clock = options.clock ?? systemClock
   }
 
-  /** Where its life stands, as far as this object has seen; `status` looks. */
+  /** State as last observed by this object; `status` observes it anew. */
   get state(): MpsState {
     return this.#state
   }
 
   /**
-   * Start a daemon and a server, and return when both are verified. What a dead daemon left at this place is removed.
+   * Start a daemon and a server, and return once both are verified. Files of a dead daemon at this place are removed.
    *
    * @returns files of a dead daemon that were removed
    * @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON`, `MPS_NO_PROGRAM`, `MPS_FOLDER`, `MPS_TIMEOUT`
@@ -138,7 +138,7 @@ export class MpsDaemon {
     }
   }
 
-  /** Look at the daemon, its servers and their clients. */
+  /** Observe the daemon, its servers and their clients. */
   async status(): Promise<MpsStatus> {
     const { daemon, isOurs } = this.#identify()
     const servers = await this.#answer()
@@ -156,7 +156,7 @@ export class MpsDaemon {
     }
   }
 
-  /** @throws MpsError `MPS_NO_DAEMON` where none runs, `MPS_FAULT` where it is ill */
+  /** @throws MpsError `MPS_NO_DAEMON` if none runs, `MPS_FAULT` if it is faulty */
   async assertHealthy(): Promise<void> {
     const { state, reason } = await this.status()
     if (state === 'fault') {
@@ -181,14 +181,14 @@ export class MpsDaemon {
     return found
   }
 
-  /** What a worker must have in its environment to become a client with this share. */
+  /** Environment with which a worker becomes a client with this share. */
   clientEnvironment(percent: number, limits?: ClientLimits): Record<string, string> {
     return clientEnvironment(this.place, percent, limits)
   }
 
   /**
-   * Make sure that a worker really is a client, and on the board that this daemon is for: without its environment, or in another
-   * pid namespace, it silently is not.
+   * Verify that a worker is a client, and on this daemon's board. Without the environment, or in another pid namespace,
+   * it silently is not.
    *
    * @param options.signal where it is aborted nothing is asked any more
    * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline, `MPS_WRONG_BOARD` where it is one, but not on the board; the signal's reason
@@ -224,16 +224,16 @@ export class MpsDaemon {
   }
 
   /**
-   * Cut a client off: its work is cancelled, it gets CUDA error 810 and must be started again. To be preferred to a signal,
-   * which with work in flight can take the server down.
+   * Terminate a client: its work is cancelled, it gets CUDA error 810 and must be restarted. Preferable to a signal,
+   * which can take the server down while work is in flight.
    */
   async terminateClient(server: number, client: number): Promise<void> {
     await this.#control.askIfKnown(`terminate_client ${server} ${client}`)
   }
 
   /**
-   * Bring a daemon in `fault` back: a server recovers when its last client has left, a daemon that has vanished is started
-   * anew with the options of before.
+   * Recover a daemon in `fault`: a server recovers when its last client has left; a daemon that vanished is restarted
+   * with the previous options.
    *
    * @throws MpsError `MPS_FAULT` where clients stay beyond `graceMs`
    */
@@ -260,8 +260,8 @@ export class MpsDaemon {
   }
 
   /**
-   * Drain and end the daemon: clients may finish for `graceMs`, then they are cut off; a daemon that does not end by itself
-   * is ended by its pid. Compute modes go back. Only a daemon that was started here is ended.
+   * Drain and end the daemon. Clients may finish within `graceMs` and are then terminated; a daemon that does not end
+   * by itself is ended by its pid. Compute modes are restored. Only a daemon that was started here is ended.
    *
    * @returns how it ended; `not-running` where there was none
    * @throws MpsError `MPS_FOREIGN_DAEMON`, `MPS_TIMEOUT` where it survives everything
@@ -272,7 +272,7 @@ export class MpsDaemon {
     const serverUid = this.place.record()?.uid
     const serverPids = daemon === null ? [] : await this.servers().catch(ifSilent)
     const serverProcesses = (serverPids ?? []).map(processIdentity).filter((identity) => identity !== null)
-    // What became of it behind our back comes first: it was started elsewhere, or has vanished.
+    // First check whether it was started elsewhere, or has vanished.
     if (daemon !== null && this.#state === 'stopped') this.#become('active')
     if (daemon === null && this.#state === 'active') this.#become('fault')
     if (daemon !== null) this.#become('draining')
@@ -291,7 +291,7 @@ export class MpsDaemon {
   }
 
   /**
-   * End it at once, without asking it or its clients: for when nobody is left to wait for.
+   * End it at once, without waiting for it or its clients.
    *
    * @param options.all also what the place's record does not know, as a daemon whose start was cut short: for a place that nobody
    *   else uses
@@ -303,12 +303,12 @@ export class MpsDaemon {
     const serverUid = this.place.record()?.uid
     const daemons = all ? this.place.processes() : daemon === null ? [] : [daemon]
     const servers = daemons.flatMap(({ pid }) => childrenOf(pid).filter((child) => isServer(child.pid, serverUid)))
-    // The daemon before its servers, or it would start new ones.
+    // The daemon goes before its servers, or it would start new ones.
     const outcomes = await Promise.all(daemons.map((each) => endProcess(each, CUT_OFF_MS, this.#clock)))
     const survivor = daemons[outcomes.indexOf('survived')]
     if (survivor) throw new MpsError('MPS_TIMEOUT', `the MPS daemon (process ${survivor.pid}) does not end`)
     await Promise.all(servers.map((server) => endProcess(server, CUT_OFF_MS, this.#clock)))
-    // What a program that was being started has begun meanwhile.
+    // Processes that a program being started has started meanwhile.
     if (all && this.place.processes().length > 0) return this.cutOff({ all })
     this.place.removeStale()
     this.place.removeRecord()
@@ -318,7 +318,7 @@ export class MpsDaemon {
 
   async #end(daemon: ProcessIdentity, graceMs: number, answers: boolean): Promise<'quit' | 'ended' | 'killed'> {
     const seconds = Math.max(1, Math.ceil(graceMs / 1000))
-    // The daemon counts whole seconds; what it needs beyond them is a few more.
+    // The daemon counts whole seconds; a few more cover the rest.
     const asked = answers && (await this.#control.ask(`quit -t ${seconds}`, 1000 * seconds + 5000).catch(ifSilent))
     if (asked && (await endsWithin(daemon, 3000, this.#clock))) return 'quit'
     const outcome = await endProcess(daemon, 2000, this.#clock)
@@ -329,13 +329,13 @@ export class MpsDaemon {
     )
   }
 
-  /** Its servers; null where no daemon answers. Without a pipe there is nobody to ask. */
+  /** Its servers; null if no daemon answers. Without a pipe, none can. */
   async #answer(): Promise<MpsServer[] | null> {
     if (!this.place.hasPipe()) return null
     return readServers(this.#control).catch(ifSilent)
   }
 
-  /** The daemon that the pid file names, and whether our record knows it. */
+  /** The daemon named by the pid file, and whether our record matches it. */
   #identify(): { readonly daemon: ProcessIdentity | null; readonly isOurs: boolean } {
     const daemon = this.place.daemon()
     const ours = this.place.record()?.daemon
@@ -372,7 +372,7 @@ export class MpsDaemon {
     })
   }
 
-  /** Wait for something to come true. @throws MpsError `MPS_TIMEOUT` */
+  /** Wait for a condition. @throws MpsError `MPS_TIMEOUT` */
   async #until<T>(deadlineMs: number, what: string, look: () => Promise<T | null>): Promise<T> {
     for (;;) {
       const found = await look()
@@ -387,7 +387,7 @@ export class MpsDaemon {
     }
   }
 
-  /** A start that failed leaves nothing running and nothing changed. */
+  /** A failed start leaves nothing running and nothing changed. */
   async #abandon(): Promise<void> {
     await this.cutOff({ all: true }).catch(() => {})
     this.#state = 'stopped'
@@ -398,7 +398,7 @@ export class MpsDaemon {
     this.#exclusive = []
     for (const lease of leases) {
       await lease.resetComputeMode().catch((error: unknown) => {
-        // A lease that has been released has put the mode back itself.
+        // A released lease has restored the mode itself.
         if ((error as { readonly code?: string }).code !== 'LEASE_RELEASED') throw error
       })
     }
@@ -410,13 +410,13 @@ export class MpsDaemon {
   }
 }
 
-/** Whether a process is what a daemon says: a server, of this user or of the one whom it serves. A pid alone is only a claim. */
+/** Whether a pid that the daemon reports really is a server, of this user or of the served one. */
 function isServer(pid: number, servedUid: number | undefined): boolean {
   const uid = userOf(pid)
   return (uid === process.geteuid?.() || uid === servedUid) && /nvidia-cuda-mps/.test(commandLineOf(pid) ?? '')
 }
 
-/** Null for a daemon that does not answer; any other failure is thrown on. */
+/** Null for a daemon that does not answer; other errors are rethrown. */
 function ifSilent(error: unknown): null {
   if (error instanceof MpsError && (error.code === 'MPS_NO_DAEMON' || error.code === 'MPS_TIMEOUT')) return null
   throw error

@@ -16,12 +16,12 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { MpsError } from './mps-errors.js'
 
-/** What is written down of a daemon that we started: by this, and by nothing else, is it known again. */
+/** Record of a daemon that we started; a daemon is recognised by it alone. */
 export interface DaemonRecord {
   readonly format: 'pctodl-mps-daemon'
   readonly version: 1
   readonly daemon: { pid: number; startTime: number }
-  /** The file that it executes. */
+  /** Its executable file. */
   readonly executable: string | null
   readonly uid: number
   readonly startedAt: string
@@ -31,39 +31,41 @@ const daemonRecord = z.strictObject({
   format: z.literal('pctodl-mps-daemon'),
   version: z.literal(1),
   daemon: z.strictObject({ pid: z.int().min(1), startTime: z.number().min(0) }),
-  /** The file that it executes. */
+  /** Its executable file. */
   executable: z.string().nullable(),
   uid: z.int().min(0),
   startedAt: z.string(),
 })
 
 export interface MpsPlaceOptions {
-  /** UUID of the board that the daemon is for: every board has a place of its own. Default: one place for all boards. */
+  /** UUID of the daemon's board: every board has a place of its own. Default: one place for all boards. */
   readonly board?: string
   /** Folder of all places. Default: `defaultMpsFolder()`. */
   readonly folder?: string
-  /** This place's own folder, which holds `pipe`, `log` and our record. Default: the board's in the folder of all places. */
+  /**
+   * Folder of this place with `pipe`, `log` and our record. Default: the board's subfolder of the folder of all places.
+   */
   readonly directory?: string
-  /** Where daemon, servers and clients meet. Default `pipe` in the folder. */
+  /** Folder of the pipes between daemon, servers and clients. Default `pipe` in the folder. */
   readonly pipeDirectory?: string
   /** Default `log` in the folder. */
   readonly logDirectory?: string
 }
 
-/** Files by which a daemon can be found, as NVIDIA's names them. */
+/** Files that identify a daemon, with NVIDIA's names. */
 const PID_FILE = 'nvidia-cuda-mps-control.pid'
 const PIPE = 'control'
 const leftBehind = [PID_FILE, PIPE, 'control_lock', 'control_privileged', 'log']
 
-/** Bytes of a socket's path that the kernel takes (unix(7)), without its end. */
+/** Maximum length of a socket's path in bytes (unix(7)), without the terminator. */
 const MAX_SOCKET_PATH = 107
 
-/** Of the file that holds a process id, and of our record. */
+/** Size limit of the pid file and of our record. */
 const MAX_FILE_BYTES = 16 * 1024
 
 /**
- * The folder of all places of this user: `$PCTODL_MPS_DIR`, or one in `/run` for root, in the user's own runtime folder for others.
- * Where there is none of these, one in `/tmp`, whose owner is checked like everything that leads to a place.
+ * The folder of all places of this user: `$PCTODL_MPS_DIR`, or one in `/run` for root, in the user's runtime folder for
+ * others. If there is none of these, one in `/tmp`, whose owner is checked like every folder on the path to a place.
  */
 export function defaultMpsFolder(): string {
   const named = process.env['PCTODL_MPS_DIR']
@@ -143,14 +145,14 @@ export class MpsPlace {
   }
 
   /**
-   * All processes that were started for this place by this user: the daemon, whether or not it has written its pid file, and programs
-   * that talk to it.
+   * All processes started for this place by this user: the daemon, even before it has written its pid file, and control
+   * programs.
    */
   processes(): ProcessIdentity[] {
     return processesOf(process.geteuid?.() ?? 0).filter(({ pid }) => this.#isDaemonHere(pid))
   }
 
-  /** What the pid file says. @throws MpsError `MPS_FOLDER` where the place is not ours alone */
+  /** Pid in the pid file. @throws MpsError `MPS_FOLDER` where the place is not ours alone */
   pidInFile(): number | null {
     if (!this.#isOurs(this.pipeDirectory)) return null
     try {
@@ -162,7 +164,7 @@ export class MpsPlace {
   }
 
   /**
-   * Whether there is a pipe of ours to give commands through: without one, no daemon can be reached here.
+   * Whether a pipe of ours exists; without one, no daemon can be reached here.
    *
    * @throws MpsError `MPS_FOLDER` where the place, or the pipe, is not ours alone
    */
@@ -174,7 +176,7 @@ export class MpsPlace {
     throw unusable(this.pipeDirectory, new Error(`its pipe belongs to user ${stat.uid}, or is a link`))
   }
 
-  /** The end of the daemon's log, for a message; empty where there is none. */
+  /** End of the daemon's log, for a message; empty if there is none. */
   lastWords(): string {
     try {
       const text = readOwnFile(path.join(this.logDirectory, 'control.log'), 1024 * 1024) ?? ''
@@ -184,7 +186,7 @@ export class MpsPlace {
     }
   }
 
-  /** Remove what a daemon that is gone has left: its known files, nothing else. @returns the files removed */
+  /** Remove the known files of a dead daemon, and nothing else. @returns the files removed */
   removeStale(): string[] {
     if (!this.#isOurs(this.pipeDirectory)) return []
     const stale = leftBehind.map((name) => path.join(this.pipeDirectory, name)).filter((file) => existsSync(file))
@@ -192,7 +194,7 @@ export class MpsPlace {
     return stale
   }
 
-  /** The record of our daemon; null where there is none, or its process is gone. @throws MpsError `MPS_FOLDER` */
+  /** The record of our daemon; null if there is none or its process is gone. @throws MpsError `MPS_FOLDER` */
   record(): DaemonRecord | null {
     if (!this.#isOurs(this.directory)) return null
     const file = this.#recordFile
@@ -241,7 +243,11 @@ export class MpsPlace {
     )
   }
 
-  /** False where it is not there. @throws MpsError `MPS_FOLDER` where somebody else has, or could have, a hand in it */
+  /**
+   * False if it does not exist.
+   *
+   * @throws MpsError `MPS_FOLDER` if somebody else can write in it
+   */
   #isOurs(folder: string): boolean {
     try {
       privateFolder(folder, 0o755)
@@ -257,7 +263,7 @@ export class MpsPlace {
   }
 }
 
-/** By the program, or the script that an interpreter runs; not by whatever words somebody's command line has. */
+/** By the program, or the script of an interpreter; other words of the command line do not count. */
 function isOfMps(commandLine: string): boolean {
   return commandLine
     .split(' ')

@@ -5,7 +5,7 @@ import { MpsError } from './mps-errors.js'
 import { defaultMpsFolder, MpsPlace } from './mps-place.js'
 
 /**
- * The places of daemons in a folder: one for each board that has had one.
+ * Places of daemons in a folder: one for each board that has had one.
  *
  * @param folder default: this user's
  * @throws MpsError `MPS_FOLDER` where the folder is not this user's alone

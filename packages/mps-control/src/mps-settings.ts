@@ -4,7 +4,7 @@ import type { ControlProgram } from './control-program.js'
 import { MpsError } from './mps-errors.js'
 import { setAndVerify } from './servers.js'
 
-/** What can be set on a running daemon. Every value is read back; what a version lacks is `NOT_SUPPORTED`. */
+/** Settings of a running daemon. Every value is read back; settings that a version lacks are `NOT_SUPPORTED`. */
 export class MpsSettings {
   readonly #control: ControlProgram
 
@@ -12,14 +12,14 @@ export class MpsSettings {
     this.#control = control
   }
 
-  /** Share that clients of future servers get. A running server keeps its own. */
+  /** Share for clients of future servers. A running server keeps its own. */
   async setDefaultPercent(percent: number): Promise<void> {
     assertPercent(percent)
     const verb = 'default_active_thread_percentage'
     await setAndVerify(this.#control, `set_${verb} ${percent}`, `get_${verb}`, percent)
   }
 
-  /** Share that future clients of a server get. A running client keeps its own: end it and start it again. */
+  /** Share for future clients of a server. A running client keeps its own until it is restarted. */
   async setServerPercent(server: number, percent: number): Promise<void> {
     assertPercent(percent)
     const verb = 'active_thread_percentage'
@@ -27,8 +27,8 @@ export class MpsSettings {
   }
 
   /**
-   * Most device memory of a client, for future servers, or future clients of one. The daemon does not check the device:
-   * an ordinal or UUID that does not exist is accepted and limits nothing.
+   * Maximum device memory of a client, for future servers, or future clients of one. The daemon does not check the
+   * device: a limit for an unknown ordinal or UUID is accepted and has no effect.
    */
   async setPinnedMemoryLimit(
     device: string | number,
@@ -61,7 +61,10 @@ export class MpsSettings {
     return this.#control.askIfKnown('lspart')
   }
 
-  /** @param chunks size, in the chunks that `lspart` tells. @returns the id for `ClientLimits.smPartition` */
+  /**
+   * @param chunks size in the chunks reported by `lspart`
+   * @returns the id for `ClientLimits.smPartition`
+   */
   async addStaticPartition(deviceUuid: string, chunks: number): Promise<string> {
     const answer = (await this.#control.askIfKnown(`sm_partition add ${deviceUuid} ${chunks}`)).join(' ')
     const id = /GPU-[\w-]+\/\S+/.exec(answer)?.[0]

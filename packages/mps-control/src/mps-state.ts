@@ -1,8 +1,8 @@
 import { MpsError } from './mps-errors.js'
 
 /**
- * The life of a daemon. `fault` is a server that a client's GPU fault has stopped, or a daemon that has vanished; it is left
- * through recovery, or by stopping.
+ * Life cycle of a daemon. `fault`: a client's GPU fault has stopped a server, or the daemon has vanished; it ends with
+ * recovery or a stop.
  */
 export type MpsState = 'stopped' | 'starting' | 'active' | 'draining' | 'fault'
 
@@ -14,7 +14,7 @@ const next: Readonly<Record<MpsState, readonly MpsState[]>> = {
   fault: ['active', 'starting', 'draining', 'stopped'],
 }
 
-/** @throws MpsError `MPS_STATE` for a step that a daemon's life does not have */
+/** @throws MpsError `MPS_STATE` for an impossible transition */
 export function assertTransition(from: MpsState, to: MpsState): void {
   if (from === to || next[from].includes(to)) return
   throw new MpsError(

@@ -6,13 +6,13 @@ export type ServerStatus = 'INITIALIZING' | 'ACTIVE' | 'FAULT' | 'UNKNOWN'
 export interface MpsServer {
   readonly pid: number
   readonly status: ServerStatus
-  /** Active thread percentage that new clients get; null where the daemon does not tell. */
+  /** Active thread percentage of new clients; null if the daemon does not report it. */
   readonly activeThreadPercentage: number | null
   /** Pids of its clients. */
   readonly clients: readonly number[]
 }
 
-/** All servers, with what the daemon tells of each. @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT` */
+/** All servers with the daemon's information on each. @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT` */
 export async function readServers(control: ControlProgram): Promise<MpsServer[]> {
   const servers: MpsServer[] = []
   for (const pid of pidsIn(await control.ask('get_server_list'))) {
@@ -29,7 +29,7 @@ export async function readServers(control: ControlProgram): Promise<MpsServer[]>
   return servers
 }
 
-/** Lines that are process ids; a server that has gone meanwhile answers with words. */
+/** Lines that are process ids; for a server that has ended meanwhile, the daemon answers with words. */
 export function pidsIn(lines: readonly string[]): number[] {
   return lines.map((line) => Number(line.trim())).filter((pid) => Number.isInteger(pid) && pid > 0)
 }
@@ -41,7 +41,7 @@ export async function statusOf(control: ControlProgram, server: number): Promise
   return (word as ServerStatus | undefined) ?? 'UNKNOWN'
 }
 
-/** @throws MpsError `MPS_REFUSED` unless a value that was set reads back */
+/** @throws MpsError `MPS_REFUSED` unless the new value reads back */
 export async function setAndVerify(
   control: ControlProgram,
   set: string,
@@ -54,13 +54,13 @@ export async function setAndVerify(
     throw new MpsError('MPS_REFUSED', `the MPS daemon accepted '${set}', but reads back '${answer}'`)
 }
 
-/** Percentages come back with one digit, memory limits perhaps in the other unit. */
+/** Percentages read back with one digit, memory limits possibly in another unit. */
 function means(answer: string, wanted: string | number): boolean {
   if (typeof wanted === 'number') return answer !== '' && Math.abs(Number(answer) - wanted) < 0.06
   return answer !== '' && mebibytesOf(answer) === mebibytesOf(wanted)
 }
 
-/** `2G` and `2048M` alike. */
+/** `2G` equals `2048M`. */
 function mebibytesOf(limit: string): number {
   const [, value, unit] = /^(\d+)\s*([MG])B?$/i.exec(limit) ?? []
   return Number(value) * (unit?.toUpperCase() === 'G' ? 1024 : 1)

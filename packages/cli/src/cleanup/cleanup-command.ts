@@ -14,7 +14,11 @@ interface Outcome extends Pick<Leftover, 'kind' | 'what'> {
   readonly detail: string
 }
 
-/** `pctodl cleanup`. @returns 1 where something could not be removed */
+/**
+ * `pctodl cleanup`.
+ *
+ * @returns 1 if something could not be removed
+ */
 export const cleanup: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -52,7 +56,7 @@ export const cleanup: CommandFunction = async (argv, terminal) => {
   return outcomes.some(({ outcome }) => outcome === 'failed') ? 1 : 0
 }
 
-/** One that resists is reported, and the others are still removed. */
+/** A failure is reported, and the others are still removed. */
 async function removed(leftover: Leftover): Promise<Outcome> {
   try {
     return { ...named(leftover), outcome: 'removed', detail: await leftover.remove() }

@@ -4,13 +4,13 @@ import type { Leftovers } from './leftover.js'
 import { orphanedWorkers } from './orphaned-workers.js'
 
 export interface FindLeftoversOptions extends LeftBoardsOptions {
-  /** The folder of the MPS daemons' places. Default: `$PCTODL_MPS_DIR`, or this user's in a runtime folder. */
+  /** Folder of the MPS daemons' places. Default: `$PCTODL_MPS_DIR`, or this user's in a runtime folder. */
   readonly mpsDir?: string
 }
 
 /**
- * What crashed runs of this user left on this machine, in the order in which it is to be removed: workers, the MPS daemon that
- * they were clients of, boards. Changes nothing.
+ * Leftovers of this user's crashed runs on this machine, in the order of removal: workers, their MPS daemon, boards.
+ * Changes nothing.
  */
 export async function findLeftovers(options: FindLeftoversOptions = {}): Promise<Leftovers> {
   const workers = orphanedWorkers()

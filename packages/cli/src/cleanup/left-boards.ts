@@ -11,15 +11,15 @@ import { PctodlError } from '@pctodl/platform'
 import type { LeftAlone, Leftover, Leftovers } from './leftover.js'
 
 export interface LeftBoardsOptions {
-  /** NVML's library. Default: where drivers put it. */
+  /** NVML's library. Default: where drivers install it. */
   readonly library?: string
-  /** Where leases are kept. Default: `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()` of nvml-control. */
+  /** Folder of leases. Default: `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()` of nvml-control. */
   readonly leaseDir?: string
 }
 
 /**
- * Boards that a program of this user which is gone has left changed, as their journals say. Locks need no cleaning: the kernel
- * gives them back when their process ends.
+ * Boards that an ended program of this user has left changed, according to their journals. Locks need no cleaning,
+ * since the kernel releases them when their process ends.
  */
 export function leftBoards({ library, leaseDir }: LeftBoardsOptions): Leftovers & { readonly runGoesOn: boolean } {
   const folder = new LeaseFolder(leaseDir)
@@ -49,7 +49,7 @@ export function leftBoards({ library, leaseDir }: LeftBoardsOptions): Leftovers 
   return { leftovers, leftAlone, runGoesOn: holders.size > 0 }
 }
 
-/** Who holds which board, also of boards that are not changed yet. */
+/** Holders of boards, including boards that are not changed yet. */
 function holdersOf(folder: LeaseFolder, load: () => Nvml): Map<string, number> {
   const holders = new Map<string, number>()
   for (const uuid of new Set([...folder.journaled(), ...boardsThatAnswer(load)])) {
@@ -64,13 +64,13 @@ function boardsThatAnswer(load: () => Nvml): string[] {
     const nvml = load()
     return Array.from({ length: nvml.deviceCount }, (_, index) => index).flatMap((index) => uuidAt(nvml, index) ?? [])
   } catch (error) {
-    // No driver: the journals are then all that can be known.
+    // Without a driver, only the journals are known.
     if (error instanceof PctodlError) return []
     throw error
   }
 }
 
-/** Undefined for a board that is lost; the others are looked at all the same. */
+/** Undefined for a lost board; the others are still checked. */
 function uuidAt(nvml: Nvml, index: number): string | undefined {
   try {
     return nvml.deviceByIndex(index).uuid
@@ -80,7 +80,7 @@ function uuidAt(nvml: Nvml, index: number): string | undefined {
   }
 }
 
-/** The journal; null for one that is gone by now, an error for one that is none. */
+/** The journal; null if it is gone by now; an error if it is invalid. */
 function entryOf(folder: LeaseFolder, uuid: string): LeaseRecord | PctodlError | null {
   try {
     return folder.read(uuid)
@@ -94,7 +94,7 @@ function whatIsLeft({ touched, owner }: LeaseRecord): string {
   return `was left changed (${touched.join(', ') || 'nothing yet'}) by process ${owner.pid}, ${owner.program}`
 }
 
-/** @throws where the board could not be put right */
+/** @throws if the board could not be restored */
 function describe(found: RestoreOutcome | undefined): string {
   switch (found?.outcome) {
     case undefined:

@@ -3,17 +3,17 @@ import { PctodlError } from '@pctodl/platform'
 import type { Leftover, Leftovers } from './leftover.js'
 
 export interface LeftDaemonOptions {
-  /** The folder of the daemons' places. Default: `defaultMpsFolder()` of mps-control. */
+  /** Folder of the daemons' places. Default: `defaultMpsFolder()` of mps-control. */
   readonly mpsDir?: string
-  /** Whether a run of ours holds a board now: then the daemon is that run's. */
+  /** Whether a run of this user holds a board now; the daemon then belongs to that run. */
   readonly runGoesOn: boolean
-  /** Processes that will have ended before the daemon is: no clients that matter. */
+  /** Processes that will have ended before the daemon, so they do not count as clients. */
   readonly endedFirst: ReadonlySet<number>
 }
 
 /**
- * MPS daemons at our places that nobody uses any more, and the files of those that have died. A daemon that somebody else has
- * started, or that still has clients, is left alone, and so is every place in which somebody else could have a hand.
+ * Unused MPS daemons at our places, and the files of dead ones. A daemon that somebody else started, or that has
+ * clients, is left alone, as is every place in which somebody else can write.
  */
 export async function leftDaemons({ mpsDir, runGoesOn, endedFirst }: LeftDaemonOptions): Promise<Leftovers> {
   const folder = mpsDir ?? defaultMpsFolder()
@@ -21,7 +21,7 @@ export async function leftDaemons({ mpsDir, runGoesOn, endedFirst }: LeftDaemonO
   try {
     for (const place of mpsPlaces(folder)) all.push(await leftDaemon(place, { runGoesOn, endedFirst }))
   } catch (error) {
-    // A folder that is not ours alone, or no control program to ask: the boards and workers can be cleaned up all the same.
+    // Without a private folder or a control program, boards and workers can still be cleaned up.
     if (!(error instanceof PctodlError && ['MPS_FOLDER', 'MPS_NO_PROGRAM'].includes(error.code))) throw error
     all.push({ leftovers: [], leftAlone: [{ what: `MPS daemons in ${folder}`, why: error.message }] })
   }
@@ -36,7 +36,7 @@ async function leftDaemon(
   { runGoesOn, endedFirst }: Omit<LeftDaemonOptions, 'mpsDir'>,
 ): Promise<Leftovers> {
   const mps = new MpsDaemon({ directory: place.directory })
-  // Without a trace of a daemon there is nobody to ask, and the control program may not even be installed.
+  // Without a trace of a daemon there is nothing to ask, and the control program may not even be installed.
   if (!place.hasPipe() && place.pidInFile() === null) return { leftovers: [], leftAlone: [] }
   const status = await mps.status()
   const remove = async () => {

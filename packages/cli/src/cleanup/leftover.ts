@@ -1,10 +1,10 @@
-/** Something that a run of ours which is gone has left behind. */
+/** A leftover of an ended run of this user. */
 export interface Leftover {
   readonly kind: 'worker' | 'mps-daemon' | 'board'
-  /** What it is, for people. */
+  /** Description for people. */
   readonly what: string
   /**
-   * End it or put it right.
+   * End it or restore it.
    *
    * @returns what was done, for people
    * @throws where that did not succeed
@@ -12,7 +12,7 @@ export interface Leftover {
   readonly remove: () => Promise<string>
 }
 
-/** What looks like a leftover and is left alone, and why. */
+/** Something that looks like a leftover but is left alone, and why. */
 export interface LeftAlone {
   readonly what: string
   readonly why: string

@@ -4,12 +4,12 @@ import { isRunning, type ProcessIdentity, processIdentity } from '@pctodl/nvml-c
 import { torchWorkerFile } from '@pctodl/tenants'
 import type { Leftover } from './leftover.js'
 
-/** The workers' own files, by the ends of their paths: another installation's workers are ours too. */
+/** Files of workers, by the end of their paths, because workers of other installations are ours, too. */
 const workerFiles = [`/python/${basename(torchWorkerFile())}`, '/dist/programs/onnx-worker.js']
 
 /**
- * Inference workers of this user whose pool has died. A worker ends with its pool, except where it is stopped or stuck and the
- * kernel was not told to kill it (setpriv of util-linux does that).
+ * Inference workers of this user whose pool has died. A worker ends with its pool, unless it is stopped or stuck and
+ * the kernel was not told to kill it (as setpriv of util-linux does).
  */
 export function orphanedWorkers(): (Leftover & { readonly pid: number })[] {
   return readdirSync('/proc')
@@ -24,14 +24,14 @@ export function orphanedWorkers(): (Leftover & { readonly pid: number })[] {
     })
 }
 
-/** `node [options] .../onnx-worker.js`, `python -u .../pctodl_torch_worker.py`: the file is a word of its own. */
+/** `node [options] .../onnx-worker.js`, `python -u .../pctodl_torch_worker.py`: the file is a separate word. */
 function isWorker(words: readonly string[]): boolean {
   return words.slice(1).some((word) => workerFiles.some((file) => word.endsWith(file)))
 }
 
 /**
- * The kernel gives orphans to process 1 or to a manager of sessions. A parent that is Node is a pool, also as process 1 of
- * a container.
+ * Orphans are adopted by process 1 or a session manager. A parent that is Node is a pool, even as process 1 of a
+ * container.
  */
 function isOrphan(pid: number): boolean {
   const parent = parentOf(pid)
@@ -44,7 +44,7 @@ async function kill(identity: ProcessIdentity): Promise<string> {
   if (!isRunning(identity)) return 'has ended by itself'
   process.kill(identity.pid, 'SIGKILL')
   for (let waitedMs = 0; isRunning(identity); waitedMs += 20) {
-    // One that the driver holds cannot die before the driver lets go.
+    // A process inside the driver cannot die before the driver returns.
     if (waitedMs >= 5000) throw new Error(`process ${identity.pid} does not end; is it waiting for the driver?`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
@@ -65,7 +65,7 @@ function nameOf(pid: number): string | null {
 
 function parentOf(pid: number): number | null {
   const stat = read(`/proc/${pid}/stat`)
-  // The name in brackets may hold anything; state and parent are the first fields after it.
+  // The name in brackets may contain anything; state and parent are the first fields after it.
   return stat === null ? null : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
 }
 
@@ -77,7 +77,7 @@ function ownerOf(pid: number): number | null {
   }
 }
 
-/** Null for a process that is gone by now, or that hides. */
+/** Null for a process that has ended, or that is hidden. */
 function read(file: string): string | null {
   try {
     return readFileSync(file, 'utf8')

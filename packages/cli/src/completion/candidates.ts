@@ -2,8 +2,8 @@ import { type CommandFunction, exitCodeOf, type Terminal } from '@pctodl/command
 import { commandNamed, commands } from '../command-table.js'
 
 /**
- * What can stand at the cursor: commands, subcommands, options. They are read off the help of the command in question, so
- * they are never out of date.
+ * Candidates at the cursor: commands, subcommands, options. They are parsed from the help of the command, so they are
+ * never out of date.
  *
  * @param words all words after `pctodl`, the one at the cursor last, empty where nothing of it is typed yet
  * @returns none where a file or a value is expected
@@ -26,7 +26,7 @@ async function candidatesAfter(
 ): Promise<string[]> {
   if (name === undefined) return [...commands.map((command) => command.name), '--help', '--version']
   const entry = commandNamed(name)
-  // After -- stand the words of another command.
+  // Words after -- belong to another command.
   if (entry === undefined || before.includes('--')) return []
   const command = await entry.load()
   let help = await helpOf(command, [], terminal)
@@ -51,7 +51,7 @@ async function helpOf(
   return readHelp(text)
 }
 
-/** Subcommands and long options in a text of help: commander's list of commands, or a usage with a line for each. */
+/** Subcommands and long options in a help text: commander's list of commands, or a usage with one line for each. */
 export function readHelp(text: string): Help {
   const section = (title: string) => new RegExp(`^${title}:\\n((?: .*\\n?)+)`, 'm').exec(text)?.[1] ?? ''
   const listed = section('Commands').matchAll(/^ {2}([a-z][\w-]*)/gm)

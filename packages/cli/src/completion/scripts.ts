@@ -1,4 +1,4 @@
-/** Shells that completion is there for, and the script that each reads; all of them ask `pctodl complete`. */
+/** Completion scripts by shell; all of them call `pctodl complete`. */
 export const completionScripts = {
   bash: `_pctodl() {
   local IFS=$'\\n'
@@ -20,7 +20,7 @@ compdef _pctodl pctodl
 
 export type CompletionShell = keyof typeof completionScripts
 
-/** Where each shell reads it at its start. */
+/** Where each shell loads it. */
 export const completionHints: Readonly<Record<CompletionShell, string>> = {
   bash: 'pctodl completion bash > ~/.local/share/bash-completion/completions/pctodl',
   zsh: "echo 'source <(pctodl completion zsh)' >> ~/.zshrc   # after compinit",

@@ -18,10 +18,10 @@ const INSTALL =
 const CONTAINER =
   'start the container with `--gpus all` (or the NVIDIA runtime) and NVIDIA_DRIVER_CAPABILITIES=utility,compute'
 
-/** What NVML is and what it says of the boards. */
+/** State of NVML, and its boards. */
 export interface BoardFindings {
   readonly findings: readonly Finding[]
-  /** Undefined where there is none that works. */
+  /** Undefined if NVML does not work. */
   readonly nvml: Nvml | undefined
 }
 
@@ -74,7 +74,7 @@ function checkBoard(nvml: Nvml, index: number): Finding {
   }
 }
 
-/** What the family knows of a type of board decides what comes first. */
+/** The first advice depends on what is known of the board type. */
 function adviceFor(facts: BoardFacts): string {
   try {
     const { key } = specOfBoard(facts)

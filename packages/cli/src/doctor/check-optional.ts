@@ -3,7 +3,7 @@ import { firstLineOf } from './first-line-of.js'
 
 const browsers = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** A browser: `pctodl bench report` writes a page that any browser shows; Chromium is what its tests look at it with. */
+/** A browser. `pctodl bench report` writes a page for any browser; its tests use Chromium. */
 export async function checkBrowser(signal: AbortSignal): Promise<Finding> {
   for (const browser of browsers) {
     const answer = await firstLineOf(browser, ['--version'], signal)

@@ -6,8 +6,8 @@ import { PctodlError } from '@pctodl/platform'
 import { absent, broken, type Finding, ok } from './finding.js'
 
 /**
- * Whether this user may change clocks and limits: through the node service, or as root. What the service's policy allows, it tells
- * when it is asked for a lease. Changes nothing.
+ * Whether this user may change clocks and limits, through the node service or as root. The service reports its policy
+ * only on a request for a lease. Changes nothing.
  */
 export async function checkPermission(nvml: Nvml | undefined): Promise<Finding> {
   const check = 'permission'
@@ -34,7 +34,7 @@ export async function checkPermission(nvml: Nvml | undefined): Promise<Finding> 
   )
 }
 
-/** The name, or the number of a user without one, as containers often run. */
+/** The user's name, or the number of a user without one, as in many containers. */
 function nameOfUser(): string {
   try {
     return userInfo().username
@@ -43,7 +43,7 @@ function nameOfUser(): string {
   }
 }
 
-/** The folder in which leases are kept, and what killed programs left in it. */
+/** Folder of leases, and leftovers of killed programs in it. */
 export function checkLeases(leaseFolder: string | undefined): Finding {
   const check = 'leases'
   const folder = new LeaseFolder(leaseFolder)

@@ -10,7 +10,7 @@ const tenants = [
 ]
 const REINSTALL = 'install pctodl again; if that does not help, report it with this output'
 
-/** Let a simulated board do ten seconds of work: what everything without a GPU stands on. */
+/** Let a simulated board work for ten seconds; everything without a GPU depends on it. */
 export async function checkSimulatedBoard(): Promise<Finding> {
   const check = 'simulated board'
   try {

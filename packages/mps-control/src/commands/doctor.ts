@@ -12,7 +12,11 @@ export interface Finding {
   readonly detail: string
 }
 
-/** Look for everything that keeps clients from becoming clients. Changes nothing. @returns 1 where something is bad */
+/**
+ * Check for everything that prevents processes from becoming clients. Changes nothing.
+ *
+ * @returns 1 if there is a problem
+ */
 export async function doctor(options: PlaceOptions, terminal: Terminal): Promise<number> {
   const findings = await examine(options)
   if (options.json) printJson(terminal, findings)
@@ -75,7 +79,7 @@ function folderFinding(folder: string): [Finding['verdict'], string] {
   }
 }
 
-/** Compute modes, and processes that have slipped past MPS. A machine without NVML has no such findings. */
+/** Compute modes, and processes that bypass MPS. Empty without NVML. */
 function boardFindings(isRunning: boolean): Finding[] {
   try {
     return loadNvml()

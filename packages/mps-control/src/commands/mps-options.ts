@@ -30,7 +30,7 @@ export function withPlaceOptions(command: Command): Command {
 }
 
 /**
- * The daemon that a command is about: of the board that is named, or the only one there is.
+ * The daemon that a command refers to: that of the named board, or the only one.
  *
  * @throws UsageError where there are several and none is named
  */

@@ -14,8 +14,8 @@ export interface StartCommandOptions extends Omit<PlaceOptions, 'gpu'> {
 }
 
 /**
- * Start a daemon. By itself it stays when this ends. With a command it lives as long as the command; with `--exclusive` as
- * long as this process, because the boards' compute mode is held under a lease.
+ * Start a daemon, which continues after this command. With a program to run, it lives as long as the program; with
+ * `--exclusive`, as long as this process, because the boards' compute mode is held under a lease.
  */
 export async function start(
   options: StartCommandOptions,
@@ -45,7 +45,7 @@ export async function start(
   }
 }
 
-/** A board has one place for its daemon, so that a second one is refused instead of ending the first. */
+/** A board has one place for its daemon, so that a second daemon is refused instead of ending the first. */
 function daemonFor(boards: readonly NvmlGpu[], { gpu: _, ...options }: StartCommandOptions): MpsDaemon {
   const [only, ...more] = boards
   if (!only || more.length > 0) return daemonOf({ directory: new MpsPlace().directory, ...options })
@@ -88,12 +88,12 @@ async function announce(
   for (const file of removed) stderr.write(`pctodl mps: removed ${file}, left by a daemon that is gone\n`)
   const until = command.length > 0 ? ` until ${command[0]} ends` : exclusive ? '; Ctrl-C stops it' : ''
   stderr.write(`MPS daemon ${daemon?.pid ?? '(not visible from here)'} is active${until}\n`)
-  // A command has it in its environment, and standard output to itself.
+  // A program gets the environment directly, and standard output is its own.
   if (command.length > 0) return
   for (const [name, value] of Object.entries(mps.place.environment)) stdout.write(`export ${name}=${value}\n`)
 }
 
-/** Run a command as a client with the whole board, unless its own environment asks for less. */
+/** Run a program as a client with the whole board, unless its own environment asks for less. */
 function runAsClient(mps: MpsDaemon, command: readonly string[], terminal: Terminal): Promise<number> {
   const percent = Number(terminal.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100)
   return runChild(command, terminal, { environment: mps.clientEnvironment(percent) })
@@ -102,7 +102,7 @@ function runAsClient(mps: MpsDaemon, command: readonly string[], terminal: Termi
 function interrupted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve()
-    // A pending promise alone would let the process end.
+    // A pending promise alone does not keep the process running.
     const timer = setInterval(() => {}, 2 ** 30)
     signal.addEventListener(
       'abort',
