@@ -25,7 +25,7 @@ export {
   userOf,
 } from './lease/process-identity.js'
 // Checks that nobody else can write a file or folder.
-export { cleanEnvironment, closedFolder, systemSearchPath, trustedFile } from './lease/trusted-file.js'
+export { cleanEnvironment, closedFolder, trustedFile } from './lease/trusted-file.js'
 export { FileLock, lockHolder } from './lease/file-lock.js'
 export { letConnect, letPass } from './lease/let-pass.js'
 // The node service, which changes boards on behalf of its clients.

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { physicsOfBoard, simulateSteadyState } from '@pctodl/gpu-sim'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { operations } from '../src/board-file-layout.js'
 import type { AttachReply, BoardsReply, SetReply, StepReply } from '../src/control-protocol.js'
 import { controlSocket, settersSocket } from '../src/host-folder-layout.js'
@@ -22,10 +22,11 @@ describe.skipIf(missingCompiler)(`a process from outside${missingCompiler ? ` ($
     const options = { board, gpus: 2, privilege: 'everyone', cacheFolder, programsFolder: tmpdir() } as const
     host = await SimulatedHost.start({ ...options, physics: { ...physics, process } })
   })
-  afterAll(() => {
-    for (const client of clients) client.close()
-    host?.close()
+  // A failed test leaves no tenant behind for the next.
+  afterEach(() => {
+    for (const client of clients.splice(0)) client.close()
   })
+  afterAll(() => host?.close())
 
   async function connection() {
     const client = await MessageClient.open(controlSocket(host.folder))
@@ -105,8 +106,9 @@ describe.skipIf(missingCompiler)(`a process from outside${missingCompiler ? ` ($
     ]
     for (const { step } of [single, double]) await meanMs(20, () => step(64))
     const ratio = (await meanMs(5, () => double.step(64))) / (await meanMs(5, () => single.step(64)))
-    expect(ratio).toBeGreaterThan(1.9)
-    expect(ratio).toBeLessThan(2.1)
+    // On a busy machine the boards idle between steps and start each at another clock.
+    expect(ratio).toBeGreaterThan(1.6)
+    expect(ratio).toBeLessThan(2.5)
     for (const { client } of [single, double]) client.close()
   })
 

@@ -35,7 +35,7 @@ export interface LeaseRecord {
     startTime: number
     bootId: string
     uid: number
-    /** Base name of the program. Its arguments may contain secrets, so they are not recorded. */
+    /** Base name of the program. Its arguments may contain access tokens, so they are not recorded. */
     program: string
   }
   /** ISO 8601. */

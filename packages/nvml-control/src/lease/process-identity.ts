@@ -21,7 +21,7 @@ export function isRunning({ pid, startTime }: ProcessIdentity): boolean {
 
 /**
  * Its command line, words separated by spaces; null if it is gone or hidden. Show it only to users who could read it
- * themselves, and do not log it: it may contain secrets. See `programNameOf`.
+ * themselves, and do not log it: it may contain access tokens. See `programNameOf`.
  */
 export function commandLineOf(pid: number): string | null {
   return orNull(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim() || null)
