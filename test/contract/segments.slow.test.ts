@@ -3,7 +3,6 @@ import {
   type BoundedPlan,
   formatProfileCsv,
   latencyGateMs,
-  lateSegments,
   type PlannedGpu,
   type ProfilePoint,
   parseProfileCsv,
@@ -207,13 +206,6 @@ describe('a plan of MIG segments', () => {
       for (const { model, late, requests } of met) expect(late / requests, model).toBeLessThan(0.015)
       expect(met).toHaveLength(plan.served.length)
     }
-  })
-
-  it('says whose batches take too long to fill', async () => {
-    const [asked] = drawnServices(1, 12)
-    const plan = await planSegments(asked!.profiles, asked!.objectives)
-    const rare = { ...plan, served: plan.served.map((service) => ({ ...service, ratePerS: 0.01 })) }
-    expect(lateSegments(plan).length).toBeLessThanOrEqual(lateSegments(rare).length)
   })
 
   it('refuses what no plan could use, by name', async () => {

@@ -58,11 +58,7 @@ for (const board of ['A100-80GB', 'H100']) {
         ...{ periodS: 3600, migrationS: 60, parkedW: parked * idleW, maxLate, maxIterations: 5000, gate },
       })
       const waiting = plan.periods.flatMap(({ boards }, h) => {
-        const served = periods[h]!.map((objective) => {
-          const own = boards.flatMap(({ segments }) => segments).filter(({ model }) => model === objective.model)
-          return { ...objective, segments: own.length, capacity: own.reduce((sum, each) => sum + each.ratePerS, 0) }
-        })
-        return simulateFleet({ boards, served }, fleet, { requests: 50_000, seed: h + 1 })
+        return simulateFleet({ boards, served: periods[h]! }, fleet, { requests: 50_000, seed: h + 1 })
       })
       table.push({
         ...{ board, gate, 'idle W': Math.round(idleW), night, parked, 'may be late': maxLate },

@@ -6,15 +6,14 @@ export { scenarioAt } from './input/parse-objectives.js'
 // Plan for boards of one type.
 export {
   type BoundedPlan,
+  type PlannedGpu,
   type PlanOptions,
   type PowerCap,
   planSegments,
   simulatePlan,
   TooFewGpusError,
 } from './plan-segments.js'
-export type { PlannedGpu } from './segment-plan.js'
 export { latencyGateMs } from './latency-gate.js'
-export { lateSegments } from './batch-delay.js'
 // Plan for boards of several types, with prices, clocks and limits on watts.
 export type { BoardGroup, Fleet } from './fleet/fleet.js'
 export { type FleetOptions, planFleet } from './fleet/plan-fleet.js'

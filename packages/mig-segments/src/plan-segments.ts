@@ -1,10 +1,11 @@
-import { boardsOf } from '@pctodl/mig-deploy'
+import { boardsOf, type Placement } from '@pctodl/mig-deploy'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
+import type { FleetPlan } from './fleet/fleet-plan.js'
 import { fleetOf, gpusOf } from './fleet/one-board.js'
+import type { FleetBoard, FleetSegment } from './fleet/place-fleet.js'
 import { type FleetOptions, planFleet } from './fleet/plan-fleet.js'
 import { simulateFleet } from './fleet/simulate-fleet.js'
 import type { ServiceObjective, ServiceProfile } from './profile.js'
-import { countPlan, type SegmentPlan, servedServices } from './segment-plan.js'
 import type { SimulatedService, SimulationOptions } from './tail/simulate-queue.js'
 
 /** Power limit of a board. */
@@ -22,8 +23,22 @@ export interface PlanOptions extends FleetOptions {
   readonly powerCap?: PowerCap
 }
 
+/** A segment with its size in compute slices. */
+export type PlannedSegment = FleetSegment & Placement
+
+/** The segments of one GPU, in order of their start slots. */
+export interface PlannedGpu {
+  /** Index over the whole cluster, from 0. */
+  readonly index: number
+  readonly segments: readonly PlannedSegment[]
+}
+
 /** A plan with bounds on the optimum. */
-export interface BoundedPlan extends SegmentPlan {
+export interface BoundedPlan extends Pick<FleetPlan, 'served' | 'unserved'> {
+  readonly gpus: readonly PlannedGpu[]
+  readonly gpuCount: number
+  /** Compute slices in use. */
+  readonly gpcCount: number
   /**
    * No plan for the same services has fewer GPUs; with `tail`, none among the ways that the queue estimate allows.
    * Equal to `gpuCount` where this is proved optimal.
@@ -90,11 +105,11 @@ export async function planSegments(
   if (maxGpus !== undefined && plan.boards.length > maxGpus) {
     throw new TooFewGpusError(maxGpus, plan.boards.length, lowerBoundGpus)
   }
-  const gpus = gpusOf(plan.boards, MAX_PER_NODE)
-  const { gpuCount, gpcCount } = countPlan(gpus)
   const highestW = plan.boards.reduce((most, { powerW }) => Math.max(most, powerW), powerCap?.idleW ?? 0)
   return {
-    ...{ gpus, served: servedServices(plan.served, gpus), unserved: plan.unserved, gpuCount, gpcCount },
+    gpus: gpusOf(plan.boards, MAX_PER_NODE),
+    ...{ served: plan.served, unserved: plan.unserved, gpuCount: plan.boards.length },
+    gpcCount: plan.served.reduce((sum, { gpcs }) => sum + gpcs, 0),
     lowerBoundGpus,
     lowerBoundGpcs: plan.lowerBoundSlices,
     ...(powerCap && { power: { ...powerCap, highestW } }),
@@ -103,15 +118,17 @@ export async function planSegments(
 
 /** `simulateFleet` for a plan of `planSegments`. `dispatch` defaults to `shared`. */
 export function simulatePlan(
-  { gpus, served }: Pick<SegmentPlan, 'gpus' | 'served'>,
+  { gpus, served }: { readonly gpus: readonly PlannedGpu[]; readonly served: readonly ServiceObjective[] },
   profiles: readonly ServiceProfile[],
   options: SimulationOptions = {},
 ): SimulatedService[] {
-  const boards = boardsOf(gpus, 'A100', MAX_PER_NODE).map(({ segments, ...board }, i) => ({
-    ...{ ...board, group: 0, powerW: Number.NaN },
-    segments: segments.map((segment, k) => ({ ratePerS: gpus[i]!.segments[k]!.throughput, ...segment })),
-  }))
+  const boards = boardsOfGpus(gpus, 'A100', MAX_PER_NODE)
   return simulateFleet({ boards, served }, fleetOf('A100', profiles), { dispatch: 'shared', ...options })
+}
+
+/** The GPUs of a plan as boards of a fleet of one type. */
+export function boardsOfGpus(gpus: readonly PlannedGpu[], gpu: string, gpusPerNode: number): FleetBoard[] {
+  return boardsOf(gpus, gpu, gpusPerNode).map((board) => ({ ...board, group: 0, powerW: Number.NaN }))
 }
 
 /** GPUs are numbered over the whole cluster; the number per node is chosen when a map is written. */

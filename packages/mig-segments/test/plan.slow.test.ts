@@ -4,7 +4,7 @@ import { planAsPublished } from '@pctodl/published/segments'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
-import { type BoundedPlan, lateSegments, planSegments, type ServiceProfile, TooFewGpusError } from '../src/index.js'
+import { type BoundedPlan, planSegments, type ServiceProfile, TooFewGpusError } from '../src/index.js'
 import { arbitraryServices, type Services } from './arbitrary-services.js'
 import { dataSets, outcomes, publishedData, randomScenarios } from './published-data.js'
 
@@ -118,22 +118,6 @@ describe('a plan', () => {
     const plan = await planSegments(profiles, objectives, { maxIterations: 3000 })
     assertSound(plan, { profiles, objectives })
     expect([plan.gpuCount, plan.lowerBoundGpus]).toEqual([194, 194])
-  })
-})
-
-describe('batches that take long to fill', () => {
-  const points = [1, 8, 64].map((batchSize) => ({
-    sizeGpcs: 1 as const,
-    batchSize,
-    processes: 1,
-    processThroughput: 20 * batchSize ** 0.5,
-    latencyMs: batchSize ** 0.5 * 50,
-  }))
-  const profiles: ServiceProfile[] = [{ model: 'a', points }]
-
-  it('are found', async () => {
-    const plan = await planSegments(profiles, [{ model: 'a', ratePerS: 40, latencyMs: 1000 }])
-    expect(lateSegments(plan)).toMatchObject([{ gpu: 0, fillMs: 1600, totalMs: 2000 }])
   })
 })
 

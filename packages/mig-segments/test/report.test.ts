@@ -1,9 +1,8 @@
 import { findMigBoard } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
 import { planTables } from '../src/cli/plan-report.js'
-import type { PlannedGpu } from '../src/index.js'
+import type { BoundedPlan, PlannedGpu } from '../src/index.js'
 import { lintProfile } from '../src/input/lint-profile.js'
-import type { PlannedSegment, SegmentPlan } from '../src/segment-plan.js'
 
 const board = findMigBoard('A100-80GB')
 const terminal = {
@@ -13,22 +12,24 @@ const terminal = {
   env: {},
 }
 
-const segment = (start: number): PlannedSegment => ({
+const segment = (start: number): PlannedGpu['segments'][number] => ({
   model: `net${start}`,
   sizeGpcs: 1,
+  profile: '1g.5gb',
   start,
   batchSize: 4,
   processes: 2,
   throughput: 10,
+  ratePerS: 10,
   latencyMs: 5,
 })
 
-function planOn(gpus: readonly PlannedGpu[]): SegmentPlan {
+function planOn(gpus: readonly PlannedGpu[]): Pick<BoundedPlan, 'gpus' | 'served'> {
   const served = [
     { model: 'a', ratePerS: 1234.4, latencyMs: 12.345, segments: 3, gpcs: 4, capacity: 100 },
     { model: 'b', ratePerS: 99.96, latencyMs: 250.6, segments: 1, gpcs: 1, capacity: 0.5 },
   ]
-  return { gpus, served, unserved: [], gpuCount: gpus.length, gpcCount: gpus.length }
+  return { gpus, served }
 }
 
 /** Cells of the rows that hold any, by the borders between them. */

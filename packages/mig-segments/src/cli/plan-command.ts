@@ -1,25 +1,58 @@
+import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { endingAtOnce, integerFrom, oneOf, positiveNumber, type Terminal, UsageError } from '@pctodl/command-line'
-import { boardsOf, drawMap, formatDeploymentMap } from '@pctodl/mig-deploy'
+import {
+  asUsage,
+  endingAtOnce,
+  integerFrom,
+  oneOf,
+  positiveNumber,
+  type Terminal,
+  UsageError,
+} from '@pctodl/command-line'
+import {
+  boardsOf,
+  drawMap,
+  formatDeploymentMap,
+  formatFleetMap,
+  type MappedBoard,
+  type MigBoard,
+  parseDeploymentMap,
+  parseFleetMap,
+  readMap,
+} from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
-import { lateSegments } from '../batch-delay.js'
-import { DEFAULT_MAX_ITERATIONS } from '../fleet/plan-fleet.js'
+import type { Fleet } from '../fleet/fleet.js'
+import { fleetOf, gpusOf } from '../fleet/one-board.js'
+import type { FleetBoard } from '../fleet/place-fleet.js'
+import { DEFAULT_MAX_ITERATIONS, type FleetOptions, planFleet } from '../fleet/plan-fleet.js'
+import { simulateFleet } from '../fleet/simulate-fleet.js'
+import { loadFleet } from '../input/load-fleet.js'
+import { exampleFolder, loadObjectives } from '../input/load-inputs.js'
+import { scenarioAt } from '../input/parse-objectives.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
-import { type PowerCap, planSegments, simulatePlan } from '../plan-segments.js'
+import { boardsOfGpus, type PowerCap, planSegments } from '../plan-segments.js'
+import type { ServiceObjective, ServiceProfile } from '../profile.js'
+import { stepFleetMaps } from '../replan/fleet-migration.js'
+import { replanFleet } from '../replan/replan-fleet.js'
 import { serviceLimits } from '../tail/service-limits.js'
 import type { Dispatch } from '../tail/ways.js'
-import { type FleetCommandOptions, fleet, inFolder } from './fleet-command.js'
-import { addManifestOptions, manifestsOf } from './manifest-options.js'
-import { addInputOptions, gpuLimit, loadInputs } from './plan-options.js'
-import { MAX_SIMULATED_BOARDS, mapFile, planTables, reportPlan } from './plan-report.js'
-import { addGateOptions, trafficOf } from './traffic-options.js'
+import { boardTable, changeOf, fleetSummary } from './fleet-report.js'
+import { addManifestOptions, type ManifestOptions, manifestsOf } from './manifest-options.js'
+import { addInputOptions, type InputOptions, loadRows, maxBoards, raised } from './plan-options.js'
+import { fleetFile, MAX_SIMULATED_BOARDS, mapFile, planTables, type Reported, reportPlan } from './plan-report.js'
+import { addGateOptions, type GateOptions, trafficOf } from './traffic-options.js'
 
-interface PlanCommandOptions extends FleetCommandOptions {
+interface PlanCommandOptions extends InputOptions, ManifestOptions, GateOptions {
   readonly dispatch: Dispatch
+  readonly maxIterations: number
   readonly powerCap?: number
   readonly idlePower?: number
   readonly picture?: boolean
   readonly explain?: boolean
+  readonly strict?: boolean
+  readonly fleet?: string
+  readonly from?: string
+  readonly consolidate?: boolean
 }
 
 export function addPlanOptions(command: Command): Command {
@@ -44,60 +77,154 @@ export function addPlanOptions(command: Command): Command {
 /** Options that only apply to plans from scratch for one type of board, by commander's attribute names. */
 const ofPlansFromScratch = ['dispatch', 'powerCap', 'idlePower', 'picture', 'explain']
 /** Options that do not apply to `--fleet`. */
-const ofOneType = ['gpu', 'profiles', 'gpusPerNode', 'nodes']
+const notOfFleets = ['gpu', 'profiles', 'gpusPerNode', 'nodes']
 
-/**
- * `pctodl segments plan`. With `--fleet` it plans boards of several types, with `--from` it changes a running map.
- *
- * @param command tells options given on the command line from defaults
- */
-export async function planAny(sloIndex: number, command: Command, terminal: Terminal): Promise<number> {
-  const options = command.opts<PlanCommandOptions>()
-  const other = options.fleet !== undefined ? '--fleet' : options.from !== undefined ? '--from' : null
-  if (other === null && !options.consolidate) return plan(sloIndex, options, terminal)
-  const refused = [...ofPlansFromScratch, ...(other === '--fleet' ? ofOneType : [])]
+/** @param command tells options given on the command line from defaults */
+function refuseOthers(command: Command): void {
+  const { fleet, from, consolidate, gate, dispatch } = command.opts<PlanCommandOptions>()
+  if (consolidate && from === undefined) throw new UsageError('--consolidate is for --from; add it')
+  const other = fleet !== undefined ? '--fleet' : from !== undefined ? '--from' : null
+  if (other === null) {
+    if (gate === 'latency' && dispatch !== 'shared') throw new UsageError('--dispatch is for --gate tail; add it')
+    return
+  }
+  const refused = [...ofPlansFromScratch, ...(other === '--fleet' ? notOfFleets : [])]
   const wrong = command.options.find(
     (option) =>
       refused.includes(option.attributeName()) && command.getOptionValueSource(option.attributeName()) === 'cli',
   )
   if (wrong) throw new UsageError(`${wrong.long} is not for ${other}; leave it away`)
-  return fleet(sloIndex, options, terminal)
 }
 
-async function plan(sloIndex: number, options: PlanCommandOptions, terminal: Terminal): Promise<number> {
-  const { gate, dispatch, latencyShare, maxIterations, gpusPerNode } = options
-  const traffic = trafficOf(options)
-  if (gate === 'latency' && dispatch !== 'shared') throw new UsageError('--dispatch is for --gate tail; add it')
-  const manifests = manifestsOf(options)
-  const limit = { ...gpuLimit(options), ...powerLimit(options) }
-  const { board, profiles, objectives, warnings } = loadInputs(sloIndex, options)
-  for (const warning of warnings) terminal.stderr.write(`warning: ${warning}\n`)
-  const how = { gate, dispatch, latencyShare, maxIterations, ...traffic, ...limit }
-  const result = await endingAtOnce(() => planSegments(profiles, objectives, how))
-  const { gpus } = result
-  const limits =
-    result.gpuCount > MAX_SIMULATED_BOARDS
-      ? null
-      : serviceLimits(result.served, traffic, (served, way) =>
-          simulatePlan({ gpus, served }, profiles, { ...way, dispatch }),
-        )
-  const file = mapFile(options.output, sloIndex)
-  const files = {
-    [file]: formatDeploymentMap(gpus, gpusPerNode),
-    ...inFolder(path.dirname(file), {
-      ...(options.picture && { 'map.svg': drawMap(gpus, board, gpusPerNode) }),
-      ...manifests(boardsOf(gpus, board.key, gpusPerNode)),
-    }),
+/** Input of the planner, and the format of its maps. */
+interface Inputs {
+  readonly fleet: Fleet
+  readonly objectives: readonly ServiceObjective[]
+  readonly warnings: readonly string[]
+  readonly file: string
+  readonly format: (boards: readonly MappedBoard[]) => string
+  readonly parse: (text: string, file: string) => MappedBoard[]
+  /** Absent with `--fleet`. */
+  readonly oneType?: { readonly board: MigBoard; readonly profiles: readonly ServiceProfile[] }
+}
+
+function ofOneType(sloIndex: number, options: PlanCommandOptions): Inputs {
+  const { board, profiles, rows, warnings } = loadRows(options)
+  const { gpusPerNode } = options
+  return {
+    ...{ warnings, file: mapFile(options.output, sloIndex), oneType: { board, profiles } },
+    objectives: asUsage(() => scenarioAt(rows, sloIndex)),
+    fleet: fleetOf(board.key, profiles, { ...maxBoards(options), boardsPerNode: gpusPerNode }),
+    format: (boards) => formatDeploymentMap(gpusOf(boards, gpusPerNode), gpusPerNode),
+    parse: (text, file) => asUsage(() => boardsOf(parseDeploymentMap(text, file, gpusPerNode), board.key, gpusPerNode)),
   }
+}
+
+function ofFile(sloIndex: number, fleetYaml: string, options: PlanCommandOptions): Inputs {
+  const fleet = asUsage(() => loadFleet(fleetYaml, { maxProcesses: options.maxProcesses }))
+  const models = [...new Set(fleet.groups.flatMap(({ profiles }) => profiles.map(({ model }) => model)))].sort((a, b) =>
+    Buffer.compare(Buffer.from(a), Buffer.from(b)),
+  )
+  const scenarios = loadObjectives(options.slo ?? exampleFolder('example-objectives'), models)
+  const objectives = raised(
+    asUsage(() => scenarioAt(scenarios, sloIndex)),
+    options,
+  )
+  const file = fleetFile(options.output, sloIndex)
+  return { fleet, objectives, warnings: [], file, format: formatFleetMap, parse: parseFleetMap }
+}
+
+interface Made {
+  /** For the JSON report. */
+  readonly plan: Reported
+  readonly boards: readonly FleetBoard[]
+  readonly dispatch: Dispatch
+  /** Text before and after the limits of the services. */
+  readonly text: readonly [before: string, after: string]
+  /** Contents of further files, by name. */
+  readonly files: Readonly<Record<string, string>>
+}
+
+/** `pctodl segments plan`. With `--fleet` it plans boards of several types, with `--from` it changes a running map. */
+export async function plan(sloIndex: number, command: Command, terminal: Terminal): Promise<number> {
+  refuseOthers(command)
+  const options = command.opts<PlanCommandOptions>()
+  const { gate, latencyShare, maxIterations } = options
+  const traffic = trafficOf(options)
+  const manifests = manifestsOf(options)
+  const powerCap = powerLimit(options)
+  const inputs = options.fleet === undefined ? ofOneType(sloIndex, options) : ofFile(sloIndex, options.fleet, options)
+  for (const warning of inputs.warnings) terminal.stderr.write(`warning: ${warning}\n`)
+  const how = { gate, latencyShare, maxIterations, ...traffic }
+  const folder = path.dirname(inputs.file)
+  const { boards, dispatch, plan, text, files } = await endingAtOnce(() => {
+    if (options.from !== undefined) return changed(options.from, inputs, how, options, terminal)
+    return inputs.oneType
+      ? planned(inputs, inputs.oneType, { ...how, ...powerCap }, options, terminal)
+      : plannedFleet(inputs, how, terminal)
+  })
+  const limits =
+    boards.length > MAX_SIMULATED_BOARDS
+      ? null
+      : serviceLimits(plan.served, traffic, (served, way) =>
+          simulateFleet({ boards, served }, inputs.fleet, { ...way, dispatch }),
+        )
+  const beside = Object.entries({ ...files, ...manifests(boards) }).map(([name, content]) => [
+    path.join(folder, name),
+    content,
+  ])
+  const all = { [inputs.file]: inputs.format(boards), ...Object.fromEntries(beside) }
+  if (options.from !== undefined) rmSync(path.join(folder, 'steps'), { recursive: true, force: true })
+  return reportPlan(plan, limits, all, text, options, terminal)
+}
+
+async function planned(
+  { objectives }: Inputs,
+  { board, profiles }: NonNullable<Inputs['oneType']>,
+  how: FleetOptions & { powerCap?: PowerCap },
+  options: PlanCommandOptions,
+  terminal: Terminal,
+): Promise<Made> {
+  const { gate, dispatch, latencyShare, gpusPerNode, picture, explain } = options
+  const { boards: maxGpus } = maxBoards(options)
+  const plan = await planSegments(profiles, objectives, {
+    ...{ ...how, dispatch },
+    ...(maxGpus !== undefined && { maxGpus }),
+  })
   const bounds =
     gate === 'tail'
-      ? explainBounds(result, ", with the estimate's capacities")
-      : options.explain
-        ? explainPlan(result, profiles, latencyShare).trimEnd()
-        : explainBounds(result)
-  const parts = [planTables(result, board, gpusPerNode, terminal), 'limits', bounds]
-  const late = gate === 'tail' ? {} : { lateSegments: lateSegments(result) }
-  return reportPlan({ ...result, ...late }, limits, files, parts, options, terminal)
+      ? explainBounds(plan, ", with the estimate's capacities")
+      : explain
+        ? explainPlan(plan, profiles, latencyShare).trimEnd()
+        : explainBounds(plan)
+  return {
+    ...{ plan, dispatch, boards: boardsOfGpus(plan.gpus, board.key, gpusPerNode) },
+    text: [planTables(plan, board, gpusPerNode, terminal), bounds],
+    files: picture ? { 'map.svg': drawMap(plan.gpus, board, gpusPerNode) } : {},
+  }
+}
+
+async function plannedFleet({ fleet, objectives }: Inputs, how: FleetOptions, terminal: Terminal): Promise<Made> {
+  const plan = await planFleet(fleet, objectives, how)
+  const text = `${boardTable(plan, terminal)}\n\n${fleetSummary(plan)}`
+  return { plan, boards: plan.boards, dispatch: 'split', text: [text, ''], files: {} }
+}
+
+async function changed(
+  from: string,
+  { fleet, objectives, parse, format }: Inputs,
+  how: FleetOptions,
+  { consolidate = false }: PlanCommandOptions,
+  terminal: Terminal,
+): Promise<Made> {
+  const running = parse(readMap(from, '--from'), from)
+  const plan = await replanFleet(running, fleet, objectives, { ...how, consolidate })
+  const steps = stepFleetMaps(running, plan.steps).map((map, i) => [
+    path.join('steps', `step-${String(i + 1).padStart(3, '0')}.csv`),
+    format(map),
+  ])
+  const text = `${boardTable(plan, terminal)}\n\n${changeOf(plan)}${fleetSummary(plan)}`
+  return { plan, boards: plan.boards, dispatch: 'split', text: [text, ''], files: Object.fromEntries(steps) }
 }
 
 function powerLimit({ powerCap, idlePower }: PlanCommandOptions): { powerCap?: PowerCap } {

@@ -4,7 +4,6 @@ import { DEFAULT_GPUS_PER_NODE, findMigBoard, type MigBoard, migBoardKeys } from
 import type { Command } from 'commander'
 import { lintProfile } from '../input/lint-profile.js'
 import { exampleFolder, loadObjectives, loadProfiles } from '../input/load-inputs.js'
-import { scenarioAt } from '../input/parse-objectives.js'
 import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
@@ -23,10 +22,11 @@ export interface InputOptions {
   readonly json?: boolean
 }
 
-export interface PlanInputs {
+interface Rows {
   readonly board: MigBoard
   readonly profiles: readonly ServiceProfile[]
-  readonly objectives: readonly ServiceObjective[]
+  /** The objectives of each row. */
+  readonly rows: readonly (readonly ServiceObjective[])[]
   /** Suspicious values in the profiles, as sentences. */
   readonly warnings: readonly string[]
 }
@@ -50,16 +50,12 @@ export function addInputOptions(command: Command): Command {
     .option('--json', 'print a JSON report on standard output')
 }
 
-/** @throws UsageError for a row that does not exist and a board without MIG; SegmentFileError for bad files */
-export function loadInputs(sloIndex: number, options: InputOptions): PlanInputs {
-  const { rows, ...inputs } = loadRows(options)
-  return { ...inputs, objectives: asUsage(() => scenarioAt(rows, sloIndex)) }
-}
-
-/** All rows of the objective files; each is a period of the day. */
-export function loadRows(
-  options: InputOptions,
-): Omit<PlanInputs, 'objectives'> & { readonly rows: readonly (readonly ServiceObjective[])[] } {
+/**
+ * Profiles and objectives of one type of board.
+ *
+ * @throws UsageError for a board without MIG or without example profiles; SegmentFileError for bad files
+ */
+export function loadRows(options: InputOptions): Rows {
   const board = asUsage(() => findMigBoard(options.gpu))
   if (options.profiles !== undefined && options.slo === undefined) {
     throw new UsageError("--profiles needs --slo, the folder with these models' objectives")
@@ -73,20 +69,20 @@ export function loadRows(
   return {
     board,
     profiles,
-    rows: scenarios.map((row) =>
-      row.map((objective) => ({ ...objective, ratePerS: objective.ratePerS * options.rateFactor })),
-    ),
+    rows: scenarios.map((row) => raised(row, options)),
     warnings: profiles.flatMap(lintProfile),
   }
 }
 
-/** Number of GPUs, from the number of nodes. */
-export function gpuLimit({ nodes, gpusPerNode }: InputOptions): { maxGpus?: number } {
-  return nodes === undefined ? {} : { maxGpus: nodes * gpusPerNode }
+/** Number of boards, from the number of nodes. */
+export function maxBoards({ nodes, gpusPerNode }: InputOptions): { boards?: number } {
+  return nodes === undefined ? {} : { boards: nodes * gpusPerNode }
 }
 
-/** The same limit as an option of a board group. */
-export function maxBoards(options: InputOptions): { boards?: number } {
-  const { maxGpus } = gpuLimit(options)
-  return maxGpus === undefined ? {} : { boards: maxGpus }
+/** Objectives with their rates multiplied by `--rate-factor`. */
+export function raised(
+  objectives: readonly ServiceObjective[],
+  { rateFactor }: Pick<InputOptions, 'rateFactor'>,
+): ServiceObjective[] {
+  return objectives.map((objective) => ({ ...objective, ratePerS: objective.ratePerS * rateFactor }))
 }

@@ -2,9 +2,8 @@ import path from 'node:path'
 import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import type { MigBoard } from '@pctodl/mig-deploy'
 import Table from 'cli-table3'
-import type { UnservedService } from '../fleet/fleet-plan.js'
-import type { ServiceObjective } from '../profile.js'
-import type { SegmentPlan } from '../segment-plan.js'
+import type { ServedService, UnservedService } from '../fleet/fleet-plan.js'
+import type { BoundedPlan } from '../plan-segments.js'
 import { breaksFirst, explainLimits, type ServiceLimit } from '../tail/service-limits.js'
 
 /** Path of a scenario's map, as published: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */
@@ -20,8 +19,8 @@ export function fleetFile(output: string, sloIndex: number): string {
 /** Largest plan, in boards, whose services are simulated until they break; larger ones take too long. */
 export const MAX_SIMULATED_BOARDS = 400
 
-interface Reported {
-  readonly served: readonly ServiceObjective[]
+export interface Reported {
+  readonly served: readonly ServedService[]
   readonly unserved: readonly UnservedService[]
 }
 
@@ -30,14 +29,15 @@ interface Reported {
  *
  * @param limits of each service; null where they were not simulated
  * @param files contents by path, the map first
- * @param parts of the text, in print order; `'limits'` is replaced by the table of limits
+ * @param before text before the table of limits
+ * @param after text after it
  * @returns the exit code
  */
 export function reportPlan(
   plan: Reported,
   limits: readonly ServiceLimit[] | null,
   files: Readonly<Record<string, string>>,
-  parts: readonly (string | 'limits')[],
+  [before, after]: readonly [before: string, after: string],
   { json, strict }: { readonly json?: boolean; readonly strict?: boolean },
   terminal: Terminal,
 ): number {
@@ -47,7 +47,7 @@ export function reportPlan(
     const known = limits && { limits, breaksFirst: breaksFirst(plan.served, limits) }
     terminal.stdout.write(`${JSON.stringify({ ...plan, ...known, files: written }, null, 2)}\n`)
   } else {
-    const said = parts.flatMap((part) => (part !== 'limits' ? part : limits ? explainLimits(plan.served, limits) : []))
+    const said = [before, limits ? explainLimits(plan.served, limits) : '', after].filter((part) => part !== '')
     terminal.stdout.write(`${said.join('\n\n')}\n\nWritten:\n${written.map((file) => `  ${file}\n`).join('')}`)
   }
   for (const { message } of plan.unserved) terminal.stderr.write(`not served: ${message}\n`)
@@ -58,7 +58,12 @@ export function reportPlan(
 const SHOWN_GPUS = 40
 
 /** Tables of services and of GPUs. */
-export function planTables(plan: SegmentPlan, board: MigBoard, gpusPerNode: number, terminal: Terminal): string {
+export function planTables(
+  plan: Pick<BoundedPlan, 'gpus' | 'served'>,
+  board: MigBoard,
+  gpusPerNode: number,
+  terminal: Terminal,
+): string {
   const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
   const services = new Table({ head: ['service', 'rate /s', 'latency ms', 'segments', 'GPCs', 'capacity /s'], style })
   for (const { model, ratePerS, latencyMs, segments, gpcs, capacity } of plan.served) {

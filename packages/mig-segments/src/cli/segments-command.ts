@@ -1,7 +1,7 @@
 import { type CommandFunction, integerFrom, newCommand, newSubcommand, parseCommand } from '@pctodl/command-line'
 import { version } from '../../package.json'
 import { addDeployOptions, deploy } from './deploy-command.js'
-import { addPlanOptions, planAny } from './plan-command.js'
+import { addPlanOptions, plan } from './plan-command.js'
 import { addScheduleOptions, schedule } from './schedule-command.js'
 
 export const segments: CommandFunction = async (argv, terminal) => {
@@ -24,7 +24,7 @@ export const segments: CommandFunction = async (argv, terminal) => {
       terminal,
     ).argument('<SLO_INDEX>', 'row of the objective files, from 1', row),
   ).action(async (sloIndex: number, _, command) => {
-    exitCode = await planAny(sloIndex, command, terminal)
+    exitCode = await plan(sloIndex, command, terminal)
   })
   addScheduleOptions(
     newSubcommand(

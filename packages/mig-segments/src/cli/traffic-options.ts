@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { asUsage, numberBetween, oneOf, UsageError } from '@pctodl/command-line'
-import { faster, markovModulatedArrivals, replayedTimes } from '@pctodl/traffic'
+import { SeededRandom } from '@pctodl/numerics'
+import { type ArrivalProcess, faster, replayedTimes } from '@pctodl/traffic'
 import { parseAzureLlmTrace, parseBurstGptTrace } from '@pctodl/traffic/traces'
 import type { Command } from 'commander'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
@@ -59,24 +60,58 @@ function processOf(text: string): NonNullable<StatedTraffic['arrivals']>[number]
   if (kind === 'on-off') {
     const [share, seconds] = rest.map(Number)
     if (rest.length === 2 && share! > 0 && share! < 1 && seconds! > 0 && seconds! < Infinity) {
-      const meanDwellMs = 1000 * seconds!
-      return (ratePerS) =>
-        markovModulatedArrivals({
-          states: [
-            { ratePerS: ratePerS / share!, meanDwellMs },
-            { ratePerS: 0, meanDwellMs: (meanDwellMs * (1 - share!)) / share! },
-          ],
-        })
+      return (ratePerS) => onOffArrivals(ratePerS, share!, seconds!)
     }
   }
   const parse = { azure: parseAzureLlmTrace, burstgpt: parseBurstGptTrace }[kind!]
   const file = rest.join(':')
   if (parse && file !== '') {
-    const { timesMs } = asUsage(() => parse(readFileSync(file, 'utf8')))
-    const recorded = replayedTimes(timesMs, { repeat: true })
+    const recorded = fromAnywhere(asUsage(() => parse(readFileSync(file, 'utf8'))).timesMs)
     return (ratePerS) => faster(recorded, ratePerS / recorded.meanRatePerS)
   }
   throw new UsageError(
     `--arrivals: got '${text}', expected on-off:<share on, 0 to 1>:<mean seconds on>, azure:<file.csv> or burstgpt:<file.csv>`,
   )
+}
+
+/** Recorded arrivals, repeated, from a place that the seed draws: samples of a long trace differ. */
+export function fromAnywhere(timesMs: ArrayLike<number>): ArrivalProcess {
+  const recorded = replayedTimes(timesMs, { repeat: true })
+  return {
+    ...recorded,
+    start: (seed) => {
+      const arrivals = recorded.start(seed)
+      let fromMs = 0
+      for (let left = new SeededRandom(seed).integer(timesMs.length); left > 0; left--) fromMs = arrivals.nextMs()
+      return { nextMs: () => arrivals.nextMs() - fromMs }
+    },
+  }
+}
+
+/**
+ * A Poisson process that is switched on and off, with exponential times in both states. Its gaps are independent and
+ * hyperexponential (A. Kuczura, "The interrupted Poisson process as an overflow process", 1973), so a request takes the
+ * same work at every rate.
+ */
+export function onOffArrivals(ratePerS: number, shareOn: number, meanOnS: number): ArrivalProcess {
+  const onPerS = ratePerS / shareOn
+  const returnPerS = shareOn / ((1 - shareOn) * meanOnS)
+  const sum = onPerS + 1 / meanOnS + returnPerS
+  const fastPerS = (sum + Math.sqrt(sum * sum - 4 * onPerS * returnPerS)) / 2
+  const slowPerS = (onPerS * returnPerS) / fastPerS
+  const shareFast = (onPerS - slowPerS) / (fastPerS - slowPerS)
+  return {
+    meanRatePerS: ratePerS,
+    start: (seed) => {
+      const random = new SeededRandom(seed)
+      let timeMs = 0
+      return {
+        nextMs: () => {
+          const perS = random.uniform() < shareFast ? fastPerS : slowPerS
+          timeMs -= (1000 * Math.log(1 - random.uniform())) / perS
+          return timeMs
+        },
+      }
+    },
+  }
 }

@@ -12,14 +12,13 @@ import {
   type FleetOptions,
   lateInFleet,
   planOnce,
-  servedBy,
   untilKept,
 } from '../fleet/plan-fleet.js'
 import { type Goal, type Program, solveProgram } from '../fleet/program.js'
 import type { ServiceObjective } from '../profile.js'
 import type { FleetStep } from '../replan/fleet-migration.js'
 import { laidOver } from '../replan/fleet-places.js'
-import { describe, keptRates, nextBoards, runningBoard } from '../replan/replan-fleet.js'
+import { keptRates, nextBoards, runningBoard, stepsTo } from '../replan/replan-fleet.js'
 import { serves } from '../replan/standing-boards.js'
 import { CHECK_SEED } from '../tail/until-kept.js'
 
@@ -98,8 +97,9 @@ export async function planDay(
     (day) =>
       day.periods.flatMap(({ boards }, h) => {
         const can = periods[h]!.filter(({ model }) => !day.unserved.some((each) => each.model === model))
-        const plan = { boards, served: servedBy(can, boards) }
-        return [...lateInFleet(plan, fleet, options, { requests: checkRequests, seed: CHECK_SEED + h })]
+        return [
+          ...lateInFleet({ boards, served: can }, fleet, options, { requests: checkRequests, seed: CHECK_SEED + h }),
+        ]
       }),
   )
 }
@@ -146,25 +146,18 @@ async function scheduleOnce(
     const current = made[h - 1]!.boards
     const all = fleetRows(fleet, objectives, gate, 'all')
     const running = current.map((board) => runningBoard(fleet, board, all, models))
-    const served = servedBy(objectives, current)
     const most = keptRates(
-      objectives.map((each) => ({
-        ...each,
-        ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)),
-        segments: 0,
-        capacity: 0,
-      })),
+      objectives.map((each) => ({ ...each, ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)) })),
       running,
     )
     const allowed = maxLate * requests - late
     const change = (boards: readonly FleetBoard[]): PlannedPeriod => {
-      const fresh = { served, unserved: still.unserved, cost: still.cost, lowerBoundCost: still.lowerBoundCost }
-      const { steps } = describe(fleet, current, running, boards, fresh, 0, most)
+      const { steps } = stepsTo(fleet, current, running, boards, models, most)
       const lateRequests = missed(current, running.length === 0 ? [] : steps, models, most, migrationS)
       return { boards, steps, energyJ: inUseJ(boards, h) + wayJ(fleet, current, steps, options), lateRequests }
     }
     const ways: PlannedPeriod[] = []
-    if (serves(fleet, current, served)) ways.push(change(current))
+    if (serves(fleet, current, objectives)) ways.push(change(current))
     for (const maxShortPerS of maxLate > 0 ? [allowed / Math.max(1, migrationS), 0] : [0]) {
       const program = { ...common, rows, running, keepPerS: most, maxShortPerS: Math.max(0, maxShortPerS) }
       const { boards } = await placed(program, models, current, patterns)

@@ -12,10 +12,18 @@ export interface UnservedService extends ServiceObjective {
   readonly keepableMs?: number
 }
 
+export interface ServedService extends ServiceObjective {
+  readonly segments: number
+  /** Compute slices of its segments; those of a shared instance count for each of its models. */
+  readonly gpcs: number
+  /** Items/s of all its segments in full batches; at least `ratePerS`. */
+  readonly capacity: number
+}
+
 export interface FleetPlan {
   /** Boards in use. */
   readonly boards: readonly FleetBoard[]
-  readonly served: readonly (ServiceObjective & { readonly capacity: number; readonly segments: number })[]
+  readonly served: readonly ServedService[]
   readonly unserved: readonly UnservedService[]
   /** Sum of the prices of the boards in use. */
   readonly cost: number
@@ -37,9 +45,33 @@ export interface FleetPlan {
   readonly lowerBoundSlices: number
 }
 
+/** Rate of each model that the boards answer in time, requests/s. */
+export function answeredBy(boards: readonly FleetBoard[]): Map<string, number> {
+  const rates = new Map<string, number>()
+  for (const { model, ratePerS } of boards.flatMap(({ segments }) => segments)) {
+    rates.set(model, (rates.get(model) ?? 0) + ratePerS)
+  }
+  return rates
+}
+
+/** Segments and capacity that the boards give each service, in the order of the objectives. */
+export function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): ServedService[] {
+  const segments = boards.flatMap((board) => board.segments)
+  return objectives.map((objective) => {
+    const own = segments.filter(({ model }) => model === objective.model)
+    return {
+      ...objective,
+      segments: own.length,
+      gpcs: own.reduce((sum, { profile }) => sum + Number.parseInt(profile, 10), 0),
+      capacity: own.reduce((sum, { throughput }) => sum + throughput, 0),
+    }
+  })
+}
+
 /** Power at the planned rates, W: an instance's own power counts for the share of time that it works. */
-export function meanPowerOf(boards: readonly FleetBoard[], served: FleetPlan['served']): number {
-  const share = new Map(served.map(({ model, ratePerS, capacity }) => [model, ratePerS / capacity]))
+export function meanPowerOf(boards: readonly FleetBoard[], served: readonly ServiceObjective[]): number {
+  const answered = answeredBy(boards)
+  const share = new Map(served.map(({ model, ratePerS }) => [model, ratePerS / answered.get(model)!]))
   return boards.reduce((sum, { powerW, segments }) => {
     const waiting = segments.reduce((watts, { model, ratePerS, throughput, powerW: own = 0 }) => {
       return watts + own * Math.max(0, 1 - (share.get(model)! * ratePerS) / throughput)

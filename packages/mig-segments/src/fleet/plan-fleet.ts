@@ -1,13 +1,13 @@
 import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
-import { assertErrors, lateUnder, type StatedTraffic, underErrors } from '../tail/stated-traffic.js'
-import { assertCheck, CHECK_SEED, planUntilKept } from '../tail/until-kept.js'
+import { assertErrors, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
+import { assertCheck, CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
 import type { Dispatch } from '../tail/ways.js'
 import { patternsOf } from './board-patterns.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
-import { type FleetPlan, meanPowerOf } from './fleet-plan.js'
+import { type FleetPlan, meanPowerOf, servedBy } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
 import { type FleetBoard, placeGroup } from './place-fleet.js'
 import { type Program, type ProgramCounts, solveProgram } from './program.js'
@@ -95,7 +95,7 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
  * @param check `inTime`: services found in time before, keyed with their instances; new ones are added
  */
 export function lateInFleet(
-  { boards, served }: Pick<FleetPlan, 'boards' | 'served'>,
+  { boards, served }: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
   fleet: Fleet,
   { dispatch = 'split', ...traffic }: Pick<FleetOptions, 'dispatch'> & StatedTraffic,
   check: { readonly requests: number; readonly seed: number; readonly inTime?: Set<string> },
@@ -104,7 +104,15 @@ export function lateInFleet(
   const keys = new Map(served.map((service, m) => [service.model, `${m} ${instancesOf(service, boards)}`]))
   const only = new Set([...keys].flatMap(([model, key]) => (inTime.has(key) ? [] : [model])))
   const hard = { boards, served: served.map((service) => underErrors(service, traffic)) }
-  const late = lateUnder(traffic, seed, (way) => simulateFleet(hard, fleet, { ...way, dispatch, requests, only }))
+  const late = new Set<string>()
+  for (const way of statedSamples(traffic, seed)) {
+    if (only.size === 0) break
+    for (const outcome of simulateFleet(hard, fleet, { ...way, dispatch, requests, only })) {
+      if (!isLate(outcome)) continue
+      late.add(outcome.model)
+      only.delete(outcome.model)
+    }
+  }
   for (const [model, key] of keys) if (!late.has(model)) inTime.add(key)
   return late
 }
@@ -155,18 +163,6 @@ export function assertSplit({ dispatch }: FleetOptions): void {
     'NOT_SUPPORTED',
     'changes and days are for a queue for each instance; leave `dispatch: shared` away',
   )
-}
-
-/** Segments and capacity that the boards give each service. */
-export function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): FleetPlan['served'] {
-  const totals = new Map(objectives.map(({ model }) => [model, { segments: 0, capacity: 0 }]))
-  for (const { model, ratePerS } of boards.flatMap(({ segments }) => segments)) {
-    const total = totals.get(model)
-    if (!total) continue
-    total.segments++
-    total.capacity += ratePerS
-  }
-  return objectives.map((objective) => ({ ...objective, ...totals.get(objective.model)! }))
 }
 
 /** A single planning pass with one gate. */

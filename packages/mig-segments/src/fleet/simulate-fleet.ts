@@ -1,11 +1,12 @@
 import { gammaArrivals, thinned } from '@pctodl/traffic'
+import type { ServiceObjective } from '../profile.js'
 import { batchTimes, withBatchRates } from '../tail/batch-times.js'
 import { type SimulatedService, type SimulationOptions, simulateQueue } from '../tail/simulate-queue.js'
 import { splitBurstiness } from '../tail/ways.js'
 import { checkFleet } from './check-fleet.js'
 import type { Fleet } from './fleet.js'
-import type { FleetPlan } from './fleet-plan.js'
 import type { Lane } from './lanes.js'
+import type { FleetBoard } from './place-fleet.js'
 
 /** Instances that run a model identically. */
 interface Kind {
@@ -25,7 +26,7 @@ interface Kind {
  * @returns in the order of `served`
  */
 export function simulateFleet(
-  plan: Pick<FleetPlan, 'boards' | 'served'>,
+  plan: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
   fleet: Fleet,
   { burstiness = 1, requests = 100_000, seed = 1, dispatch = 'split', arrivals, only }: SimulationOptions = {},
 ): SimulatedService[] {
@@ -57,7 +58,7 @@ export function simulateFleet(
   })
 }
 
-function kindsOf(boards: FleetPlan['boards'], lanes: readonly Lane[], model: string): Kind[] {
+function kindsOf(boards: readonly FleetBoard[], lanes: readonly Lane[], model: string): Kind[] {
   const kinds = new Map<string, Kind>()
   const own = boards.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
   const capacity = own.reduce((sum, { ratePerS }) => sum + ratePerS, 0)

@@ -1,9 +1,8 @@
 import { COMPUTE_SLICES, segmentSizes } from '@pctodl/mig-deploy'
-import { batchDelays } from '../batch-delay.js'
+import type { ServedService } from '../fleet/fleet-plan.js'
 import { DEFAULT_LATENCY_SHARE, latencyGateMs } from '../latency-gate.js'
 import type { BoundedPlan } from '../plan-segments.js'
 import { type ServiceProfile, throughputOf } from '../profile.js'
-import type { ServedService } from '../segment-plan.js'
 
 /** Explain a plan: for each service its options by instance size and its choice, then the totals and their bounds. */
 export function explainPlan(
@@ -39,14 +38,6 @@ export function explainPlan(
     parts.push(lines.join('\n'))
   }
   for (const { message } of plan.unserved) parts.push(`not served: ${message}`)
-  const late = batchDelays(plan).filter(({ totalMs, latencyMs }) => totalMs > latencyMs)
-  for (const { gpu, segment, ratePerS, fillMs, totalMs, latencyMs } of late) {
-    parts.push(
-      `GPU ${gpu}, ${segment.model}: at ${round(ratePerS)} requests/s full batches (${segment.batchSize} x ` +
-        `${segment.processes}) take ${round(fillMs)} ms to arrive, an answer ${round(totalMs)} ms of ${round(latencyMs)}; ` +
-        'send batches before they are full, as --gate tail plans',
-    )
-  }
   parts.push(explainBounds(plan))
   return `${parts.join('\n\n')}\n`
 }

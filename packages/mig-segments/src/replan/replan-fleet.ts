@@ -4,7 +4,7 @@ import { type BoardPattern, patternsOf } from '../fleet/board-patterns.js'
 import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
 import { coolDown, type OpenBoard } from '../fleet/cool-down.js'
 import type { Fleet } from '../fleet/fleet.js'
-import { type FleetPlan, meanPowerOf } from '../fleet/fleet-plan.js'
+import { type FleetPlan, meanPowerOf, servedBy } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
 import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
 import {
@@ -13,14 +13,19 @@ import {
   DEFAULT_MAX_ITERATIONS,
   type FleetOptions,
   planOnce,
-  servedBy,
 } from '../fleet/plan-fleet.js'
 import { type ProgramCounts, type RunningBoard, solveProgram } from '../fleet/program.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertMap } from './assert-map.js'
-import { type FleetChanges, type FleetInstance, type FleetStep, fleetMigrationOrder } from './fleet-migration.js'
+import {
+  type FleetChanges,
+  type FleetInstance,
+  type FleetStep,
+  fleetMigrationOrder,
+  keepWatts,
+} from './fleet-migration.js'
 import { freePlace, laidOver } from './fleet-places.js'
-import { boardAt, serves, standingBoards, withinNodes } from './standing-boards.js'
+import { boardAt, serves, standingBoards } from './standing-boards.js'
 
 export interface FleetReplanOptions extends FleetOptions {
   /**
@@ -105,14 +110,27 @@ async function change(
   const patterns = fleet.lanes.map(({ group }) => ofGroup[group]!)
   const standing = standingBoards(fleet, current, running, models)
   const asIs = standing && serves(fleet, standing, fresh.served) ? standing : null
-  const next = (boards: readonly FleetBoard[], minMoves: number) =>
-    describe(fleet, current, running, boards, fresh, minMoves)
+  const keepPerS = keptRates(fresh.served, running)
+  const next = (boards: readonly FleetBoard[], minMoves: number): FleetReplan => {
+    const { created, restarted, removed, kept, steps } = stepsTo(fleet, current, running, boards, models, keepPerS)
+    const served = servedBy(fresh.served, boards)
+    const cost = boards.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
+    return {
+      ...{ boards, served, unserved: fresh.unserved, cost, freshCost: fresh.cost },
+      lowerBoundCost: Math.min(cost, fresh.lowerBoundCost),
+      powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
+      meanPowerW: meanPowerOf(boards, served),
+      ...{ created: created.length, restarted: restarted.length, removed: removed.length, kept: kept.length },
+      lowerBoundMoves: Math.min(created.length + restarted.length / 2, minMoves),
+      steps,
+    }
+  }
   if (asIs && inUse <= fresh.cost * (1 + 1e-9)) return next(asIs, 0)
   let minMoves = 0
   for (const room of ROOMS) {
     const problem = { fleet, objectives: fresh.served, rows, patterns, running, maxIterations, room }
     const goal = { kind: 'moves', maxCost: maxCost } as const
-    const counts = await solveProgram({ ...problem, goal, keepPerS: keptRates(fresh.served, running) })
+    const counts = await solveProgram({ ...problem, goal, keepPerS })
     if (counts === 'infeasible' || !('instances' in counts)) break
     // With less room for power this does not bound all plans. Boards and missing capacity weigh less than half an
     // instance.
@@ -165,7 +183,7 @@ function placesOf<T extends MappedBoard['segments'][number]>(segments: readonly 
 /**
  * Requests/s that services must retain during a change: their objective, or their present capacity if that is lower.
  */
-export function keptRates(served: FleetPlan['served'], running: readonly RunningBoard[]): number[] {
+export function keptRates(served: readonly ServiceObjective[], running: readonly RunningBoard[]): number[] {
   const now = new Float64Array(served.length)
   for (const { instances } of running) {
     for (const { row } of instances) for (const { service, ratePerS } of row?.parts ?? []) now[service]! += ratePerS
@@ -217,7 +235,7 @@ export function nextBoards(
     }
   }
   const boards = inUse.filter((board) => board !== undefined)
-  if (!withinNodes(fleet, boards)) return null
+  if (!keepWatts(fleet, boards)) return null
   for (const board of others.sort((a, b) => b.drawnW - a.drawnW)) {
     const group = fleet.groups[fleet.lanes[board.lane]!.group]!
     const place = freePlace(group, board.drawnW, boards, current)
@@ -227,15 +245,19 @@ export function nextBoards(
   return boards
 }
 
-export function describe(
+/**
+ * The changes from running boards to others, and their order.
+ *
+ * @param keepPerS requests/s that each service must retain meanwhile
+ */
+export function stepsTo(
   fleet: CheckedFleet,
   current: readonly MappedBoard[],
   running: readonly RunningBoard[],
   boards: readonly FleetBoard[],
-  fresh: Pick<FleetPlan, 'served' | 'unserved' | 'cost' | 'lowerBoundCost'>,
-  minMoves: number,
-  keepPerS: readonly number[] = keptRates(fresh.served, running),
-): FleetReplan {
+  models: readonly string[],
+  keepPerS: readonly number[],
+): FleetChanges & { readonly steps: readonly FleetStep[] } {
   const before = current.flatMap((board, b) => {
     const { instances } = running[b]!
     return placesOf(board.segments).map(({ members, ...place }, i): FleetInstance => {
@@ -243,7 +265,7 @@ export function describe(
       const powerW = row?.powerW ?? measuredW(fleet, running[b]!.lane, place.profile, members)
       // An instance that may not stay answers nothing in time.
       const segments = members.map((segment): FleetSegment => {
-        const part = row?.parts.find(({ service }) => fresh.served[service]!.model === segment.model)
+        const part = row?.parts.find(({ service }) => models[service] === segment.model)
         const own = { throughput: 0, ratePerS: part?.ratePerS ?? 0, latencyMs: part?.point.latencyMs ?? Number.NaN }
         return { ...segment, ...own, powerW: powerW / members.length }
       })
@@ -256,19 +278,8 @@ export function describe(
     ),
   )
   const changes = changesOf(before, after)
-  const served = servedBy(fresh.served, boards)
-  const needed = new Map(served.map(({ model }, m) => [model, keepPerS[m]!]))
-  const cost = boards.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
-  const { created, restarted, removed, kept } = changes
-  return {
-    ...{ boards, served, unserved: fresh.unserved, cost, freshCost: fresh.cost },
-    lowerBoundCost: Math.min(cost, fresh.lowerBoundCost),
-    powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
-    meanPowerW: meanPowerOf(boards, served),
-    ...{ created: created.length, restarted: restarted.length, removed: removed.length, kept: kept.length },
-    lowerBoundMoves: Math.min(created.length + restarted.length / 2, minMoves),
-    steps: fleetMigrationOrder(changes, fleet, needed),
-  }
+  const needed = new Map(models.map((model, m) => [model, keepPerS[m]!]))
+  return { ...changes, steps: fleetMigrationOrder(changes, fleet, needed) }
 }
 
 /** Highest measured power of the models in such an instance, each alone, W; 0 where it was not measured. */

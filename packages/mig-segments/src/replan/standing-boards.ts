@@ -1,8 +1,10 @@
 import type { MappedBoard } from '@pctodl/mig-deploy'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
-import type { FleetPlan } from '../fleet/fleet-plan.js'
+import { answeredBy } from '../fleet/fleet-plan.js'
 import { type FleetBoard, type FleetSegment, instanceAt } from '../fleet/place-fleet.js'
 import type { RunningBoard } from '../fleet/program.js'
+import type { ServiceObjective } from '../profile.js'
+import { keepWatts } from './fleet-migration.js'
 
 /** The boards as they run; null where some instance misses its objective. */
 export function standingBoards(
@@ -22,41 +24,17 @@ export function standingBoards(
 }
 
 /** Whether boards cover all rates within the fleet's limits. */
-export function serves(fleet: CheckedFleet, boards: readonly FleetBoard[], served: FleetPlan['served']): boolean {
-  const within = (drawnW: number, most: number) => !(drawnW > most * (1 + 1e-9))
-  const wattsOf = (of: readonly FleetBoard[]) => of.reduce((sum, { powerW }) => sum + powerW, 0)
-  const covered = served.every(({ model, ratePerS }) => capacityOf(boards, model) >= ratePerS * (1 - 1e-9))
+export function serves(
+  fleet: CheckedFleet,
+  boards: readonly FleetBoard[],
+  objectives: readonly ServiceObjective[],
+): boolean {
+  const answered = answeredBy(boards)
   return (
-    covered &&
-    within(wattsOf(boards), fleet.powerW) &&
-    fleet.groups.every(({ boards: most, boardCapW, nodeCapW }, g) => {
-      const own = boards.filter(({ group }) => group === g)
-      const nodes = new Set(own.map(({ node }) => node))
-      return (
-        own.length <= most &&
-        own.every(({ powerW }) => within(powerW, boardCapW)) &&
-        [...nodes].every((n) => within(wattsOf(own.filter(({ node }) => node === n)), nodeCapW))
-      )
-    })
+    objectives.every(({ model, ratePerS }) => (answered.get(model) ?? 0) >= ratePerS * (1 - 1e-9)) &&
+    fleet.groups.every(({ boards: most }, g) => boards.filter(({ group }) => group === g).length <= most) &&
+    keepWatts(fleet, boards)
   )
-}
-
-/** Whether the boards of each node meet its power limit. */
-export function withinNodes({ groups }: CheckedFleet, boards: readonly FleetBoard[]): boolean {
-  return groups.every(({ nodeCapW }, g) => {
-    if (!Number.isFinite(nodeCapW)) return true
-    const own = boards.filter(({ group }) => group === g)
-    return own.every(({ node }) => {
-      const drawnW = own.reduce((sum, each) => (each.node === node ? sum + each.powerW : sum), 0)
-      return drawnW <= nodeCapW * (1 + 1e-9)
-    })
-  })
-}
-
-/** Rate of a model that the boards answer, requests/s. */
-export function capacityOf(boards: readonly FleetBoard[], model: string): number {
-  const own = boards.flatMap(({ segments }) => segments).filter((segment) => segment.model === model)
-  return own.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
 }
 
 /** A board of a lane with these segments. */

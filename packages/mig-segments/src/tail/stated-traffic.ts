@@ -1,8 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { ArrivalProcess } from '@pctodl/traffic'
 import type { ServiceObjective } from '../profile.js'
-import type { SimulatedService, SimulationOptions } from './simulate-queue.js'
-import { isLate } from './until-kept.js'
+import type { SimulationOptions } from './simulate-queue.js'
 
 /** Traffic and errors that a plan with the `tail` gate must tolerate. */
 export interface StatedTraffic {
@@ -35,7 +34,7 @@ export function underErrors<T extends ServiceObjective>(
   return { ...service, ratePerS: ratePerS * (1 + rateError) * (1 + timeError), latencyMs: latencyMs / (1 + timeError) }
 }
 
-/** Arrival options that a plan must tolerate, as options of a simulation. */
+/** Arrivals that a plan must tolerate, as options of a simulation. */
 export function statedArrivals({ burstiness = 1, arrivals = [] }: StatedTraffic): SimulationOptions[] {
   const gaps = [...CALMER.filter((each) => each < burstiness), 1, burstiness]
   return [...[...new Set(gaps)].map((each) => ({ burstiness: each })), ...arrivals.map((each) => ({ arrivals: each }))]
@@ -47,22 +46,14 @@ export function statedArrivals({ burstiness = 1, arrivals = [] }: StatedTraffic)
  */
 const CORRELATED_SAMPLES = 10
 
-/**
- * Services that are late under some of the stated traffic.
- *
- * @param simulate runs the services, with the stated errors, under given arrivals
- */
-export function lateUnder(
-  traffic: StatedTraffic,
-  seed: number,
-  simulate: (options: SimulationOptions) => readonly SimulatedService[],
-): Set<string> {
-  const late = statedArrivals(traffic).flatMap((options) =>
-    Array.from({ length: options.arrivals ? CORRELATED_SAMPLES : 1 }, (_, sample) =>
-      simulate({ ...options, seed: seed + sample }).filter(isLate),
-    ).flat(),
+/** As `statedArrivals`, with as many samples of each as a check needs. */
+export function statedSamples(traffic: StatedTraffic, seed: number): SimulationOptions[] {
+  return statedArrivals(traffic).flatMap((options) =>
+    Array.from({ length: options.arrivals ? CORRELATED_SAMPLES : 1 }, (_, sample) => ({
+      ...options,
+      seed: seed + sample,
+    })),
   )
-  return new Set(late.map(({ model }) => model))
 }
 
 /** @throws InvalidInputError for errors out of range */
