@@ -6,7 +6,7 @@ export {
   mapColumns,
   parseDeploymentMap,
 } from './map/deployment-map.js'
-export { fleetMapColumns, formatFleetMap, type MappedBoard, parseFleetMap } from './map/fleet-map.js'
+export { fleetMapColumns, formatFleetMap, type MappedBoard, parseFleetMap, segmentConflict } from './map/fleet-map.js'
 export { boardsOf } from './map/boards-of.js'
 export { readMap } from './map/read-map.js'
 export { drawMap } from './map/picture.js'

@@ -81,7 +81,12 @@ describe('a plan under a cap', () => {
         powerCap: { boardW, idleW: 50 },
       })
     await expect(cap(200)).rejects.toThrow(/measured power with each point \(a sixth column, Power\)/)
-    const tooHungry = [{ model: 'a', message: expect.stringMatching(/within its watts/) }]
+    const tooHungry = [
+      {
+        model: 'a',
+        message: expect.stringMatching(/draws more than a board's power limit leaves above idle; raise the limit/),
+      },
+    ]
     expect((await cap(100, 60)).unserved).toMatchObject(tooHungry)
     // One that never ran draws nothing, and serves nobody.
     const points = [

@@ -1,15 +1,52 @@
 import { parse } from 'csv-parse/sync'
 import { SegmentFileError } from './segment-file-error.js'
 
-/** One row of a CSV file. */
-export interface CsvRow {
+/** One row of a CSV file. Getters return a value or throw an error that names file, row and column. */
+export class CsvRow {
   /** Line of the file, from 1. */
   readonly row: number
   readonly cells: readonly string[]
+  readonly #file: string
+  readonly #columns: readonly string[]
+
+  constructor(file: string, row: number, cells: readonly string[], columns: readonly string[]) {
+    this.row = row
+    this.cells = cells
+    this.#file = file
+    this.#columns = columns
+  }
+
+  /** The same row with named columns. @throws SegmentFileError for another number of cells */
+  named(columns: readonly string[]): CsvRow {
+    if (this.cells.length !== columns.length) throw this.error(null, `${columns.length}`, `${this.cells.length} cells`)
+    return new CsvRow(this.#file, this.row, this.cells, columns)
+  }
+
+  /** @param at the column, from 0; null for the whole row */
+  error(at: number | null, expected: string, found: string = quoted(this.cells[at!]!)): SegmentFileError {
+    return new SegmentFileError(this.#file, this.row, at === null ? null : this.#columns[at]!, found, expected)
+  }
+
+  /** Text of a cell, which must not be empty. */
+  text(at: number, expected: string): string {
+    if (this.cells[at] === '') throw this.error(at, expected)
+    return this.cells[at]!
+  }
+
+  number(at: number, expected: string, accept: (value: number) => boolean): number {
+    const value = toNumber(this.cells[at]!)
+    if (!accept(value)) throw this.error(at, expected)
+    return value
+  }
+
+  integer(at: number, least: number, most: number = Number.MAX_SAFE_INTEGER): number {
+    const expected = `an integer of at least ${least}${most < 1e9 ? ` and at most ${most}` : ''}`
+    return this.number(at, expected, (value) => Number.isSafeInteger(value) && value >= least && value <= most)
+  }
 }
 
 /**
- * The non-empty rows of a CSV text.
+ * The non-empty rows of a CSV text, its header included.
  *
  * @throws SegmentFileError for unbalanced quotes
  */
@@ -27,7 +64,23 @@ export function csvRows(text: string, file: string): CsvRow[] {
     const { lines, message } = error as { lines?: number; message: string }
     throw new SegmentFileError(file, lines ?? 1, null, message, 'comma-separated values')
   }
-  return records.map(({ record, info }) => ({ row: info.lines, cells: record }))
+  return records.map(({ record, info }) => new CsvRow(file, info.lines, record, []))
+}
+
+/**
+ * The rows below a header that must be one of several.
+ *
+ * @throws SegmentFileError for another header
+ */
+export function csvTable(text: string, file: string, headers: readonly (readonly string[])[]): CsvRow[] {
+  const [header, ...rows] = csvRows(text, file)
+  const found = header?.cells.join(',') ?? ''
+  const columns = headers.find((each) => each.join(',') === found)
+  if (!columns) {
+    const expected = `the header ${headers.map((each) => each.join(',')).join(' or ')}`
+    throw new SegmentFileError(file, 1, null, quoted(found), expected)
+  }
+  return rows.map((row) => row.named(columns))
 }
 
 /**

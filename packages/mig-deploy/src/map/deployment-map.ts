@@ -1,7 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { isSegmentSize, type Placement, placementConflict, segmentSizes } from '../mig-geometry.js'
-import { csvRows, quoted, toNumber } from './csv-rows.js'
-import { SegmentFileError } from './segment-file-error.js'
+import { isSegmentSize, type Placement, placementConflict, type SegmentSize, segmentSizes } from '../mig-geometry.js'
+import { csvTable } from './csv-rows.js'
 
 /** Header of a deployment map as published. `Num instance` is the node. */
 export const mapColumns = [
@@ -68,50 +67,19 @@ export function parseDeploymentMap(
   if (!(Number.isInteger(gpusPerNode) && gpusPerNode >= 1)) {
     throw new InvalidInputError('gpusPerNode', gpusPerNode, 'an integer of at least 1')
   }
-  const [header, ...rows] = csvRows(text, file)
-  if (header?.cells.join(',') !== mapColumns.join(',')) {
-    throw new SegmentFileError(
-      file,
-      1,
-      null,
-      quoted(header?.cells.join(',') ?? ''),
-      `the header ${mapColumns.join(',')}`,
-    )
-  }
   const gpus = new Map<number, MappedSegment[]>()
-  for (const { row, cells } of rows) {
-    if (cells.length !== mapColumns.length) {
-      throw new SegmentFileError(file, row, null, `${cells.length} cells`, `${mapColumns.length}`)
-    }
-    const integer = (at: number, least: number, most = Number.MAX_SAFE_INTEGER): number => {
-      const value = toNumber(cells[at]!)
-      if (Number.isInteger(value) && value >= least && value <= most) return value
-      const expected = `an integer of at least ${least}${most < 1e9 ? ` and at most ${most}` : ''}`
-      throw new SegmentFileError(file, row, mapColumns[at]!, quoted(cells[at]!), expected)
-    }
-    const sizeGpcs = integer(4, 1)
-    if (!isSegmentSize(sizeGpcs)) {
-      throw new SegmentFileError(
-        file,
-        row,
-        mapColumns[4],
-        quoted(cells[4]!),
-        `a size of ${segmentSizes.join(', ')} GPCs`,
-      )
-    }
-    if (cells[2] === '') throw new SegmentFileError(file, row, mapColumns[2], 'an empty cell', 'the name of a model')
-    const index = integer(0, 0) * gpusPerNode + integer(1, 0, gpusPerNode - 1)
+  for (const row of csvTable(text, file, [mapColumns])) {
+    const index = row.integer(0, 0) * gpusPerNode + row.integer(1, 0, gpusPerNode - 1)
     const segments = gpus.get(index) ?? []
     segments.push({
-      model: cells[2]!,
-      start: integer(3, 0, 6),
-      sizeGpcs,
-      batchSize: integer(5, 1),
-      processes: integer(6, 1),
+      model: row.text(2, 'the name of a model'),
+      start: row.integer(3, 0, 6),
+      sizeGpcs: row.number(4, `a size of ${segmentSizes.join(', ')} GPCs`, isSegmentSize) as SegmentSize,
+      batchSize: row.integer(5, 1),
+      processes: row.integer(6, 1),
     })
     const conflict = placementConflict(segments)
-    if (conflict !== null)
-      throw new SegmentFileError(file, row, mapColumns[3], quoted(cells[3]!), `a free slot: ${conflict}`)
+    if (conflict !== null) throw row.error(3, `a free slot: ${conflict}`)
     gpus.set(index, segments)
   }
   return [...gpus]

@@ -1,6 +1,5 @@
-import { freePlacements, migGeometries } from '@pctodl/platform'
-import { csvRows, quoted, toNumber } from './csv-rows.js'
-import { SegmentFileError } from './segment-file-error.js'
+import { freePlacements, type MigGeometry, migGeometries } from '@pctodl/platform'
+import { csvTable } from './csv-rows.js'
 
 /**
  * Columns of a fleet's map. Nodes and GPUs are counted from 0 within boards of one type. Models that share an instance
@@ -68,59 +67,55 @@ export function isFleetMap(text: string): boolean {
  * @throws SegmentFileError naming file, row and column, also for overlapping instances
  */
 export function parseFleetMap(text: string, file: string): MappedBoard[] {
-  const [header, ...rows] = csvRows(text, file)
-  const columns = header?.cells.join(',') ?? ''
-  const plain = fleetMapColumns.join(',')
-  const clocked = columns === `${plain},${CLOCK_COLUMN}`
-  if (columns !== plain && !clocked) {
-    throw new SegmentFileError(file, 1, null, quoted(columns), `the header ${plain}, perhaps with ${CLOCK_COLUMN}`)
-  }
-  const names = clocked ? [...fleetMapColumns, CLOCK_COLUMN] : fleetMapColumns
-  const boards = new Map<string, MappedBoard & { segments: MappedBoard['segments'][number][] }>()
-  for (const { row, cells } of rows) {
-    const wrong = (at: number, expected: string) =>
-      new SegmentFileError(file, row, names[at]!, quoted(cells[at]!), expected)
-    if (cells.length !== names.length) {
-      throw new SegmentFileError(file, row, null, `${cells.length} cells`, `${names.length}`)
-    }
-    const integer = (at: number, least: number): number => {
-      const value = toNumber(cells[at]!)
-      if (!(Number.isSafeInteger(value) && value >= least)) throw wrong(at, `an integer of at least ${least}`)
-      return value
-    }
-    const geometry = Object.values(migGeometries).find(({ key }) => key === cells[0])
-    if (!geometry) throw wrong(0, `a board with MIG: ${Object.keys(migGeometries).join(', ')}`)
-    const slot = geometry.profiles.find(({ name }) => name === cells[3])
-    if (!slot) throw wrong(3, `a profile of ${geometry.key}: ${geometry.profiles.map(({ name }) => name).join(', ')}`)
-    if (cells[5] === '') throw wrong(5, 'the name of a model')
-    const [node, index, start] = [integer(1, 0), integer(2, 0), integer(4, 0)]
-    const smClockMhz = clocked && cells[8] !== '' ? integer(8, 1) : undefined
+  const boards = new Map<string, MappedBoard & { segments: MappedFleetSegment[] }>()
+  for (const row of csvTable(text, file, [fleetMapColumns, [...fleetMapColumns, CLOCK_COLUMN]])) {
+    const geometry = Object.values(migGeometries).find(({ key }) => key === row.cells[0])
+    if (!geometry) throw row.error(0, `a board with MIG: ${Object.keys(migGeometries).join(', ')}`)
+    const [node, index, start] = [row.integer(1, 0), row.integer(2, 0), row.integer(4, 0)]
+    const clock = (row.cells[8] ?? '') === '' ? {} : { smClockMhz: row.integer(8, 1) }
     const key = `${geometry.key} ${node} ${index}`
-    const clock = smClockMhz === undefined ? {} : { smClockMhz }
     const board = boards.get(key) ?? { gpu: geometry.key, node, index, ...clock, segments: [] }
-    if (board.smClockMhz !== smClockMhz) throw wrong(8, 'one clock for all instances of a board')
-    const segment = { profile: slot.name, start, model: cells[5]!, batchSize: integer(6, 1), processes: integer(7, 1) }
-    const instances = board.segments.filter((other, i) => {
-      return board.segments.findIndex((each) => each.start === other.start) === i
-    })
-    const shared = instances.find((other) => other.start === start)
-    if (shared) {
-      if (shared.profile !== slot.name) throw wrong(4, `a free slot: ${shared.profile} begins there`)
-      if (board.segments.some((other) => other.start === start && other.model === segment.model)) {
-        throw wrong(5, 'each model once in an instance')
-      }
-    } else {
-      const present = instances.map((other) => ({
-        profile: geometry.profiles.find(({ name }) => name === other.profile)!,
-        start: other.start,
-      }))
-      const slices = present.reduce((sum, { profile }) => sum + profile.computeSlices, slot.computeSlices)
-      if (!freePlacements(slot, present).includes(start) || slices > geometry.computeSlices) {
-        throw wrong(4, `a slot that is free for ${slot.name}`)
-      }
+    if (board.smClockMhz !== clock.smClockMhz) throw row.error(8, 'one clock for all instances of a board')
+    const segment = {
+      ...{ profile: row.cells[3]!, start, model: row.text(5, 'the name of a model') },
+      ...{ batchSize: row.integer(6, 1), processes: row.integer(7, 1) },
     }
+    const conflict = segmentConflict(geometry, segment, board.segments)
+    if (conflict) throw row.error({ profile: 3, start: 4, model: 5 }[conflict.field], conflict.expected)
     board.segments.push(segment)
     boards.set(key, board)
   }
   return [...boards.values()]
+}
+
+type Placed = Pick<MappedFleetSegment, 'profile' | 'start' | 'model'>
+
+/**
+ * What keeps a segment from a board: the field at fault and what it should be; null where the segment fits beside the
+ * others. Different models may share an instance.
+ */
+export function segmentConflict(
+  { key, profiles, computeSlices }: MigGeometry,
+  { profile, start, model }: Placed,
+  others: readonly Placed[],
+): { readonly field: keyof Placed; readonly expected: string } | null {
+  const slot = profiles.find(({ name }) => name === profile)
+  if (!slot) {
+    return { field: 'profile', expected: `a profile of ${key}: ${profiles.map(({ name }) => name).join(', ')}` }
+  }
+  const sharing = others.filter((other) => other.start === start && other.profile === profile)
+  if (sharing.some((other) => other.model === model)) {
+    return { field: 'model', expected: 'each model once in an instance' }
+  }
+  if (sharing.length > 0) return null
+  const there = others.find((other) => other.start === start)
+  if (there) return { field: 'start', expected: `a free slot: ${there.profile} begins there` }
+  const taken = [...new Map(others.map((other) => [other.start, other.profile]))].map(([at, name]) => ({
+    profile: profiles.find((each) => each.name === name)!,
+    start: at,
+  }))
+  const slices = taken.reduce((sum, other) => sum + other.profile.computeSlices, slot.computeSlices)
+  return freePlacements(slot, taken).includes(start) && slices <= computeSlices
+    ? null
+    : { field: 'start', expected: `a slot that is free for ${profile}` }
 }

@@ -75,7 +75,7 @@ function processOf(text: string): NonNullable<StatedTraffic['arrivals']>[number]
 }
 
 /** Recorded arrivals, repeated, from a place that the seed draws: samples of a long trace differ. */
-export function fromAnywhere(timesMs: ArrayLike<number>): ArrivalProcess {
+function fromAnywhere(timesMs: ArrayLike<number>): ArrivalProcess {
   const recorded = replayedTimes(timesMs, { repeat: true })
   return {
     ...recorded,

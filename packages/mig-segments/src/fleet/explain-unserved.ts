@@ -11,12 +11,12 @@ import { type FleetGate, fleetRows } from './fleet-rows.js'
  */
 export function unserved(
   { model, ratePerS, latencyMs }: ServiceObjective,
-  { lanes }: CheckedFleet,
-  gate: FleetGate['kind'],
+  fleet: CheckedFleet,
+  gate: FleetGate,
   keepableMs: number | null,
 ): UnservedService {
   const objective = { model, ratePerS, latencyMs }
-  const profiles = lanes.flatMap((lane) => lane.profiles).filter((profile) => profile.model === model)
+  const profiles = fleet.lanes.flatMap((lane) => lane.profiles).filter((profile) => profile.model === model)
   const ran = profiles.flatMap(({ points }) => points).filter((point) => point.processThroughput > 0)
   if (profiles.length === 0) {
     return {
@@ -32,14 +32,22 @@ export function unserved(
       message: `${model} ran in no profiled instance; profile smaller batches`,
     }
   }
+  const uncapped = fleet.groups.map((group) => ({ ...group, boardCapW: Number.POSITIVE_INFINITY }))
+  if (fleet.limited && fleetRows({ ...fleet, groups: uncapped }, [objective], gate).length > 0) {
+    return {
+      ...objective,
+      reason: 'power',
+      message: `${model}: every instance that keeps ${latencyMs} ms draws more than a board's power limit leaves above idle; raise the limit`,
+    }
+  }
   const fastest = ran.reduce((a, b) => (b.latencyMs < a.latencyMs ? b : a))
-  const what = gate === 'tail' ? 'answers 99 of 100 requests' : 'computes a batch'
+  const what = gate.kind === 'tail' ? 'answers 99 of 100 requests' : 'computes a batch'
   const remedy = keepableMs === null ? 'ask for more, or measure smaller batches' : `${keepableMs} ms could be kept`
   return {
     ...objective,
     reason: 'latency',
     message:
-      `${model}: no instance ${what} in time for ${latencyMs} ms and within its watts; its fastest batch takes ` +
+      `${model}: no instance ${what} in time for ${latencyMs} ms; its fastest batch takes ` +
       `${fastest.latencyMs.toPrecision(4)} ms (${fastest.profile}, ${fastest.batchSize}x${fastest.processes}); ${remedy}`,
     ...(keepableMs !== null && { keepableMs }),
   }
@@ -63,7 +71,7 @@ export async function withKeepable(
       continue
     }
     const estimated = (longer: ServiceObjective) => fleetRows(fleet, [longer], gate).length > 0
-    named.push(unserved(service, fleet, gate.kind, await minKept(service, service.latencyMs, estimated, kept)))
+    named.push(unserved(service, fleet, gate, await minKept(service, service.latencyMs, estimated, kept)))
   }
   return named
 }

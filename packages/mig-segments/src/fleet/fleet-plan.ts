@@ -2,7 +2,7 @@ import type { ServiceObjective } from '../profile.js'
 import type { FleetBoard } from './place-fleet.js'
 
 /** Why a service is not in the plan. */
-export type UnservedReason = 'no-profile' | 'never-ran' | 'latency'
+export type UnservedReason = 'no-profile' | 'never-ran' | 'power' | 'latency'
 
 export interface UnservedService extends ServiceObjective {
   readonly reason: UnservedReason

@@ -192,7 +192,7 @@ export async function planOnce(
   const measured = rows.every(({ powerW }) => powerW !== undefined)
   const missed = all
     .filter((objective) => !can.includes(objective))
-    .map((objective) => unserved(objective, checked, how.kind, null))
+    .map((objective) => unserved(objective, checked, how, null))
   if (can.length === 0) {
     const nothing = { cost: 0, lowerBoundCost: 0, powerW: 0, meanPowerW: 0, lowerBoundPowerW: 0, lowerBoundSlices: 0 }
     return { boards: [], served: [], unserved: missed, ...nothing }

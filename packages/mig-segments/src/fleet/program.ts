@@ -134,7 +134,8 @@ export async function solveProgram(
   const ofLane = lanes.map(() => ({ count: [] as Term[], drawn: [] as Term[] }))
   const serve = (at: number, { lane, way = 0, parts, powerW = 0 }: FleetRow): void => {
     for (const { service, ratePerS } of parts) {
-      covers[service]![way]!.push([at, ratePerS / objectives[service]!.ratePerS])
+      // Limited, since the solver refuses huge coefficients: one instance may serve a tiny rate many times over.
+      covers[service]![way]!.push([at, Math.min(1e9, ratePerS / objectives[service]!.ratePerS)])
     }
     if (powerW === 0) return
     watts.push([at, powerW])

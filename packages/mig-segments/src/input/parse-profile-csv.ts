@@ -1,4 +1,12 @@
-import { csvRows, isSegmentSize, quoted, SegmentFileError, segmentSizes, toNumber } from '@pctodl/mig-deploy'
+import {
+  type CsvRow,
+  csvRows,
+  isSegmentSize,
+  quoted,
+  SegmentFileError,
+  segmentSizes,
+  toNumber,
+} from '@pctodl/mig-deploy'
 import type { MigGeometry } from '@pctodl/platform'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
@@ -73,60 +81,39 @@ function parsePoints(
     )
   }
   const more = [POWER_COLUMN, CLOCK_COLUMN].slice(0, Math.max(0, header.cells.length - profileColumns.length))
-  const columns = profileColumns.length + more.length
   more.forEach((name, i) => {
     const found = header.cells[profileColumns.length + i]!
     if (found.toLowerCase() === name.toLowerCase()) return
     const nth = i === 0 ? 'sixth' : 'seventh'
-    throw new SegmentFileError(file, header.row, null, `a ${nth} column ${quoted(found)}`, name)
+    throw header.error(null, name, `a ${nth} column ${quoted(found)}`)
   })
   const points: ProfilePoint[] = []
   const seen = new Map<string, number>()
-  for (const { row, cells } of rows) {
-    if (cells.length !== columns) {
-      throw new SegmentFileError(file, row, null, `${cells.length} cells`, `${columns}`)
-    }
-    const instance = named(cells[0]!)
-    if (typeof instance === 'string') {
-      throw new SegmentFileError(file, row, profileColumns[0], quoted(cells[0]!), instance)
-    }
-    const point = { ...instance, ...parsePoint(cells, row, file) }
+  for (const row of rows.map((each) => each.named([...profileColumns, ...more]))) {
+    const instance = named(row.cells[0]!)
+    if (typeof instance === 'string') throw row.error(0, instance)
+    const point = { ...instance, ...parsePoint(row) }
     const at = point.smClockMhz === undefined ? '' : ` at ${point.smClockMhz} MHz`
     const key = `${Object.values(instance).join()} GPCs, batch ${point.batchSize}, ${point.processes} processes${at}`
     const before = seen.get(key)
-    if (before !== undefined) {
-      throw new SegmentFileError(file, row, null, `${key} again`, `it once (it is in row ${before} already)`)
-    }
-    seen.set(key, row)
+    if (before !== undefined) throw row.error(null, `it once (it is in row ${before} already)`, `${key} again`)
+    seen.set(key, row.row)
     if (point.processes <= maxProcesses) points.push(point)
   }
-  if (rows.length === 0) throw new SegmentFileError(file, header.row, null, 'no rows', 'at least one measured row')
+  if (rows.length === 0) throw header.error(null, 'at least one measured row', 'no rows')
   return points
 }
 
-function parsePoint(cells: readonly string[], row: number, file: string): Measured {
-  const cell = (at: number, expected: string, accept: (value: number) => boolean): number => {
-    const value = toNumber(cells[at]!)
-    if (!accept(value))
-      throw new SegmentFileError(
-        file,
-        row,
-        [...profileColumns, POWER_COLUMN, CLOCK_COLUMN][at]!,
-        quoted(cells[at]!),
-        expected,
-      )
-    return value
-  }
-  const positiveInteger = (value: number) => Number.isInteger(value) && value >= 1
-  const batchSize = cell(1, 'an integer of at least 1', positiveInteger)
-  const processes = cell(2, 'an integer of at least 1', positiveInteger)
-  const processThroughput = cell(3, 'items/s, or 0 for what did not run', (value) => value >= 0)
+function parsePoint(row: CsvRow): Measured {
+  const batchSize = row.integer(1, 1)
+  const processes = row.integer(2, 1)
+  const processThroughput = row.number(3, 'items/s, or 0 for what did not run', (value) => value >= 0)
   const ran = processThroughput > 0
-  const latencyS = cell(4, ran ? 'seconds above 0' : 'seconds', (value) => (ran ? value > 0 : value >= 0))
-  const clock = cells.length > 6 ? { smClockMhz: cell(6, 'MHz, an integer of at least 1', positiveInteger) } : {}
+  const latencyS = row.number(4, ran ? 'seconds above 0' : 'seconds', (value) => (ran ? value > 0 : value >= 0))
+  const clock = row.cells.length > 6 ? { smClockMhz: row.integer(6, 1) } : {}
   const point = { batchSize, processes, processThroughput, latencyMs: latencyS * 1000, ...clock }
-  if (cells.length === profileColumns.length || !ran) return point
-  return { ...point, powerW: cell(5, 'watts of at least 0', (value) => value >= 0) }
+  if (row.cells.length === profileColumns.length || !ran) return point
+  return { ...point, powerW: row.number(5, 'watts of at least 0', (value) => value >= 0) }
 }
 
 /** Write a profile in the published form. */

@@ -1,5 +1,5 @@
-import type { MappedBoard } from '@pctodl/mig-deploy'
-import { freePlacements, InvalidInputError, type MigGeometry, type MigPlacement } from '@pctodl/platform'
+import { type MappedBoard, segmentConflict } from '@pctodl/mig-deploy'
+import { InvalidInputError } from '@pctodl/platform'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
 
 /**
@@ -30,26 +30,14 @@ export function assertMap(boards: readonly MappedBoard[], { groups }: CheckedFle
     }
     if (places.has(place)) throw new InvalidInputError('current map', place, 'each board once')
     places.add(place)
-    assertInstances(board, group.geometry, `current map: ${place}`)
+    board.segments.forEach((segment, i) => {
+      const conflict = segmentConflict(group.geometry, segment, board.segments.slice(0, i))
+      if (!conflict) return
+      throw new InvalidInputError(
+        `current map: ${place}, ${conflict.field}`,
+        segment[conflict.field],
+        conflict.expected,
+      )
+    })
   }
-}
-
-function assertInstances({ segments }: MappedBoard, geometry: MigGeometry, field: string): void {
-  const taken: MigPlacement[] = []
-  segments.forEach(({ profile: name, start, model }, i) => {
-    const profile = geometry.profiles.find((each) => each.name === name)
-    if (!profile) throw new InvalidInputError(field, name, `a profile of ${geometry.key}`)
-    const sharing = segments.slice(0, i).filter((other) => other.profile === name && other.start === start)
-    if (sharing.length > 0) {
-      if (sharing.some((other) => other.model === model)) {
-        throw new InvalidInputError(field, model, `each model once in the instance ${name} at ${start}`)
-      }
-      return
-    }
-    const slices = taken.reduce((sum, other) => sum + other.profile.computeSlices, profile.computeSlices)
-    if (!freePlacements(profile, taken).includes(start) || slices > geometry.computeSlices) {
-      throw new InvalidInputError(field, `${name} at ${start}`, 'a place of this profile beside the other instances')
-    }
-    taken.push({ profile, start })
-  })
 }

@@ -5,8 +5,8 @@ import { minHolding } from './least-holding.js'
 /** Largest factor by which the objective is extended in the search. */
 const MAX_TIMES_LONGER = 1e6
 
-/** Maximum number of plans for one service. Beyond 2.5 times the estimate, the estimate is useless. */
-const MAX_PLANS = 20
+/** Maximum number of plans for one service; each extends the objective by twice as many steps of 5 % as the last. */
+const MAX_PLANS = 6
 
 /** Error codes of a service that needs too many boards or iterations on its own. */
 const NOTHING_KNOWN = ['NO_PLAN', 'INVALID_INPUT']
@@ -41,7 +41,7 @@ export async function minKept(
   try {
     for (let plans = 1; !(await kept(within(could)).catch(tooFewBoards)); plans++) {
       if (plans === MAX_PLANS) return null
-      could = rounded(1.05 * could)
+      could = rounded(1.05 ** (2 ** (plans - 1)) * could)
     }
   } catch (error) {
     if (error instanceof PctodlError && NOTHING_KNOWN.includes(error.code)) return null
