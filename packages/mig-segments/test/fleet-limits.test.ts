@@ -152,9 +152,12 @@ describe('a fleet of two groups under limits of boards, nodes and all', () => {
       segments: places.map(([profile, start]) => ({ profile, start, model: 'a', batchSize: 1, processes: 1 })),
     })
     for (const [map, message] of [
-      [[board(['1g.6gb', 9])], /current map: A30, node 0, GPU 0: got '1g\.6gb at 9'/],
-      [[board(['4g.24gb', 0], ['1g.6gb', 1])], /got '1g\.6gb at 1'/],
-      [[board(['1g.6gb', 0], ['1g.6gb', 0])], /each model once in the instance 1g\.6gb at 0/],
+      [
+        [board(['1g.6gb', 9])],
+        /current map: A30, node 0, GPU 0, start: got 9, expected a slot that is free for 1g\.6gb/,
+      ],
+      [[board(['4g.24gb', 0], ['1g.6gb', 1])], /start: got 1, expected a slot that is free for 1g\.6gb/],
+      [[board(['1g.6gb', 0], ['1g.6gb', 0])], /model: got 'a', expected each model once in an instance/],
       [[board(['3g.40gb', 0])], /got '3g\.40gb', expected a profile of A30/],
       [[board(['1g.6gb', 0]), board(['1g.6gb', 1])], /got 'A30, node 0, GPU 0', expected each board once/],
       [[{ ...board(['1g.6gb', 0]), node: -1 }], /current map, A30: node: got -1/],

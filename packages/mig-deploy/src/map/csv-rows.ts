@@ -74,11 +74,11 @@ export function csvRows(text: string, file: string): CsvRow[] {
  */
 export function csvTable(text: string, file: string, headers: readonly (readonly string[])[]): CsvRow[] {
   const [header, ...rows] = csvRows(text, file)
-  const found = header?.cells.join(',') ?? ''
+  const found = header?.cells.join(',')
   const columns = headers.find((each) => each.join(',') === found)
   if (!columns) {
     const expected = `the header ${headers.map((each) => each.join(',')).join(' or ')}`
-    throw new SegmentFileError(file, 1, null, quoted(found), expected)
+    throw new SegmentFileError(file, 1, null, found === undefined ? 'an empty file' : quoted(found), expected)
   }
   return rows.map((row) => row.named(columns))
 }

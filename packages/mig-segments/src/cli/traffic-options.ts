@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { asUsage, numberBetween, oneOf, UsageError } from '@pctodl/command-line'
+import { numberBetween, oneOf, UsageError } from '@pctodl/command-line'
 import { SeededRandom } from '@pctodl/numerics'
 import { type ArrivalProcess, faster, replayedTimes } from '@pctodl/traffic'
 import { parseAzureLlmTrace, parseBurstGptTrace } from '@pctodl/traffic/traces'
@@ -66,12 +66,20 @@ function processOf(text: string): NonNullable<StatedTraffic['arrivals']>[number]
   const parse = { azure: parseAzureLlmTrace, burstgpt: parseBurstGptTrace }[kind!]
   const file = rest.join(':')
   if (parse && file !== '') {
-    const recorded = fromAnywhere(asUsage(() => parse(readFileSync(file, 'utf8'))).timesMs)
+    const recorded = fromAnywhere(readTrace(file, parse))
     return (ratePerS) => faster(recorded, ratePerS / recorded.meanRatePerS)
   }
   throw new UsageError(
     `--arrivals: got '${text}', expected on-off:<share on, 0 to 1>:<mean seconds on>, azure:<file.csv> or burstgpt:<file.csv>`,
   )
+}
+
+function readTrace(file: string, parse: typeof parseAzureLlmTrace): ArrayLike<number> {
+  try {
+    return parse(readFileSync(file, 'utf8')).timesMs
+  } catch (error) {
+    throw new UsageError(`--arrivals: got '${file}', expected a trace that can be read (${(error as Error).message})`)
+  }
 }
 
 /** Recorded arrivals, repeated, from a place that the seed draws: samples of a long trace differ. */

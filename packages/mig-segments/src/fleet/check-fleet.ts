@@ -54,44 +54,38 @@ export function checkFleet({ groups, powerW = Number.POSITIVE_INFINITY }: Fleet)
 }
 
 function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGroup {
-  const field = (name: keyof BoardGroup) => `fleet.groups[${g}].${name}`
   const { gpu, profiles, boards, price = 1, boardsPerNode = 8, idleW: idle, boardCapW, nodeCapW } = group
   const idleW = typeof idle === 'object' ? Math.max(...Object.values(idle)) : idle
   const geometry = geometryOf(gpu)
-  const whole = (value: number) => Number.isInteger(value) && value >= 1
-  if (boards !== undefined && !whole(boards))
-    throw new InvalidInputError(field('boards'), boards, 'an integer of at least 1')
-  if (!whole(boardsPerNode))
-    throw new InvalidInputError(field('boardsPerNode'), boardsPerNode, 'an integer of at least 1')
-  if (!(price > 0 && Number.isFinite(price))) throw new InvalidInputError(field('price'), price, 'a positive number')
-  if (limited && idleW === undefined) {
-    throw new InvalidInputError(
-      field('idleW'),
-      idleW,
-      'watts of a board that waits, since the fleet has a limit on watts',
-    )
-  }
-  if (idleW !== undefined && !(idleW >= 0 && Number.isFinite(idleW))) {
-    throw new InvalidInputError(field('idleW'), idleW, 'watts of at least 0')
-  }
-  for (const [name, cap] of [
-    ['boardCapW', boardCapW],
-    ['nodeCapW', nodeCapW],
-  ] as const) {
-    if (cap !== undefined && !(cap > (idleW ?? 0) && Number.isFinite(cap))) {
-      throw new InvalidInputError(field(name), cap, `watts above those of an idle board, ${idleW}`)
+  const field = (name: keyof BoardGroup) => `fleet.groups[${g}].${name}`
+  const check = (
+    name: keyof BoardGroup,
+    value: number | undefined,
+    expected: string,
+    ok: (value: number) => boolean,
+  ) => {
+    if (value !== undefined && !(ok(value) && Number.isFinite(value))) {
+      throw new InvalidInputError(field(name), value, expected)
     }
   }
+  const whole = (value: number) => Number.isInteger(value) && value >= 1
+  check('boards', boards, 'an integer of at least 1', whole)
+  check('boardsPerNode', boardsPerNode, 'an integer of at least 1', whole)
+  check('price', price, 'a positive number', (value) => value > 0)
+  if (limited && idleW === undefined) {
+    const expected = 'watts of a board that waits, since the fleet has a limit on watts'
+    throw new InvalidInputError(field('idleW'), idleW, expected)
+  }
+  check('idleW', idleW, 'watts of at least 0', (value) => value >= 0)
+  const above = `watts above those of an idle board, ${idleW}`
+  check('boardCapW', boardCapW, above, (value) => value > (idleW ?? 0))
+  check('nodeCapW', nodeCapW, above, (value) => value > (idleW ?? 0))
   for (const { model, points } of profiles) {
     for (const point of points) {
       assertPoint(point, `${field('profiles')}, ${model}`)
-      if (limited && point.processThroughput > 0 && point.powerW === undefined) {
-        throw new InvalidInputError(
-          `${field('profiles')}, ${model}`,
-          point.powerW,
-          'measured power with each point (a sixth column, Power), since the fleet has a limit on watts',
-        )
-      }
+      if (!limited || point.processThroughput === 0 || point.powerW !== undefined) continue
+      const expected = 'measured power with each point (a sixth column, Power), since the fleet has a limit on watts'
+      throw new InvalidInputError(`${field('profiles')}, ${model}`, point.powerW, expected)
     }
   }
   for (const { profile, powerW: known } of group.coRunners ?? []) {
@@ -104,14 +98,12 @@ function checkGroup(group: BoardGroup, g: number, limited: boolean): CheckedGrou
       throw new InvalidInputError(`${field('coRunners')}, ${profile}`, 'no watts', expected)
     }
   }
+  const orAny = (limit = Number.POSITIVE_INFINITY) => limit
   return {
-    geometry,
-    boards: boards ?? Number.POSITIVE_INFINITY,
-    price,
-    boardsPerNode,
+    ...{ geometry, boards: orAny(boards), price, boardsPerNode },
     // No board may draw more than its whole node.
-    boardCapW: Math.min(boardCapW ?? Number.POSITIVE_INFINITY, nodeCapW ?? Number.POSITIVE_INFINITY),
-    nodeCapW: nodeCapW ?? Number.POSITIVE_INFINITY,
+    boardCapW: Math.min(orAny(boardCapW), orAny(nodeCapW)),
+    nodeCapW: orAny(nodeCapW),
   }
 }
 

@@ -25,7 +25,7 @@ export interface FleetOptions extends StatedTraffic {
   readonly maxIterations?: number
   /**
    * Only for `tail`: simulated requests of each service. A service with more than 0.8 % late requests is planned again
-   * with more room; if it is still late after eight times, it is not served. Default 40 000; 0 skips the check and
+   * with more room; if it is still late after eleven times, it is not served. Default 40 000; 0 skips the check and
    * relies on the estimate.
    */
   readonly checkRequests?: number
@@ -209,7 +209,7 @@ export async function planOnce(
   for (const room of ROOMS) {
     const cheapest = await solveProgram({ ...program, room, goal: { kind: 'cost' } })
     if (cheapest === 'infeasible') {
-      if (room === 1) throw tooFew(checked.limited)
+      if (room === 1) throw tooFew(checked)
       break
     }
     if (room === 1) lowerBoundCost = cheapest.bound
@@ -295,7 +295,11 @@ function tooMany(model: string, ratePerS: number): InvalidInputError {
   return new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, `a rate that ${MAX_GPUS} boards can serve`)
 }
 
-function tooFew(limited: boolean): PctodlError {
+function tooFew({ groups, powerW, limited }: CheckedFleet): PctodlError {
+  const boards = groups.map(
+    ({ boards, geometry }) => `${Number.isFinite(boards) ? boards : 'any number of'} ${geometry.key}`,
+  )
+  const within = Number.isFinite(powerW) ? ` within ${powerW} W` : ''
   const remedy = limited ? 'add boards or watts, or lower rates' : 'add boards or lower rates'
-  return new PctodlError('TOO_FEW_GPUS', `no plan serves these rates with the boards that there are; ${remedy}`)
+  return new PctodlError('TOO_FEW_GPUS', `no plan serves these rates with ${boards.join(', ')}${within}; ${remedy}`)
 }

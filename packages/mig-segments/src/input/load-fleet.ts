@@ -57,7 +57,7 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
   }
   const { powerW, groups } = parsed.data
   return {
-    ...(powerW !== undefined && { powerW }),
+    ...present({ powerW }),
     groups: groups.map(({ gpu, profiles, coRunners, coRunnerLevel, maxMembers, ...rest }) => {
       const geometry = geometryOf(gpu)
       if (coRunners === undefined && (coRunnerLevel !== undefined || maxMembers !== undefined)) {
@@ -67,20 +67,19 @@ export function loadFleet(file: string, options: ProfileOptions = {}): Fleet {
       if (profiles === undefined && !existsSync(folder)) {
         throw wrong(`there are no example profiles of ${geometry.key}; name the folder of yours as profiles`)
       }
-      const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
-      const { idleW } = rest
+      const study = coRunners === undefined ? undefined : path.resolve(path.dirname(file), coRunners)
+      const how = present({ level: coRunnerLevel, maxMembers, idleW: rest.idleW })
       return {
         gpu: geometry.key,
         profiles: loadProfiles(folder, { ...options, geometry }),
-        ...(coRunners !== undefined && {
-          coRunners: loadCoRunners(path.resolve(path.dirname(file), coRunners), geometry, {
-            ...(coRunnerLevel !== undefined && { level: coRunnerLevel }),
-            ...(maxMembers !== undefined && { maxMembers }),
-            ...(idleW !== undefined && { idleW }),
-          }),
-        }),
-        ...given,
+        ...(study !== undefined && { coRunners: loadCoRunners(study, geometry, how) }),
+        ...present(rest),
       }
     }),
   }
+}
+
+/** An object without its undefined values. */
+function present<T extends object>(object: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as never
 }

@@ -8,7 +8,7 @@ import { LATE_SHARE } from './ways.js'
  */
 const CHECKED_LATE = 0.008
 /** Number of times that a service gets more room before it counts as unserved. */
-const MAX_TIMES = 8
+const MAX_TIMES = 11
 /** Factor on the late share that the estimate may allow, for each time a service was late. */
 const TIGHTER = 0.4
 /**
@@ -44,7 +44,7 @@ export function isLate({ late, requests }: QueueOutcome): boolean {
 
 /**
  * Plan repeatedly, with more room for services that are late in the check, until none is late. A service that is still
- * late after eight times is dropped, so that every service in the plan was in time.
+ * late after eleven times is dropped, so that every service in the plan was in time.
  */
 export async function planUntilKept<Plan>(
   planBy: (times: TimesLate) => Promise<Plan>,
