@@ -37,6 +37,8 @@ export interface FleetOptions extends StatedTraffic {
 }
 
 export const DEFAULT_MAX_ITERATIONS = 50_000
+/** Requests that a check counts for each place in a batch. */
+const CHECKED_PER_SLOT = 100
 /** Maximum number of boards in a plan: a mistyped rate should fail at once, not count instances for hours. */
 const MAX_GPUS = 100_000
 
@@ -107,7 +109,7 @@ export function lateInFleet(
   const late = new Set<string>()
   for (const way of statedSamples(traffic, seed)) {
     if (only.size === 0) break
-    for (const outcome of simulateFleet(hard, fleet, { ...way, dispatch, requests, only })) {
+    for (const outcome of simulateFleet(hard, fleet, { ...way, dispatch, requests, perSlot: CHECKED_PER_SLOT, only })) {
       if (!isLate(outcome)) continue
       late.add(outcome.model)
       only.delete(outcome.model)

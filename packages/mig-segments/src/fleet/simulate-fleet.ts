@@ -1,7 +1,12 @@
 import { gammaArrivals, thinned } from '@pctodl/traffic'
 import type { ServiceObjective } from '../profile.js'
 import { batchTimes, withBatchRates } from '../tail/batch-times.js'
-import { type SimulatedService, type SimulationOptions, simulateQueue } from '../tail/simulate-queue.js'
+import {
+  type SimulatedService,
+  type SimulationOptions,
+  simulateQueue,
+  type WorkerKind,
+} from '../tail/simulate-queue.js'
 import { splitBurstiness } from '../tail/ways.js'
 import { checkFleet } from './check-fleet.js'
 import type { Fleet } from './fleet.js'
@@ -28,9 +33,19 @@ interface Kind {
 export function simulateFleet(
   plan: { readonly boards: readonly FleetBoard[]; readonly served: readonly ServiceObjective[] },
   fleet: Fleet,
-  { burstiness = 1, requests = 100_000, seed = 1, dispatch = 'split', arrivals, only }: SimulationOptions = {},
+  {
+    burstiness = 1,
+    requests = 100_000,
+    perSlot = 0,
+    seed = 1,
+    dispatch = 'split',
+    arrivals,
+    only,
+  }: SimulationOptions = {},
 ): SimulatedService[] {
   const { lanes } = checkFleet(fleet)
+  const enough = (of: readonly WorkerKind[]) =>
+    Math.min(2e6, perSlot * of.reduce((sum, { workers, batchMs }) => sum + workers * (batchMs.length - 1), 0))
   return plan.served.map(({ model, ratePerS, latencyMs }, m) => {
     if (only && !only.has(model)) return { model, requests: 0, late: 0, p99Ms: Number.NaN }
     const kinds = kindsOf(plan.boards, lanes, model)
@@ -38,7 +53,8 @@ export function simulateFleet(
     if (dispatch === 'shared') {
       const process = arrivals?.(ratePerS) ?? gammaArrivals({ ratePerS, burstiness })
       const workers = kinds.map(({ count, workers: each, batchMs }) => ({ workers: count * each, batchMs }))
-      return { model, ...simulateQueue(workers, process.start(stream), latencyMs, requests) }
+      const counted = Math.max(requests, enough(workers))
+      return { model, ...simulateQueue(workers, process.start(stream), latencyMs, counted) }
     }
     // Random splitting reduces the variance of gaps. The caller's own arrivals are thinned request by request.
     const part = (share: number) =>
@@ -47,7 +63,7 @@ export function simulateFleet(
         : gammaArrivals({ ratePerS: share * ratePerS, burstiness: splitBurstiness(burstiness, share) })
     // Instances of a kind get the same traffic, so one is simulated for all.
     const outcomes = kinds.map((kind, k) => {
-      const counted = Math.max(10_000, Math.ceil(requests * kind.share * kind.count))
+      const counted = Math.max(10_000, enough([kind]), Math.ceil(requests * kind.share * kind.count))
       return simulateQueue([kind], part(kind.share).start(stream + 100 * k), latencyMs, counted)
     })
     const late = outcomes.reduce((sum, each, k) => {

@@ -27,6 +27,11 @@ export interface SimulationOptions {
   readonly dispatch?: Dispatch
   /** Requests counted for each service; with `split`, at least 10 000 for each kind of instance. Default 100 000. */
   readonly requests?: number
+  /**
+   * Count at least as many requests for each place in a batch, up to two million: a large service may turn late only
+   * after many batches of all its workers. Default 0.
+   */
+  readonly perSlot?: number
   /** Default 1. */
   readonly seed?: number
   /** Models to simulate; the others' outcomes have no requests. Default: all. */
