@@ -69,9 +69,7 @@ describe('a plan', () => {
       unknown: 'no-profile',
     })
     const slow = plan.unserved.find(({ model }) => model === 'slow')!
-    expect(slow.message).toMatch(
-      /in time for 100 ms; its fastest batch takes 500.0 ms .*; 11[1-3]\d ms could be kept/,
-    )
+    expect(slow.message).toMatch(/in time for 100 ms; its fastest batch takes 500.0 ms .*; 11[1-3]\d ms could be kept/)
     const relaxed = await planSegments(profiles, [{ model: 'slow', ratePerS: 50, latencyMs: 1112 }])
     expect(relaxed.unserved).toEqual([])
   })
