@@ -16,7 +16,7 @@ import type { MeasureOptions } from '../plan/profile-plan.js'
 import { boardOf, perTenant, shareOf } from '../tenant-options.js'
 import type { SweptSetting } from './sweep-board.js'
 
-/** What one call of `pctodl sweep` asks for, checked. */
+/** Checked options of one `pctodl sweep` call. */
 export interface SweepCommandOptions {
   readonly backend: BackendKind
   readonly gpu: string
@@ -52,7 +52,7 @@ interface RawOptions {
   readonly json?: boolean
 }
 
-/** @throws UsageError for anything that a user could have typed wrong */
+/** @throws UsageError for anything that a user could have mistyped */
 export async function parseSweepOptions(argv: readonly string[], terminal: Terminal): Promise<SweepCommandOptions> {
   const command = newCommand(
     {
