@@ -161,7 +161,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
       numberBetween(0.01, 50),
     )
     .option('--no-sudo', 'change nothing that needs privilege: clocks are left alone')
-    .option('--no-mps', 'real board: no MPS daemon; tenants take turns, and shares bind nobody')
+    .option('--no-mps', 'real board: no MPS daemon; tenants take turns and shares have no effect')
     .option('--seed <n>', 'seed of the order, of what is drawn, and of a simulated board', integerFrom(0), 1)
     .option('--plan <file>', 'measure this plan instead')
     .option('--write-plan <file>', 'write the plan as JSON')
@@ -177,9 +177,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     throw new UsageError('--rows and --params belong to --design active; give that, too, or leave them out')
   }
   if (raw.plan !== undefined && (modes.length > 0 || raw.model || raw.shares || raw.batches || raw.matrix)) {
-    throw new UsageError(
-      '--plan says what is measured; give it without --model, --shares, --batches, --matrix or a sweep',
-    )
+    throw new UsageError('--plan defines the rows; omit --model, --shares, --batches, --matrix and sweeps')
   }
   return asUsage(() => ({
     backend: raw.backend,

@@ -332,7 +332,7 @@ describe('requests whose tenant is lost', () => {
     const calledOff = lostBatch(1, (dispatcher, first) => dispatcher.callOff(first))
     expect(calledOff).toMatchObject({ queued: 1, running: 0, failed: 1 })
     expect(calledOff.reasons).toEqual([
-      'failed: its tenant was lost, and nobody waits for it any more: killed',
+      'failed: its tenant was lost and the request cancelled: killed',
       undefined,
     ])
     const ended = lostBatch(1, (dispatcher) => dispatcher.close('over'))

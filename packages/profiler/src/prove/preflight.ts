@@ -25,7 +25,7 @@ export interface Finding {
 }
 
 const works = (because: string): Finding => ({ works: true, because })
-const slow = works(`no process was ready within ${LIMIT_MS / 1000} s; the rows will tell`)
+const slow = works(`no process was ready within ${LIMIT_MS / 1000} s; rows will be tried`)
 const missing = (because: string): Finding => ({ works: false, because })
 
 /** Each finding in words, for the printed table. */
@@ -107,7 +107,7 @@ async function tryTenant(
     const hidden = 'the driver does not list our process; rows are kept with status unknown'
     return {
       tenants: works(place?.device ?? 'simulated'),
-      pids: place?.isOnBoard === null ? missing(hidden) : works(occupancy ? 'listed' : 'nobody else can be there'),
+      pids: place?.isOnBoard === null ? missing(hidden) : works(occupancy ? 'listed' : 'no other process can be there'),
     }
   } finally {
     await tenants.stop()

@@ -44,7 +44,7 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
     .option('--allow-settings', 'lock clocks for half of the mixes; without, no setting is changed')
     .option('--minutes <n>', 'measure no longer than this', positiveNumber('minutes'), 9)
     .option('--seed <n>', 'seed of what is drawn, and of a simulated board', integerFrom(0), 1)
-    .option('--out <folder>', 'where the proof is, and is gone on with (default: proof/<board>)')
+    .option('--out <folder>', 'folder of the proof; an existing one is continued (default: proof/<board>)')
     .option('--json', 'print the proof as JSON on standard output')
   await parseCommand(command, argv)
   const options = command.opts<RawOptions>()

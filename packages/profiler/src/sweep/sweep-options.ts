@@ -82,7 +82,7 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
       '--worker <kind>',
       'processes on a real board: torch, onnx, or a command that speaks the protocol (default: torch)',
     )
-    .option('--no-mps', 'real board: no MPS daemon; tenants take turns, and shares bind nobody')
+    .option('--no-mps', 'real board: no MPS daemon; tenants take turns and shares have no effect')
     .option('--warmup-seconds <s>', 'shortest settling (default 5)', positiveNumber('seconds'))
     .option('--measure-seconds <s>', 'shortest window (default 4)', positiveNumber('seconds'))
     .option('--seed <n>', 'seed of a simulated board', integerFrom(0), 1)
