@@ -1,4 +1,4 @@
-export { type Budgets, type FoundPlan, findPlan, InfeasibleBudgetError } from './find-plan.js'
+export { type Budgets, type FoundPlan, findPlan, InfeasibleBudgetError, keepsBudgets } from './find-plan.js'
 export {
   type BatchChoice,
   type ChosenBatch,
@@ -17,10 +17,9 @@ export {
 export type { TrainingGpu, TrainingJob } from './training-job.js'
 export { type Assignment, evaluatePlan, type GpuPlan, type TrainingPlan } from './training-plan.js'
 export { type ParetoFront, paretoFront } from './pareto-front.js'
-export { keepsBudgets, type SimplePlanName, simplePlans } from './simple-plans.js'
+export { type SimplePlanName, simplePlans } from './simple-plans.js'
 export type { GpuProfile, ProfileRow, ProfileUnit } from './profile/gpu-profile.js'
-export { type ReadProfileOptions, readProfile } from './profile/read-profile.js'
-export { type ProfileFile, parseProfileJson } from './profile/profile-json.js'
+export { type ProfileFile, readProfile } from './profile/profile-file.js'
 export { curvesOf, type GpuCurves } from './curves/gpu-curves.js'
 export type { CurveKind } from './curves/setting-lines.js'
 export type { Setting } from './profile/setting.js'

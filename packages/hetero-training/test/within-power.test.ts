@@ -6,6 +6,7 @@ import {
   findPlan,
   type GpuProfile,
   InfeasibleBudgetError,
+  keepsBudgets,
   type ProfileRow,
   type TrainingJob,
 } from '../src/index.js'
@@ -119,14 +120,26 @@ function expectCheapest(
   expect(plan.cost).toBeLessThanOrEqual(best * (1 + 1e-9))
   expect(plan.cost).toBeGreaterThanOrEqual(best * (1 - 1e-9))
   expect(plan.lowerBound).toBeGreaterThanOrEqual(plan.cost * (1 - 1e-9))
-  expect(plan.powerLimitW).toBeLessThanOrEqual(powerW)
-  expect(plan.timeS).toBeLessThanOrEqual(budgets.timeS)
-  expect(plan.energyJ).toBeLessThanOrEqual(budgets.energyJ * (1 + 1e-9))
+  expect(keepsBudgets(plan, budgets)).toBe(true)
   // Of the plans that are as fast none takes less energy, also where time alone counts.
   const asFast = within.filter(({ timeS }) => timeS <= plan.timeS)
   const thriftiest = asFast.reduce((least, { energyJ }) => Math.min(least, energyJ), Number.POSITIVE_INFINITY)
   expect(plan.energyJ).toBeLessThanOrEqual(thriftiest * (1 + 1e-8))
 }
+
+it('of a plan its own totals are budgets that it keeps', () => {
+  fc.assert(
+    fc.property(anyJob(3, 3, 40, 2), fc.constantFrom(0, 0.03), (job, allReduceS) => {
+      const asked = { ...job, allReduceS }
+      const { timeS, energyJ, powerLimitW, cost } = findPlan(asked)
+      for (const powerW of [undefined, powerLimitW]) {
+        const again = findPlan(asked, { timeS, energyJ, ...(powerW && { powerW }) })
+        expect(again.cost).toBeCloseTo(cost, 9)
+      }
+    }),
+    { numRuns: 40 },
+  )
+})
 
 describe('a budget on watts, beside those on time and energy', () => {
   it('is met by the cheapest plan that meets it: two GPUs of 25 limits', () => {

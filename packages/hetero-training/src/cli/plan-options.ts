@@ -10,7 +10,7 @@ import {
 } from '@pctodl/command-line'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { Budgets } from '../find-plan.js'
-import { readProfile } from '../profile/read-profile.js'
+import { readProfile } from '../profile/profile-file.js'
 import type { TrainingJob } from '../training-job.js'
 
 /** What one call of `pctodl hetero plan` asks for, checked. */

@@ -1,4 +1,4 @@
-import { keepsBudgets } from '../simple-plans.js'
+import { keepsBudgets } from '../find-plan.js'
 import type { TrainingPlan } from '../training-plan.js'
 import type { PlanCall } from './plan-options.js'
 import { formatTable } from './table.js'
