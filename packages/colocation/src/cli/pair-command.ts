@@ -23,9 +23,9 @@ import {
 } from '../select/group-judge.js'
 import { type Grouping, groupPool } from '../select/group-pool.js'
 import { type RankedGroup, rankPartners, undecided } from '../select/rank-partners.js'
+import { allColocations, readStudy } from '../tables/study-tables.js'
 import type { Workload } from '../workload.js'
 import { writeHeatMap } from './heat-map.js'
-import { allColocations, readStudy } from './study-folder.js'
 
 interface PairOptions {
   readonly study: string
