@@ -22,10 +22,6 @@ const MORE_WORK = 1e5
 const SCANNED_DEADLINES = 40
 /** Each is this much shorter than the time of the plan before. */
 const SCAN_STEP = 0.95
-/** Relative gap above which a search that was ended before it had proved its plan looks at what anybody would try by hand, too. */
-const WIDE_GAP = 0.005
-/** Limits for all that are tried then, the highest within the watts first. */
-const EVEN_LIMITS = 8
 /** Relative width of an interval of deadlines below which limits are decided before it is halved again. */
 const NARROW = 2e-3
 
@@ -101,7 +97,6 @@ class PowerSearch {
       this.#open.remove(first)
       this.#branch(this.#nodes[first]!)
     }
-    if (this.#open.size > 0 && this.#open.firstKey < (1 - WIDE_GAP) * this.#upper()) this.#even(root)
     const split = this.#best
     return { split, lowerBound: Math.min(this.#open.firstKey, split?.cost ?? Number.POSITIVE_INFINITY) }
   }
@@ -128,23 +123,9 @@ class PowerSearch {
       this.#relaxation.solve(deadlineS, root, Number.POSITIVE_INFINITY, price)
       if (this.#relaxation.bound === Number.POSITIVE_INFINITY) return
       price = this.#relaxation.price
-      const found = this.#round(deadlineS, root)
+      const found = this.#round(deadlineS)
       deadlineS = Math.min(found?.timeS ?? deadlineS, deadlineS) * SCAN_STEP
     }
-  }
-
-  /** The best plans with one limit for all, or as near to it from below as each GPU has. */
-  #even({ cap }: LevelBox): void {
-    const ladder = [...new Set(this.#gpus.flatMap((gpu) => [...gpu.powerLimitsW]))].sort((a, b) => b - a)
-    const splits = ladder.flatMap((watts) => {
-      const levels = Int16Array.from(this.#gpus, (gpu, i) => {
-        let level = cap[i]!
-        while (level > 0 && gpu.powerLimitsW[level]! > watts) level--
-        return Math.max(level, 0)
-      })
-      return this.#keepsWatts(levels) ? [levels] : []
-    })
-    for (const levels of splits.slice(0, EVEN_LIMITS)) this.#solve(levels)
   }
 
   #branch(node: Node): void {
@@ -158,7 +139,7 @@ class PowerSearch {
     if (energyJ === Number.POSITIVE_INFINITY || energyJ + idlePowerW * afterS > maxEnergyJ) return
     const bound = Math.max(node.bound, energyWeight * energyJ + timeWeightW * afterS)
     if (bound >= this.#upper()) return
-    const rounded = this.#round(deadlineS, node)
+    const rounded = this.#round(deadlineS)
     // Later deadlines than this are dearer than the best plan whatever they save.
     const lastS =
       timeWeightW === 0 ? deadlineS : Math.min(deadlineS, (this.#upper() - energyWeight * energyJ) / timeWeightW)
@@ -199,29 +180,10 @@ class PowerSearch {
   }
 
   /** A plan near what the relaxation found, or as soon after the deadline as its limits allow. */
-  #round(deadlineS: number, box: LevelBox): Split | null {
-    const levels = this.#raised(this.#relaxation.levels, box)
-    const split = this.#splitAt(levels, deadlineS)
+  #round(deadlineS: number): Split | null {
+    const split = this.#splitAt(this.#relaxation.levels, deadlineS)
     if (split !== null) this.#consider(split)
     return split
-  }
-
-  /** Spend the watts that rounding down has left: the highest level for each GPU in turn that is no slower, as a locked clock may be. */
-  #raised(levels: Int16Array, { cap }: LevelBox): Int16Array {
-    const raised = Int16Array.from(levels)
-    for (let gpu = 0; gpu < raised.length; gpu++) {
-      const from = raised[gpu]!
-      if (from === LEFT_OUT) continue
-      for (let level = from + 1; level <= cap[gpu]! && this.#keepsWatts(raised.with(gpu, level)); level++) {
-        if (!(this.#evenTimeS(gpu, level) > this.#evenTimeS(gpu, raised[gpu]!))) raised[gpu] = level
-      }
-    }
-    return raised
-  }
-
-  /** Time of an even share, by which levels of a GPU are compared. */
-  #evenTimeS(gpu: number, level: number): number {
-    return this.#gpus[gpu]!.timeS(level, Math.max(1, Math.round(this.#globalBatch / this.#gpus.length)))
   }
 
   #splitAt(levels: Int16Array, deadlineS: number): Split | null {

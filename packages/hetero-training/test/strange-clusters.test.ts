@@ -7,11 +7,11 @@ import {
   type GpuProfile,
   InfeasibleBudgetError,
   keepsBudgets,
-  type ProfileRow,
   simplePlans,
-  type TrainingGpu,
   type TrainingJob,
 } from '../src/index.js'
+import type { ProfileRow } from '../src/profile/gpu-profile.js'
+import type { TrainingGpu } from '../src/training-job.js'
 import { publishedOptimum } from './published-optimum.js'
 
 // Clusters that nobody would build and somebody has: whatever they are made of, no plan is dearer than those that need no search.
