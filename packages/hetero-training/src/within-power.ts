@@ -123,7 +123,7 @@ class PowerSearch {
       this.#relaxation.solve(deadlineS, root, Number.POSITIVE_INFINITY, price)
       if (this.#relaxation.bound === Number.POSITIVE_INFINITY) return
       price = this.#relaxation.price
-      const found = this.#round(deadlineS)
+      const found = this.#round(deadlineS, root)
       deadlineS = Math.min(found?.timeS ?? deadlineS, deadlineS) * SCAN_STEP
     }
   }
@@ -139,7 +139,7 @@ class PowerSearch {
     if (energyJ === Number.POSITIVE_INFINITY || energyJ + idlePowerW * afterS > maxEnergyJ) return
     const bound = Math.max(node.bound, energyWeight * energyJ + timeWeightW * afterS)
     if (bound >= this.#upper()) return
-    const rounded = this.#round(deadlineS)
+    const rounded = this.#round(deadlineS, node)
     // Later deadlines than this are dearer than the best plan whatever they save.
     const lastS =
       timeWeightW === 0 ? deadlineS : Math.min(deadlineS, (this.#upper() - energyWeight * energyJ) / timeWeightW)
@@ -180,10 +180,32 @@ class PowerSearch {
   }
 
   /** A plan near what the relaxation found, or as soon after the deadline as its limits allow. */
-  #round(deadlineS: number): Split | null {
-    const split = this.#splitAt(this.#relaxation.levels, deadlineS)
+  #round(deadlineS: number, box: LevelBox): Split | null {
+    const { levels } = this.#relaxation
+    const split = this.#splitAt(this.#objective.energyWeight === 0 ? this.#raised(levels, box) : levels, deadlineS)
     if (split !== null) this.#consider(split)
     return split
+  }
+
+  /**
+   * Spend the watts that rounding down has left: the highest level for each GPU in turn that is no slower, as a locked clock may be. Only where
+   * energy does not count: else higher levels make dearer plans.
+   */
+  #raised(levels: Int16Array, { cap }: LevelBox): Int16Array {
+    const raised = Int16Array.from(levels)
+    for (let gpu = 0; gpu < raised.length; gpu++) {
+      const from = raised[gpu]!
+      if (from === LEFT_OUT) continue
+      for (let level = from + 1; level <= cap[gpu]! && this.#keepsWatts(raised.with(gpu, level)); level++) {
+        if (!(this.#evenTimeS(gpu, level) > this.#evenTimeS(gpu, raised[gpu]!))) raised[gpu] = level
+      }
+    }
+    return raised
+  }
+
+  /** Time of an even share, by which levels of a GPU are compared. */
+  #evenTimeS(gpu: number, level: number): number {
+    return this.#gpus[gpu]!.timeS(level, Math.max(1, Math.round(this.#globalBatch / this.#gpus.length)))
   }
 
   #splitAt(levels: Int16Array, deadlineS: number): Split | null {
