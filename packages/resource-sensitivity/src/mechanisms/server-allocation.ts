@@ -138,7 +138,7 @@ interface Partial {
  *
  * @returns null where nothing is worth more, or where there are too many partial choices to keep
  */
-function exactAllocation(
+export function exactAllocation(
   residents: readonly Resident[],
   cpus: number,
   memoryGb: number,
