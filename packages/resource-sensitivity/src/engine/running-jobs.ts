@@ -127,6 +127,7 @@ export class RunningJobs {
     for (let i = 0; i < placement.servers.length; i++) this.pool.take(placement.servers[i]!, placement.gpus[i]!)
     this.#touched.add(job)
     this.#seat(job, placement)
+    job.isSteady = false
     job.savedRemaining = job.remaining
     job.state = 'running'
     job.waitedS += nowS - job.heldSinceS
@@ -209,6 +210,7 @@ export class RunningJobs {
   /** A job has done so much, whatever was reckoned. */
   setDone(job: EngineJob, doneIterations: number): void {
     job.remaining = Math.max(0, job.job.iterations - doneIterations)
+    job.isSteady = false
     if (job.state !== 'running') return
     job.countedS = Math.max(job.countedS, this.nowS)
     if (job.rate > 0) this.#expect(job)

@@ -13,7 +13,7 @@ import type { EngineJob } from './engine-job.js'
 import { RunningJobs } from './running-jobs.js'
 import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from './scheduling-options.js'
 import { ServerAvailability } from './server-availability.js'
-import { inOrder, ServiceOrder } from './service-order.js'
+import { ServiceOrder } from './service-order.js'
 import { WaitingQueue } from './waiting-queue.js'
 
 /**
@@ -311,7 +311,7 @@ export class ScheduleEngine {
       this.running.preempt(job)
       this.#queue.push(job)
     }
-    job.remaining = doneIterations === undefined ? saved : Math.max(0, job.job.iterations - doneIterations)
+    this.running.setDone(job, doneIterations ?? job.job.iterations - saved)
   }
 
   /** Let a server have what is left of it now. @returns whether somebody had to leave */
@@ -331,24 +331,15 @@ export class ScheduleEngine {
   #lose(server: number): void {
     for (const job of this.#actions.toldOn(server)) {
       this.#actions.because(job, 'server-failed')
-      if (job.state !== 'finished') job.remaining = job.savedRemaining
+      if (job.state !== 'finished') this.running.setDone(job, job.job.iterations - job.savedRemaining)
     }
   }
 
   #round(nowS: number): void {
     this.#rounds++
     this.#events++
-    // Of ten thousands of jobs, looking at each once is what a round costs.
-    const present: EngineJob[] = []
-    for (const job of this.#present) {
-      if (job.state === 'finished') continue
-      if (job.state === 'running') job.count(nowS)
-      this.#order.setKey(job, nowS)
-      present.push(job)
-    }
-    present.sort(inOrder)
-    this.#present = present
-    this.#mechanism.plan(present)
+    this.#present = this.#order.sorted(this.#present, nowS)
+    this.#mechanism.plan(this.#present)
     this.#requeue()
   }
 
@@ -375,7 +366,7 @@ export class ScheduleEngine {
     for (;;) {
       const refused = power.settle(this.#present, this.#mechanism)
       if (refused.length === 0) break
-      for (const job of refused) running.unseat(job, this.#actions.runsOf(job) > 0, job.job.arrivalS)
+      for (const job of refused) running.unseat(job, job.runs > 0, job.job.arrivalS)
       this.#requeue()
       this.#mechanism.settle()
     }

@@ -77,6 +77,8 @@ export class FairMechanism extends WholeGpuMechanism {
   settle(): void {
     for (const server of this.running.takeChanged()) {
       for (const job of this.running.pool.residents[server]!) {
+        // Who runs has its share already, and where it sits that is always the same.
+        if (job.rate > 0) continue
         const share = this.rules.fairShare(job.placement!)
         this.running.feed(job, share.cpus, share.memoryGb, this.rules.options(job, share).fairThroughput)
       }
