@@ -33,7 +33,7 @@ export class RunningJobs {
     this.#options = options
     this.table = new JobTable(options)
     this.pool = new ServerPool(options.cluster)
-    this.usage = new UsageRecord(totals(options.cluster), startS, options.roundS)
+    this.usage = new UsageRecord(totals(options.cluster), startS)
     this.nowS = startS
     const perServer = () => new Float64Array(this.pool.kinds.length)
     this.heldCpus = perServer()
