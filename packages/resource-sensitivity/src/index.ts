@@ -26,7 +26,7 @@ export {
 export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './engine/scheduling-options.js'
 export type { EngineOptions, SchedulingOptions } from './engine/scheduling-options.js'
 export { ScheduleEngine } from './engine/schedule-engine.js'
-export type { EngineEvent, Reservation } from './engine/engine-event.js'
+export type { EngineEvent } from './engine/engine-event.js'
 export type {
   Grant,
   MigrateAction,

@@ -16,7 +16,7 @@ import type { Job } from '../trace/job.js'
 
 export interface SimulationOptions extends EngineOptions {
   readonly jobs: readonly Job[]
-  /** What befalls the cluster meanwhile: failed servers, reservations. Each happens at its time, those of one time in this order. */
+  /** What befalls the cluster meanwhile: servers that fail, drain and return, other watts. Each happens at its time, those of one time in this order. */
   readonly incidents?: readonly Incident[]
   /** Leave out jobs that no schedule could run and tell them in the result, instead of ending with the first. Default false. */
   readonly skipImpossible?: boolean
