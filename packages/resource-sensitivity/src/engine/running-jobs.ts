@@ -14,8 +14,6 @@ export class RunningJobs {
   /** What jobs need to start beside GPUs; null where nothing. */
   watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
   readonly jobs: Set<EngineJob> = new Set()
-  /** Those of them that are on several servers. */
-  readonly spread: Set<EngineJob> = new Set()
   /** Held on each server. */
   readonly heldCpus: Float64Array
   readonly heldMemoryGb: Float64Array
@@ -252,9 +250,7 @@ export class RunningJobs {
     this.jobs.add(job)
     for (let i = 0; i < servers.length; i++) this.#seatOn(job, servers[i]!, gpus[i]!)
     this.usage.heldGpus += job.gpus
-    if (servers.length === 1) return
-    this.spread.add(job)
-    this.usage.spreadGpus += job.gpus
+    if (servers.length > 1) this.usage.spreadGpus += job.gpus
   }
 
   #seatOn(job: EngineJob, server: number, gpus: number): void {
@@ -288,7 +284,7 @@ export class RunningJobs {
       for (const sums of [this.wantedCpus, this.wantedMemoryGb, this.heldCpus, this.heldMemoryGb]) sums[server] = 0
     }
     this.usage.heldGpus -= job.gpus
-    if (this.spread.delete(job)) this.usage.spreadGpus -= job.gpus
+    if (job.server < 0) this.usage.spreadGpus -= job.gpus
     this.jobs.delete(job)
     job.placement = null
   }

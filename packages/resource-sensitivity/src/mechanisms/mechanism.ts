@@ -53,7 +53,6 @@ export abstract class WholeGpuMechanism implements Mechanism {
     const leaving = [...this.running.jobs].filter(({ chosenAt }) => chosenAt !== this.#plans)
     for (const job of leaving.sort(inOrder)) this.running.preempt(job)
     this.#placer.place(starting)
-    this.#placer.gather()
   }
 
   fill(queue: WaitingQueue): void {
@@ -67,8 +66,6 @@ export abstract class WholeGpuMechanism implements Mechanism {
       starting.push(job)
     }
     this.#placer.place(starting)
-    // While jobs wait, rounds do it.
-    if (queue.length === 0) this.#placer.gather()
   }
 }
 
