@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { SimulatedGpu, SimulatedTraining } from '@pctodl/gpu-sim'
 import {
   type Board,
@@ -5,7 +8,7 @@ import {
   collectProfile,
   findPlan,
   type GpuProfile,
-  parseProfileJson,
+  readProfile,
   simplePlans,
   type TrainingJob,
   type TrainingPlan,
@@ -20,6 +23,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 const network = trainingGraph(layerGraph('resnet50'))
 const clock = new VirtualClock()
 const { signal } = new AbortController()
+const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-physics-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
 interface Training {
   readonly gpu: SimulatedGpu
@@ -77,7 +82,9 @@ async function profileOf({ gpu, board, limitsW }: Training, batchSizes: readonly
     signal,
     clock,
   })
-  return parseProfileJson(JSON.stringify(profile), 'profile.json', board.name)
+  const file = path.join(folder, 'profile.json')
+  writeFileSync(file, JSON.stringify(profile))
+  return readProfile(file)
 }
 
 /** Train on the shares and limits of a plan: seconds and joules of a step, of all boards. */

@@ -5,7 +5,7 @@ import { type BuildOptions, build } from 'esbuild'
 
 const site = path.join(import.meta.dirname, 'site')
 
-/** As the packages' sources are written: nothing of the family has to be built before. */
+/** Resolves to the packages' sources: no package has to be built first. */
 const common: BuildOptions = {
   bundle: true,
   minify: true,
@@ -21,10 +21,10 @@ const common: BuildOptions = {
 }
 
 /**
- * Write the playground as one file, `index.html`. Scripts are classic and within the page, and so is the worker's program: pages
- * that are opened as files may load nothing else.
+ * Write the playground as one file, `index.html`. Scripts are classic and inline, including the worker's program: pages
+ * opened as files may load nothing else.
  *
- * @param folder where it goes
+ * @param folder destination
  */
 export async function buildPage(folder: string): Promise<void> {
   const worker = await bundled({ ...common, entryPoints: [path.join(site, 'worker.ts')] })
@@ -42,7 +42,7 @@ export async function buildPage(folder: string): Promise<void> {
     ],
   })
   const style = await bundled({ ...common, entryPoints: [path.join(site, 'style.css')] })
-  // What ends a script for the parser of pages, within a string of one.
+  // The sequence that ends a script for the HTML parser, inside a string of one.
   const inPage = script.replaceAll('</script', '<\\/script').replaceAll('<!--', '<\\!--').trim()
   const parts: readonly (readonly [place: RegExp, text: string])[] = [
     [/the policy/, policyFor(inPage)],
@@ -60,7 +60,7 @@ export async function buildPage(folder: string): Promise<void> {
   writeFileSync(path.join(folder, 'index.html'), page)
 }
 
-/** The browser holds the promise that nothing is sent: this script and its worker run, and no connection is allowed. */
+/** The browser enforces that nothing is sent: this script and its worker run, and no connection is allowed. */
 function policyFor(script: string): string {
   const hash = createHash('sha256').update(script).digest('base64')
   return [

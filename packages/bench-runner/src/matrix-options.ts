@@ -110,7 +110,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--max-load', 'services: the highest common load at which every service keeps its p99 and the cap holds')
     .option(
       '--load-factor <factors>',
-      "services: times the tasks' own rates, 0.001 to 100; of a comma list each",
+      "services: factor on the tasks' own rates, 0.001 to 100, or a comma list",
       listOf(numberBetween(0.001, 100)),
     )
     .option('--start-from <id>', 'only tasks with at least this id', integerFrom(1))
@@ -127,7 +127,7 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     )
     .option(
       '--latency-objective <ms>',
-      'what 99 of 100 batches of the selected tasks are to keep, instead of their own objective',
+      'p99 batch latency objective of the selected tasks, instead of their own',
       positiveNumber('milliseconds'),
     )
     .option('--power-margin <watts>', 'plan this far below the cap', numberBetween(0, 1000), 0)
@@ -135,17 +135,17 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--seed <n>', 'seed of the simulated board (sensor error, noise)', integerFrom(0), 1)
     .option(
       '--seeds <n>',
-      'run so many seeds, from --seed on, or repeat every run so often on a real board; tables then show mean and range',
+      'number of seeds, from --seed on (real board: of repetitions); tables then show mean and range',
       integerFrom(1),
       1,
     )
     .option(
       '--variants <n>',
-      'run on so many boards of the simulated ensemble instead of the shipped one; from 16 on tables show 95 % intervals',
+      'number of boards of the simulated ensemble, instead of the shipped one; from 16 on tables show 95 % intervals',
       integerFrom(1),
     )
     .option('--result-dir <folder>', 'where results go', './benchmark_results')
-    .option('--resume', 'keep results that are already there and whole, run the others')
+    .option('--resume', 'keep complete results, run the others')
     .option('--fail-fast', 'stop at the first run that fails')
     .option('--timeout <seconds>', 'end a run that takes longer', positiveNumber('seconds'))
     .option('--jobs <n>', 'runs at the same time, each in its own process (default: by cores)', integerFrom(1))
@@ -186,9 +186,9 @@ export function checkOptions(raw: RawBenchOptions, { boards, isReal }: Place): B
 /** @throws UsageError for an option that none of the tasks would heed */
 function refuseUnheeded(raw: RawBenchOptions, tasks: readonly Task[], isReal: boolean): void {
   if (raw.maxLoad && raw.loadFactor !== undefined)
-    throw new UsageError('--max-load finds the factor; leave --load-factor out')
+    throw new UsageError('--max-load finds the factor; omit --load-factor')
   if (isReal && tasks.some(isServed))
-    throw new UsageError('--backend: requests come to simulated boards; leave services out, or say --backend sim')
+    throw new UsageError('--backend: services run on simulated boards only; omit them, or use --backend sim')
   const ofServices = [raw.maxLoad && '--max-load', raw.loadFactor !== undefined && '--load-factor']
   const ofTenants = [
     raw.latencyObjective !== undefined && '--latency-objective',
@@ -196,11 +196,11 @@ function refuseUnheeded(raw: RawBenchOptions, tasks: readonly Task[], isReal: bo
     raw.enableShadow && '--enable-shadow',
   ]
   if (isReal && raw.variants !== undefined)
-    throw new UsageError('--variants: a real board is the one that it is; measure it several times with --seeds')
+    throw new UsageError('--variants: real boards have no variants; repeat the measurement with --seeds')
   if (isReal && (raw.jobs ?? 1) > 1 && raw.executor === 'local')
     throw new UsageError('--jobs: one run at a time on a real board; spread them over boards with --executor slurm')
   const stray = [...(tasks.some(isServed) ? [] : ofServices), ...(tasks.every(isServed) ? ofTenants : [])].find(Boolean)
-  if (stray) throw new UsageError(`${stray}: none of these tasks heeds it; see --set`)
+  if (stray) throw new UsageError(`${stray}: none of the selected tasks uses it; see --set`)
 }
 
 function selectTasks({ taskId, startFrom, set = ['paper'] }: RawBenchOptions, boards: readonly string[]): Task[] {

@@ -66,7 +66,7 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'report',
-    summary: 'judge and compare runs by their logs, whoever made them; one page',
+    summary: 'judge and compare runs from their logs, on one page',
     load: async () => (await import('@pctodl/report/commands')).pctodlReport,
   },
   {

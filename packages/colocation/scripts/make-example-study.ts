@@ -9,7 +9,6 @@ import { networkNames, VirtualClock } from '@pctodl/platform'
 import {
   allColocationsOf,
   collectTables,
-  formatWorkloadName,
   formatWorkloadTable,
   measureCoRunners,
   occurrencePlan,
@@ -31,7 +30,7 @@ mkdirSync(folder, { recursive: true })
 
 /** A workload measured alone: throughput by the pool, utilisation by the board's sensors, kernels from the layers. */
 async function solo(model: string, batchSize: number): Promise<Workload> {
-  const name = formatWorkloadName({ model, batchSize, training: false })
+  const name = `${model}_batch${batchSize}-inf`
   const measured = await measureCoRunners(pool, clock, [name], WINDOW)
   if ('failure' in measured) throw new Error(`${name}: ${measured.failure}`)
   const { smUtilPercent, memUtilPercent } = await gpu.sample()

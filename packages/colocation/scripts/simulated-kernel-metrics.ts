@@ -1,6 +1,7 @@
 import { buildNetwork, type OperatorClass, operatorWork } from '@pctodl/model-zoo'
 import { type GpuSpec, memoryBandwidth } from '@pctodl/platform'
-import { aggregateLaunches, type KernelLaunch, type KernelMetrics } from '../src/index.js'
+import { aggregateLaunches, type KernelLaunch } from '../src/profile/nsight-compute.js'
+import type { KernelMetrics } from '../src/workload.js'
 
 /** Half precision. */
 const BYTES = 2

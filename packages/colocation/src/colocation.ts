@@ -40,11 +40,6 @@ export function keptShares({ members, throughputs }: Colocation): number[] {
   return members.map((member, i) => throughputs[i]! / member.exclusiveThroughput)
 }
 
-/** Sum of the kept shares. Above 1, sharing beats taking turns (system throughput, Eyerman and Eeckhout). */
-export function weightedSpeedup(colocation: Colocation): number {
-  return keptShares(colocation).reduce((sum, share) => sum + share, 0)
-}
-
 export function membersLabel(members: Members): string {
   return members.map(({ name }) => name).join(' + ')
 }

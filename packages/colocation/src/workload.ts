@@ -48,21 +48,17 @@ const metricNames = [
 /** @throws InvalidInputError naming the workload and the field */
 export function assertWorkload(workload: Workload): void {
   if (workload.name === '') throw new InvalidInputError('workload.name', '', 'a name')
-  for (const name of metricNames) {
-    const value = workload[name]
-    if (!(value >= 0 && value < Infinity)) {
-      throw new InvalidInputError(`${workload.name}: ${name}`, value, 'a number of at least 0')
-    }
+  const assert = (field: keyof Workload, isGood: boolean, expected: string) => {
+    if (!isGood) throw new InvalidInputError(`${workload.name}: ${field}`, workload[field], expected)
   }
-  if (!(workload.exclusiveThroughput > 0 && workload.exclusiveThroughput < Infinity)) {
-    throw new InvalidInputError(`${workload.name}: exclusiveThroughput`, workload.exclusiveThroughput, 'above 0')
+  const isPositive = (value: number) => value > 0 && value < Infinity
+  const { exclusiveThroughput, powerW, batchSize } = workload
+  for (const field of metricNames) {
+    assert(field, workload[field] === 0 || isPositive(workload[field]), 'a number of at least 0')
   }
-  if (workload.powerW !== undefined && !(workload.powerW > 0 && workload.powerW < Infinity)) {
-    throw new InvalidInputError(`${workload.name}: powerW`, workload.powerW, 'a number of watts above 0, or none')
-  }
-  if (!Number.isInteger(workload.batchSize) || workload.batchSize < 1) {
-    throw new InvalidInputError(`${workload.name}: batchSize`, workload.batchSize, 'an integer of at least 1')
-  }
+  assert('exclusiveThroughput', isPositive(exclusiveThroughput), 'above 0')
+  assert('powerW', powerW === undefined || isPositive(powerW), 'a number of watts above 0, or none')
+  assert('batchSize', Number.isInteger(batchSize) && batchSize > 0, 'an integer of at least 1')
 }
 
 /** Contents of a workload name such as `bert-base-cased_batch8-train`. */
@@ -72,15 +68,17 @@ export interface WorkloadName {
   readonly training: boolean
 }
 
-/** @throws InvalidInputError for a name in another format */
-export function parseWorkloadName(name: string): WorkloadName {
+/** @returns null for a name in another format */
+export function workloadNameOf(name: string): WorkloadName | null {
   const match = /^(.+)_batch([1-9]\d*)-(train|inf)$/.exec(name)
-  if (!match) throw new InvalidInputError('workload name', name, "the form '<model>_batch<size>-<train|inf>'")
-  return { model: match[1]!, batchSize: Number(match[2]), training: match[3] === 'train' }
+  return match && { model: match[1]!, batchSize: Number(match[2]), training: match[3] === 'train' }
 }
 
-export function formatWorkloadName({ model, batchSize, training }: WorkloadName): string {
-  return `${model}_batch${batchSize}-${training ? 'train' : 'inf'}`
+/** @throws InvalidInputError for a name in another format */
+export function parseWorkloadName(name: string): WorkloadName {
+  const parsed = workloadNameOf(name)
+  if (!parsed) throw new InvalidInputError('workload name', name, "the form '<model>_batch<size>-<train|inf>'")
+  return parsed
 }
 
 /**
@@ -103,10 +101,6 @@ export class WorkloadCatalog implements Iterable<Workload> {
       }
       this.#byName.set(workload.name, workload)
     }
-  }
-
-  get size(): number {
-    return this.#byName.size
   }
 
   get names(): string[] {

@@ -11,8 +11,8 @@ import {
   mostInformative,
   parseColocationTable,
   SlowdownModel,
-  WorkloadCatalog,
 } from '../src/index.js'
+import { WorkloadCatalog } from '../src/workload.js'
 import { exampleStudy } from './example-study.js'
 
 const clock = new VirtualClock()

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { type Colocation, parseColocationTable, parseWorkloadTable, type WorkloadCatalog } from '../src/index.js'
+import { type Colocation, parseColocationTable, parseWorkloadTable } from '../src/index.js'
+import type { WorkloadCatalog } from '../src/workload.js'
 
 export const exampleFolder: URL = new URL('../datasets/simulated-v100/', import.meta.url)
 

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { additivePower, type GroupLimits } from '../src/index.js'
 import { Acquaintance } from '../src/model/novelty.js'
 import { GroupJudge } from '../src/select/group-judge.js'
 import { upperBound } from '../src/select/upper-bound.js'
@@ -12,48 +11,6 @@ const workloads = syntheticWorkloads(3).map((workload, i) => ({
   batchSize: 8,
   exclusiveThroughput: 100 * (i + 1),
 }))
-const [first] = workloads
-const source = { workloads, keptShares: (members: readonly number[]) => members.map(() => 1 / members.length) }
-const judged = (limits: GroupLimits, members = [0, 1]) => new GroupJudge(source, 'speedup', limits).judge(members)
-const power = (capW: number) => ({ power: { capW, of: additivePower(20, { [first!.name]: 60, 'n1_batch8-inf': 10 }) } })
-
-describe('the limits of a group', () => {
-  it('may be reached', () => {
-    const reached = { memoryGib: 3, minKeptShare: 0.5, batchTimesMs: { [first!.name]: 160 }, ...power(40) }
-    expect(judged(reached)).toEqual({ keptShares: [0.5, 0.5], value: 1 })
-    expect(new GroupJudge(source, 'throughput', {}).judge([0, 1])!.value).toBe(150)
-  })
-
-  it.each<[string, GroupLimits]>([
-    ['memory', { memoryGib: 2.9 }],
-    ['kept share', { minKeptShare: 0.51 }],
-    ['time of a batch', { batchTimesMs: { [first!.name]: 159 } }],
-    ['power', power(39.9)],
-  ])('may not be broken: %s', (_, limits) => {
-    expect(judged(limits)).toBeNull()
-  })
-
-  it.each<[string, GroupLimits]>([
-    ['memoryGib', { memoryGib: 0 }],
-    ['minKeptShare', { minKeptShare: -0.1 }],
-    ['minKeptShare', { minKeptShare: 1.1 }],
-    ['batchTimesMs', { batchTimesMs: { [first!.name]: 79 } }],
-    ['batchTimesMs', { batchTimesMs: { unseen: 1000 } }],
-    ['power.capW', power(0)],
-  ])('have to be ones that can be kept: %s', (named, limits) => {
-    expect(() => judged(limits)).toThrow(named)
-  })
-
-  it('may be such that a workload alone just keeps them', () => {
-    const limits = { memoryGib: 0.1, minKeptShare: 1, batchTimesMs: { [first!.name]: 80 }, ...power(1e-9) }
-    expect(judged(limits, [0])).toBeNull()
-    expect(judged({ minKeptShare: 1, batchTimesMs: { [first!.name]: 80 } }, [0])).toEqual({
-      keptShares: [1],
-      value: 1,
-    })
-    expect(() => judged(power(50), [2])).toThrow('soloPowerW')
-  })
-})
 
 describe('the value that no grouping exceeds', () => {
   it('is reached where every GPU has to be shared, however dear that is', () => {

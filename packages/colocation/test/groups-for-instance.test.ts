@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { groupsForInstance, type KeptShareSource, keptShares } from '../src/index.js'
+import { keptShares } from '../src/colocation.js'
+import { groupsForInstance, type KeptShareSource } from '../src/index.js'
 import { lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
 const workloads = syntheticWorkloads(6)

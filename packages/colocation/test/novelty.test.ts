@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { Calibration } from '../src/model/calibration.js'
+import { widthOf } from '../src/model/calibration.js'
 import { Acquaintance } from '../src/model/novelty.js'
 
 const known = new Acquaintance([
@@ -26,11 +26,11 @@ it('an interval is as wide as comparable misses: of an unseen workload by what i
     ...{ novelty, size },
     ...{ members: Array(30).fill(miss), unseen: Array(30).fill(miss), sums: Array(30).fill(miss) },
   })
-  const calibration = new Calibration([misses('batch size between', 2, 1), misses('new batch size', 4, 3)])
+  const all = [misses('batch size between', 2, 1), misses('new batch size', 4, 3)]
   const width = (what: 'members' | 'unseen' | 'sums', size: number) =>
-    calibration.widthOf(what, 'batch size between', size, 0.9)
+    widthOf(all, what, 'batch size between', size, 0.9)
   expect([width('unseen', 2), width('unseen', 4), width('unseen', 3)]).toEqual([1, 1, 1])
   expect([width('members', 2), width('members', 4), width('sums', 4)]).toEqual([1, 3, 3])
-  expect(calibration.widthOf('unseen', 'new network', 4, 0.9)).toBeNull()
-  expect(new Calibration([]).widthOf('sums', 'known pairs', 2, 0.9)).toBeNull()
+  expect(widthOf(all, 'unseen', 'new network', 4, 0.9)).toBeNull()
+  expect(widthOf([], 'sums', 'known pairs', 2, 0.9)).toBeNull()
 })

@@ -88,7 +88,6 @@ describe('pctodl colocate', () => {
     })
     const of = (section: { evaluations: { method: string; gain: number }[] }, name: string) =>
       section.evaluations.find(({ method }) => method === name)!
-    expect(of(left, 'oracle').gain).toBe(1)
     expect(of(left, 'slowdown model')).toMatchObject({ memberCoverage: expect.any(Number) })
     expect(of(left, 'slowdown model').gain).toBeGreaterThan(0.97)
     expect(of(unseen, 'slowdown model').gain).toBeGreaterThan(of(unseen, 'fastest alone').gain - 0.02)

@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { allColocations, readStudy } from '../src/cli/study-folder.js'
 import { formatColocationTable, formatWorkloadTable } from '../src/index.js'
+import { allColocations, readStudy } from '../src/tables/study-tables.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
-const workloads = syntheticWorkloads(9)
+const workloads = syntheticWorkloads(10)
 const pairs = allPairs(workloads).map(lawfulColocation)
 
 let folder: string
@@ -21,26 +21,26 @@ const write = (name: string, text: string) => {
 }
 const groupsOf = (members: number) => [lawfulColocation(workloads.slice(0, members))]
 
-it('a study is its workloads and the groups of every size that was measured, from two to nine', () => {
+it('a study is its workloads and the groups of every size that was measured', () => {
   write('workloads.csv', formatWorkloadTable(workloads))
-  for (let members = 2; members <= 10; members++) {
-    const group = groupsOf(Math.min(members, 9))
-    write(`colocations${members}.csv`, formatColocationTable(members > 9 ? group : groupsOf(members)))
-  }
+  const sizes = [2, 3, 4, 5, 6, 7, 8, 9, 10]
+  for (const members of sizes) write(`colocations${members}.csv`, formatColocationTable(groupsOf(members)))
   const study = readStudy(folder)
   expect([...study.catalog].map(({ name }) => name)).toEqual(workloads.map(({ name }) => name))
-  expect([...study.colocations.keys()]).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
-  expect(allColocations(study).map(({ members }) => members.length)).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
+  expect([...study.colocations.keys()]).toEqual(sizes)
+  expect(allColocations(study).map(({ members }) => members.length)).toEqual(sizes)
+  write('colocations2.csv', formatColocationTable(groupsOf(3)))
+  expect(() => readStudy(folder)).toThrow('colocations2.csv, line 1: 3 members, expected the 2 of its name')
 })
 
-it('its tables may have the names under which the published ones lie; ours come first', () => {
+it('its tables may have the names under which the published ones lie; none is passed over', () => {
   write('workloads_kace.csv', formatWorkloadTable(workloads))
   write('colocations2_dev.csv', formatColocationTable(pairs))
   expect(readStudy(folder).colocations.get(2)).toHaveLength(pairs.length)
-  write('workloads.csv', formatWorkloadTable(workloads.slice(0, 2)))
   write('colocations2.csv', formatColocationTable(groupsOf(2)))
-  const study = readStudy(folder)
-  expect([[...study.catalog].length, study.colocations.get(2)?.length]).toEqual([2, 1])
+  expect(() => readStudy(folder)).toThrow('two tables of 2 members, expected one')
+  write('workloads.csv', formatWorkloadTable(workloads))
+  expect(() => readStudy(folder)).toThrow('has both workloads.csv and workloads_kace.csv')
 })
 
 it('a folder without workloads, or without any group, is none', () => {

@@ -1,17 +1,14 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
   formatColocationTable,
-  formatWorkloadName,
   formatWorkloadTable,
   parseColocationTable,
   parseShareSweepTable,
   parseSoloSweepTable,
-  parseWorkloadName,
   parseWorkloadTable,
   TableError,
-  WorkloadCatalog,
 } from '../src/index.js'
+import { WorkloadCatalog } from '../src/workload.js'
 import { allPairs, lawfulColocation, syntheticWorkloads } from './synthetic-board.js'
 
 const workloads = syntheticWorkloads(5)
@@ -57,6 +54,14 @@ describe('the table of workloads', () => {
     ],
     ['a blank cell', (text: string) => text.replace(String(workloads[0]!.registers), ''), 2, 'Registers'],
     ['a name of another form', (text: string) => text.replace(workloads[3]!.name, 'resnet50'), 5, 'workload'],
+    [
+      'a name with a comma',
+      (text: string) => text.replace(workloads[3]!.name, `"a,${workloads[3]!.name}"`),
+      5,
+      'workload',
+    ],
+    ['a hexadecimal number', (text: string) => text.replace(String(workloads[2]!.threads), '0x10'), 4, 'Threads'],
+    ['two columns of a name', (text: string) => text.replace('sm%', 'mem%'), 1, 'mem%'],
     ['one name twice', (text: string) => text.replace(workloads[3]!.name, workloads[0]!.name), 5, 'workload'],
   ])('refuses %s, with its place', (_, spoil, line, column) => {
     const error = tableErrorOf(() => parseWorkloadTable(spoil(workloadCsv), 'solo.csv'))
@@ -70,26 +75,6 @@ describe('the table of workloads', () => {
     expect(tableErrorOf(() => parseWorkloadTable(`${workloadCsv}x,1\n`)).line).toBe(7)
   })
 
-  it('reads names and writes them', () => {
-    fc.assert(
-      fc.property(
-        fc.stringMatching(/^[a-z][a-z0-9._-]{0,20}$/),
-        fc.integer({ min: 1, max: 512 }),
-        fc.boolean(),
-        (model, batchSize, training) => {
-          expect(parseWorkloadName(formatWorkloadName({ model, batchSize, training }))).toEqual({
-            model,
-            batchSize,
-            training,
-          })
-        },
-      ),
-    )
-    expect(() => parseWorkloadName('resnet50_batch0-inf')).toThrow(
-      "expected the form '<model>_batch<size>-<train|inf>'",
-    )
-  })
-
   it('lists the names it has when asked for another', () => {
     expect(() => catalog.get('resnet50_batch1-inf')).toThrow(workloads[0]!.name)
   })
@@ -101,6 +86,15 @@ describe('the table of colocations', () => {
 
   it('comes back as it was written, with row numbers', () => {
     expect(parseColocationTable(csv, catalog)).toEqual(pairs.map((pair, row) => ({ ...pair, row })))
+  })
+
+  it('takes repeated measurements, and refuses a row that was copied', () => {
+    const again = { ...pairs[0]!, throughputs: pairs[0]!.throughputs.map((each) => 1.01 * each) }
+    expect(parseColocationTable(formatColocationTable([...pairs, again]), catalog)).toHaveLength(pairs.length + 1)
+    const copied = formatColocationTable([...pairs, pairs[0]!])
+    expect(tableErrorOf(() => parseColocationTable(copied, catalog)).message).toContain('the same as line 2; leave one')
+    const numbered = csv.replace(/^1,/m, '0,')
+    expect(tableErrorOf(() => parseColocationTable(numbered, catalog))).toMatchObject({ line: 3, column: 'row' })
   })
 
   it('takes any number of members', () => {
@@ -118,6 +112,8 @@ describe('the table of colocations', () => {
     const dead = csv.replace(String(pairs[0]!.throughputs[0]), '0')
     expect(tableErrorOf(() => parseColocationTable(dead, catalog))).toMatchObject({ line: 2, column: 'w1throughput' })
     expect(tableErrorOf(() => parseColocationTable('a,b\n1,2\n', catalog)).message).toContain('workload1')
+    const third = csv.replace('w2throughput', 'w2throughput,w3throughput').replace(/(?<=\d)\n/g, ',1\n')
+    expect(tableErrorOf(() => parseColocationTable(third, catalog)).column).toBe('w3throughput')
     expect(tableErrorOf(() => parseColocationTable(csv.replace('w2throughput', 'second'), catalog)).column).toBe(
       'w2throughput',
     )

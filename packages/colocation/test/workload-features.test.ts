@@ -2,7 +2,7 @@ import { chartConfig } from '@pctodl/charts'
 import { describe, expect, it } from 'vitest'
 import { slowdownChart } from '../src/cli/heat-map.js'
 import { scalingOf, standardize } from '../src/model/standardize.js'
-import { featuresOf, matern, WorkloadScaling, writeKernels } from '../src/model/workload-kernels.js'
+import { featuresOf, matern, pointsScaledBy, writeKernels } from '../src/model/workload-kernels.js'
 import { syntheticWorkloads } from './synthetic-board.js'
 
 const workloads = syntheticWorkloads(4)
@@ -40,10 +40,10 @@ describe('the features of a workload', () => {
   })
 
   it('make workloads alike: all to themselves, kin by their network, none to another', () => {
-    const scaling = new WorkloadScaling(workloads)
+    const point = pointsScaledBy(workloads)
     const kernels = (a: number, b: number) => {
       const out = new Float64Array(7).fill(9)
-      writeKernels(scaling.point(workloads[a]!), scaling.point(workloads[b]!), out, 1)
+      writeKernels(point(workloads[a]!), point(workloads[b]!), out, 1)
       expect(out[0]).toBe(9)
       return [...out.slice(1)]
     }
@@ -51,7 +51,7 @@ describe('the features of a workload', () => {
     const [rough, smooth, linear, size, kin, identity] = kernels(0, 3)
     expect([kin, identity]).toEqual([0, 0])
     // Shared memory counts among the sizes only.
-    const [a, b] = [0, 3].map((i) => [...scaling.point(workloads[i!]!).features])
+    const [a, b] = [0, 3].map((i) => [...point(workloads[i!]!).features])
     const used = a!.map((value, j) => (value - b![j]!) ** 2)
     const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
     const distance = Math.sqrt(sum(used.slice(1)) / 11)

@@ -19,5 +19,5 @@ export function inOurSpelling(argv: readonly string[], aliases: OptionAliases): 
 /** Text of `--help` on them. */
 export function aliasesText(aliases: OptionAliases): string {
   const pairs = Object.entries(aliases).map(([theirs, ours]) => `${ours} as ${theirs}`)
-  return `\nUnderstood, too:\n  ${linesOf(pairs, ', ', ',\n  ')}.\n`
+  return `\nAlso accepted:\n  ${linesOf(pairs, ', ', ',\n  ')}.\n`
 }

@@ -1,6 +1,6 @@
+import { leastSquares } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import { type Budgets, type FoundPlan, findPlan, InfeasibleBudgetError } from './find-plan.js'
-import { fitLine } from './fit-line.js'
 import type { TrainingJob } from './training-job.js'
 
 /** How many steps a job takes to its accuracy, as a function of the global batch. */
@@ -51,8 +51,8 @@ export function fitConvergence(runs: readonly { readonly globalBatch: number; re
   if (new Set(runs.map(({ globalBatch }) => globalBatch)).size < 2) {
     throw new InvalidInputError('runs', runs.length, 'runs of at least two different batches')
   }
-  const { intercept: minSteps, slope } = fitLine(
-    runs.map(({ globalBatch }) => 1 / globalBatch),
+  const [minSteps = 0, slope = 0] = leastSquares(
+    runs.map(({ globalBatch }) => [1, 1 / globalBatch]),
     runs.map(({ steps }) => steps),
   )
   if (!(slope >= 0 && minSteps > 0)) {

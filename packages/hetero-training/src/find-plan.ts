@@ -19,6 +19,15 @@ export interface FoundPlan extends TrainingPlan {
   readonly warnings: readonly string[]
 }
 
+/** Relative excess over a budget that is rounding: sums of the same terms in another order differ by less. */
+const ROUNDING = 1e-12
+
+/** Whether a plan keeps budgets, to rounding: the totals of a plan are budgets that it keeps. */
+export function keepsBudgets({ timeS, energyJ, powerLimitW }: TrainingPlan, budgets: Budgets): boolean {
+  const within = (value: number, budget = Number.POSITIVE_INFINITY) => value <= budget * (1 + ROUNDING)
+  return within(timeS, budgets.timeS) && within(energyJ, budgets.energyJ) && within(powerLimitW, budgets.powerW)
+}
+
 /** No plan keeps the budgets. */
 export class InfeasibleBudgetError extends PctodlError {
   constructor(message: string) {
@@ -55,8 +64,8 @@ export function objectiveOf({ eta, idlePowerW, maxPowerW, allReduceS }: Prepared
     energyWeight: eta,
     timeWeightW: eta * idlePowerW + (1 - eta) * maxPowerW,
     idlePowerW,
-    longestS: (budgets.timeS ?? Number.POSITIVE_INFINITY) - allReduceS,
-    maxEnergyJ: (budgets.energyJ ?? Number.POSITIVE_INFINITY) - idlePowerW * allReduceS,
+    longestS: (budgets.timeS ?? Number.POSITIVE_INFINITY) * (1 + ROUNDING) - allReduceS,
+    maxEnergyJ: (budgets.energyJ ?? Number.POSITIVE_INFINITY) * (1 + ROUNDING) - idlePowerW * allReduceS,
   }
 }
 
@@ -69,7 +78,7 @@ export function minEnergyOf(prepared: PreparedJob): Objective {
 function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: Budgets, powerW: number): FoundPlan {
   const { options, job, eta, idlePowerW } = prepared
   const least = (changed: Partial<Objective>, known: Split | null = null) =>
-    cheapestWithinPower(options, job.globalBatch, { ...objective, ...changed }, powerW, known)
+    cheapestWithinPower(options, job.globalBatch, { ...objective, ...changed }, powerW * (1 + ROUNDING), known)
   const planned = (split: Split, gap: number): FoundPlan => {
     const plan = planOf(prepared, split)
     return { ...plan, lowerBound: plan.cost - gap, warnings: planWarnings(plan, prepared) }
@@ -148,16 +157,16 @@ function infeasible(prepared: PreparedJob, search: DeadlineSearch, budgets: Budg
   const fastest = search.cheapest(objectiveOf({ ...prepared, eta: 0 }, {}))
   if (!fastest) {
     return new InfeasibleBudgetError(
-      `no split of ${prepared.job.globalBatch} samples fits the GPUs: raise maxShare, allow shares beyond the profile, or lower the global batch`,
+      `no split of ${prepared.job.globalBatch} samples fits the GPUs: raise maxShare, allow shares beyond the profile, let GPUs be left out, or change the global batch`,
     )
   }
-  const { timeS } = planOf(prepared, fastest)
-  if (budgets.timeS !== undefined && timeS > budgets.timeS) {
+  const { longestS } = objectiveOf(prepared, budgets)
+  if (fastest.timeS > longestS) {
+    const { timeS } = planOf(prepared, fastest)
     return new InfeasibleBudgetError(
       `no plan takes at most ${budgets.timeS} s: the fastest takes ${timeS.toPrecision(5)} s`,
     )
   }
-  const { longestS } = objectiveOf(prepared, budgets)
   const thriftiest = planOf(prepared, search.cheapest({ ...minEnergyOf(prepared), longestS })!)
   return new InfeasibleBudgetError(
     `no plan takes at most ${budgets.energyJ} J${budgets.timeS === undefined ? '' : ` within ${budgets.timeS} s`}: ` +

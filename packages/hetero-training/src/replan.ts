@@ -1,6 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import { type Budgets, findPlan, InfeasibleBudgetError } from './find-plan.js'
-import { keepsBudgets } from './simple-plans.js'
+import { type Budgets, findPlan, InfeasibleBudgetError, keepsBudgets } from './find-plan.js'
 import { prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, settingIndex, type TrainingPlan } from './training-plan.js'
 

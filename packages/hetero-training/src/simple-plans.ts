@@ -1,4 +1,3 @@
-import type { Budgets } from './find-plan.js'
 import { isLocked } from './profile/setting.js'
 import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
@@ -31,12 +30,6 @@ export function simplePlans(job: TrainingJob): ReadonlyMap<SimplePlanName, Train
     if (atBest) plans.set(`${kind} split, best limits`, atBest)
   }
   return plans
-}
-
-/** Whether a plan keeps budgets. */
-export function keepsBudgets({ timeS, energyJ, powerLimitW }: TrainingPlan, budgets: Budgets): boolean {
-  const within = (value: number, budget: number | undefined) => budget === undefined || value <= budget
-  return within(timeS, budgets.timeS) && within(energyJ, budgets.energyJ) && within(powerLimitW, budgets.powerW)
 }
 
 /** Whole shares in proportion to weights that add up to the batch: largest remainders get what rounding down leaves. */

@@ -22,10 +22,6 @@ const MORE_WORK = 1e5
 const SCANNED_DEADLINES = 40
 /** Each is this much shorter than the time of the plan before. */
 const SCAN_STEP = 0.95
-/** Relative gap above which a search that was ended before it had proved its plan looks at what anybody would try by hand, too. */
-const WIDE_GAP = 0.005
-/** Limits for all that are tried then, the highest within the watts first. */
-const EVEN_LIMITS = 8
 /** Relative width of an interval of deadlines below which limits are decided before it is halved again. */
 const NARROW = 2e-3
 
@@ -101,7 +97,6 @@ class PowerSearch {
       this.#open.remove(first)
       this.#branch(this.#nodes[first]!)
     }
-    if (this.#open.size > 0 && this.#open.firstKey < (1 - WIDE_GAP) * this.#upper()) this.#even(root)
     const split = this.#best
     return { split, lowerBound: Math.min(this.#open.firstKey, split?.cost ?? Number.POSITIVE_INFINITY) }
   }
@@ -131,20 +126,6 @@ class PowerSearch {
       const found = this.#round(deadlineS, root)
       deadlineS = Math.min(found?.timeS ?? deadlineS, deadlineS) * SCAN_STEP
     }
-  }
-
-  /** The best plans with one limit for all, or as near to it from below as each GPU has. */
-  #even({ cap }: LevelBox): void {
-    const ladder = [...new Set(this.#gpus.flatMap((gpu) => [...gpu.powerLimitsW]))].sort((a, b) => b - a)
-    const splits = ladder.flatMap((watts) => {
-      const levels = Int16Array.from(this.#gpus, (gpu, i) => {
-        let level = cap[i]!
-        while (level > 0 && gpu.powerLimitsW[level]! > watts) level--
-        return Math.max(level, 0)
-      })
-      return this.#keepsWatts(levels) ? [levels] : []
-    })
-    for (const levels of splits.slice(0, EVEN_LIMITS)) this.#solve(levels)
   }
 
   #branch(node: Node): void {
@@ -200,13 +181,16 @@ class PowerSearch {
 
   /** A plan near what the relaxation found, or as soon after the deadline as its limits allow. */
   #round(deadlineS: number, box: LevelBox): Split | null {
-    const levels = this.#raised(this.#relaxation.levels, box)
-    const split = this.#splitAt(levels, deadlineS)
+    const { levels } = this.#relaxation
+    const split = this.#splitAt(this.#objective.energyWeight === 0 ? this.#raised(levels, box) : levels, deadlineS)
     if (split !== null) this.#consider(split)
     return split
   }
 
-  /** Spend the watts that rounding down has left: the highest level for each GPU in turn that is no slower, as a locked clock may be. */
+  /**
+   * Spend the watts that rounding down has left: the highest level for each GPU in turn that is no slower, as a locked clock may be. Only where
+   * energy does not count: else higher levels make dearer plans.
+   */
   #raised(levels: Int16Array, { cap }: LevelBox): Int16Array {
     const raised = Int16Array.from(levels)
     for (let gpu = 0; gpu < raised.length; gpu++) {

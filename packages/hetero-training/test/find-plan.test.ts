@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  type Assignment,
   findPlan,
   type GpuProfile,
   InfeasibleBudgetError,
@@ -12,6 +11,7 @@ import {
 } from '../src/index.js'
 import { splitInProportion } from '../src/simple-plans.js'
 import { prepareJob } from '../src/training-job.js'
+import type { Assignment } from '../src/training-plan.js'
 import { evaluateAssignments } from '../src/training-plan.js'
 
 /** A made-up GPU: noisy on purpose, for laws must hold for what is measured, not for what is tidy. */

@@ -92,7 +92,7 @@ describe('pctodl hetero', () => {
     ],
     [[...named, '--eta', '2'], /not a number from 0 to 1/],
     [[...named, '--budget-time', '-1'], /not a positive number of s/],
-    [['--gpu', `one=${file('gone.json')}`, '--batch', '8'], /profile: got '.*gone\.json', expected a file/],
+    [['--gpu', `one=${file('gone.json')}`, '--batch', '8'], /file: got '.*gone\.json', expected a profile/],
   ])('%# refuses what cannot be meant', async (argv, message) => {
     const { code, stdout, stderr } = await plan(...argv)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
-import { curvesOf, findPlan, parseProfileJson, readProfile } from '../src/index.js'
+import { curvesOf, findPlan, readProfile } from '../src/index.js'
 
 /** A published trace: 4 batch sizes, 2 limits. */
 const published = () =>
@@ -18,7 +18,16 @@ const published = () =>
     ]),
   )
 
-const fromJson = (value: unknown) => parseProfileJson(JSON.stringify(value), 'a.json', 'a')
+const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-traces-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
+
+function fromText(text: string) {
+  const file = path.join(folder, 'a.json')
+  writeFileSync(file, text)
+  return readProfile(file)
+}
+
+const fromJson = (value: unknown) => fromText(JSON.stringify(value))
 
 function refuses(read: () => unknown, message: RegExp) {
   let thrown: unknown
@@ -49,18 +58,18 @@ describe('a published trace', () => {
   it('with a missing limit is refused, naming it', () => {
     refuses(
       broken((trace) => trace['64']!.pop()),
-      /^a\.json, batch 64: power limits: got '200', expected .* 100 W are missing/,
+      /a\.json, batch 64: power limits: got '200', expected .* 100 W are missing/,
     )
   })
 
   it('with one batch size is refused', () => {
-    refuses(() => fromJson({ 32: published()['32'] }), /^a\.json: batch sizes: got '32', expected at least two/)
+    refuses(() => fromJson({ 32: published()['32'] }), /a\.json: batch sizes: got '32', expected at least two/)
   })
 
   it('with negative, zero or absent values is refused, naming the place', () => {
     refuses(
       broken((trace) => (trace['64']![1]!['time'] = -1)),
-      /^a\.json: 64\.1\.time: got -1, expected .*>0/,
+      /a\.json: 64\.1\.time: got -1, expected .*>0/,
     )
     refuses(
       broken((trace) => (trace['64']![1]!['energy'] = 0)),
@@ -80,7 +89,7 @@ describe('a published trace', () => {
     refuses(() => fromJson({ ...published(), big: published()['64'] }), /batch size: got 'big'/)
     refuses(
       broken((trace) => trace['64']!.push(trace['64']![0]!)),
-      /^a\.json, batch 64: power_limit: got '200 twice'/,
+      /a\.json, batch 64: power_limit: got '200 twice'/,
     )
   })
 
@@ -98,7 +107,7 @@ describe('a published trace', () => {
     )
     refuses(
       broken((trace) => scaled(trace['64']![0]!, 'energy', 'time')),
-      /^a\.json: time: got '1\.6\d* at batch 64, 1640[.\d]* at batch 64', expected times in one unit/,
+      /a\.json: time: got '1\.6\d* at batch 64, 1640[.\d]* at batch 64', expected times in one unit/,
     )
     refuses(
       broken((trace) => {
@@ -138,13 +147,10 @@ describe('a published trace', () => {
   })
 
   it('that is no JSON, or something else, is refused', () => {
-    refuses(
-      () => parseProfileJson('batch,limit', 'a.json', 'a'),
-      /^a\.json: got 'batch,limit', expected a profile in JSON/,
-    )
-    refuses(() => fromJson([1, 2]), /^a\.json/)
-    refuses(() => fromJson({}), /^a\.json: rows: got 'none'/)
-    refuses(() => fromJson(null), /^a\.json/)
+    refuses(() => fromText('batch,limit'), /^file: got '.*a\.json', expected a profile in JSON/)
+    refuses(() => fromJson([1, 2]), /a\.json/)
+    refuses(() => fromJson({}), /a\.json: rows: got 'none'/)
+    refuses(() => fromJson(null), /a\.json/)
   })
 })
 
@@ -170,15 +176,23 @@ describe('a profile of this package', () => {
   })
 
   it('of another version, or with a fraction of a step, is refused', () => {
-    refuses(() => fromJson({ ...file, version: 2 }), /^a\.json: version: got 2/)
+    refuses(() => fromJson({ ...file, version: 2 }), /a\.json: version: got 2/)
     refuses(() => fromJson({ ...file, rows: [{ ...file.rows[0], steps: 1.5 }] }), /rows\.0\.steps: got 1\.5/)
+  })
+
+  it('with a field that it does not have, or a window twice, is refused: neither is dropped nor averaged', () => {
+    refuses(
+      () => fromJson({ ...file, rows: [{ ...file.rows[0], smClockMHz: 900 }, ...file.rows.slice(1)] }),
+      /rows\.0\.smClockMHz: got 900, expected no field of this name/,
+    )
+    refuses(
+      () => fromJson({ ...file, rows: [...file.rows, file.rows[0]] }),
+      /a\.json: rows: got 'batch 8, 70 W, repeat 0 twice', expected each window once/,
+    )
   })
 })
 
 describe('readProfile', () => {
-  const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-traces-'))
-  afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
-
   it('names the GPU after the file, and takes idle power', () => {
     const file = path.join(folder, 't4.json')
     writeFileSync(file, JSON.stringify(published()))
@@ -186,7 +200,7 @@ describe('readProfile', () => {
     expect(readProfile(file, { name: 'left', idlePowerW: 9 })).toMatchObject({ name: 'left', idlePowerW: 9 })
     refuses(
       () => readProfile(path.join(folder, 'gone.json')),
-      /^profile: got '.*gone\.json', expected a file that can be read/,
+      /^file: got '.*gone\.json', expected a profile in JSON \(ENOENT/,
     )
   })
 })
@@ -251,7 +265,7 @@ describe('locked clocks', () => {
       gpu: { name: 'gpu', uuid: null, driverVersion: null },
       rows: rows([null, 900]).map((row) => ({ ...row, steps: 1, repeat: 0 })),
     }
-    expect(parseProfileJson(JSON.stringify(own), 'x.json', 'gpu').rows).toEqual(rows([null, 900]))
+    expect(fromJson(own).rows).toEqual(rows([null, 900]))
   })
 
   it('that do not fill a grid, have several limits, or stand alone are refused', () => {

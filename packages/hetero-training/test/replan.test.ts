@@ -6,13 +6,13 @@ import {
   findPlan,
   fitConvergence,
   type GpuProfile,
-  type GpuReport,
   InfeasibleBudgetError,
   type ReplanState,
   replan,
   startReplanning,
   type TrainingJob,
 } from '../src/index.js'
+import type { GpuReport } from '../src/replan.js'
 import { prepareJob } from '../src/training-job.js'
 
 const profileOf = (name: string, samplesPerS: number): GpuProfile => ({

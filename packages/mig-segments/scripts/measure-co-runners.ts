@@ -3,7 +3,6 @@ import path from 'node:path'
 import {
   allColocationsOf,
   collectTables,
-  formatWorkloadName,
   formatWorkloadTable,
   measureCoRunners,
   parseWorkloadTable,
@@ -46,7 +45,7 @@ for (const profile of profiles) {
   const workloads: Workload[] = []
   for (const model of networkNames) {
     for (const batchSize of BATCH_SIZES) {
-      const name = formatWorkloadName({ model, batchSize, training: false })
+      const name = `${model}_batch${batchSize}-inf`
       const measured = await measureCoRunners(pool, clock, [name], window)
       if ('failure' in measured) continue
       const { smUtilPercent, memUtilPercent } = await gpu.sample()

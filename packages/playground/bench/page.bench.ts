@@ -1,7 +1,7 @@
 /**
- * What the page promises of its speed: its size, when it can be used, what a plan and a sweep take, and whether the interface ever
- * stands still while five services run for a minute at the fastest pace. Wall time says how it felt on this machine as busy as it was,
- * CPU time what the work itself takes. Usage: `tsx --conditions=@pctodl/source bench/page.bench.ts`
+ * Benchmark of the page: its size, the time until it can be used, the time of a plan and of a sweep, and whether the
+ * interface stays responsive while five services run for a minute at the fastest pace. Wall time depends on the load of
+ * this machine; CPU time is the work itself. Usage: `tsx --conditions=@pctodl/source bench/page.bench.ts`
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
@@ -31,7 +31,7 @@ const rows: Row[] = []
 const ms = (value: number) => `${value.toFixed(0)} ms`
 const add = (what: string, goal: string, wall: string, cpu: string) => rows.push({ what, goal, wall, CPU: cpu })
 
-/** CPU and wall time of some work in this process, the lowest of a few. */
+/** Lowest CPU and wall time of some work in this process over a few runs. */
 function measured(work: () => void, times = 5): { readonly wallMs: number; readonly cpuMs: number } {
   let best = { wallMs: Infinity, cpuMs: Infinity }
   for (let i = 0; i < times; i++) {
@@ -66,7 +66,7 @@ function benchAnswers(): void {
   }, 2)
   add('sweep of 40 caps', '<= 2000 ms', ms(sweep.wallMs), ms(sweep.cpuMs))
   for (const objective of ['min-power', 'max-load', 'max-value'] as const) {
-    // What to shed is asked where not all can be answered.
+    // Services that must be shed are computed where not all requests can be answered.
     const load = objective === 'max-value' ? 4 : 1
     const services = five.map((service) => ({ ...service, ratePerS: load * service.ratePerS }))
     const asked = { ...firstServicesQuestion, board: 'A100', services, objective, powerCapW: load > 1 ? 110 : 200 }
@@ -75,7 +75,7 @@ function benchAnswers(): void {
   }
 }
 
-/** Milliseconds from the begin of the navigation until a selector is there. */
+/** Time from the start of the navigation until a selector is present, ms. */
 async function readyAt(page: Page, address: string, selector: string): Promise<number> {
   await page.addInitScript(`
     new MutationObserver((_, observer) => {
@@ -119,7 +119,7 @@ interface TraceEvent {
   readonly args?: { readonly name?: string }
 }
 
-/** The tasks of the main thread that had most to do: that of the page, whatever else the browser has open. */
+/** The longest tasks of the page's main thread, whatever else the browser has open. */
 function tasksOfBusiestPage(events: readonly TraceEvent[]): readonly TraceEvent[] {
   const threadOf = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`
   const mains = events.filter(({ name, args }) => name === 'thread_name' && args?.name === 'CrRendererMain')
@@ -130,7 +130,9 @@ function tasksOfBusiestPage(events: readonly TraceEvent[]): readonly TraceEvent[
   return byThread.sort((a, b) => busy(b) - busy(a))[0] ?? []
 }
 
-/** A simulated minute of five services under two policies, as fast as it goes: what the main thread does meanwhile. */
+/**
+ * A simulated minute of five services under two policies at the fastest pace: the load of the main thread meanwhile.
+ */
 async function benchLongTasks(browser: Browser, address: string): Promise<void> {
   const hash = `#/run/services?gpu=A100&services=${wordOfServices(five)}&caps=200&policies=pctodl,equal-shares&seconds=60`
   const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })

@@ -4,17 +4,17 @@ import { writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { pageFile } from './page-file.js'
 
-/** By what an exported playground of any release is known. */
+/** Marks an exported playground of any release. */
 const OURS = '<title>pctodl playground</title>'
-/** It stands in the first of so many bytes. */
+/** The mark is within this many bytes from the start. */
 const HEAD_BYTES = 4096
 
 /**
- * Write the playground into a folder, for any static host or to be opened as a file; the folder is made. A playground that is there is
- * replaced, and so is a link of its name, not what it leads to.
+ * Write the playground into a folder, for any static host or to be opened as a file; the folder is created. An existing
+ * playground is replaced, and so is a symbolic link of that name, not its target.
  *
  * @returns the file
- * @throws PctodlError `FOREIGN_PAGE` where another page is there, `CANNOT_WRITE`, `NOT_BUILT`
+ * @throws PctodlError `FOREIGN_PAGE` if another page is there, `CANNOT_WRITE`, `NOT_BUILT`
  */
 export function exportPage(folder: string): string {
   const page = readFileSync(pageFile())
@@ -29,7 +29,7 @@ export function exportPage(folder: string): string {
   return file
 }
 
-/** Whether somebody else's file has the name; an empty one is nobody's. */
+/** Whether somebody else's file has the name; an empty file belongs to nobody. */
 function isForeign(file: string): boolean {
   if (!existsSync(file) || !lstatSync(file).isFile()) return false
   const text = readFileSync(file)

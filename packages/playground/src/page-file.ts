@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { PctodlError } from '@pctodl/platform'
 
 /**
- * The playground: one HTML file that needs nothing beside it.
+ * The playground: one HTML file that needs no other.
  *
  * @throws PctodlError `NOT_BUILT` in a clone that was not built
  */

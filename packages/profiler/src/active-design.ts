@@ -1,19 +1,21 @@
 import { type Configuration, type GpuSpec, PctodlError } from '@pctodl/platform'
 import type { ActiveOptions } from './plan/active-sweep.js'
 
-/** What is known of a board, and where plans go by it. */
+/** What the predictor knows about a board, and the plans that rely on it. */
 export type KnownOfBoard = Pick<ActiveOptions, 'plans' | 'sdOf'>
 
-/** Caps over the range of the board's limits, in parts of it, that plans are asked for. */
+/** Power caps at which plans are requested, as fractions of the range of the board's limits. */
 const capParts = [0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9]
 const PLAN_EVALUATIONS = 800
 
 /**
- * What the predictor of a board says of it: the configurations that the search of `@pctodl/greedy-partition` chooses for each network
- * and for all together over the range of power limits, and how uncertain any is. Both packages are loaded here only.
+ * The configurations that the search of `@pctodl/greedy-partition` chooses for each network, and for all networks
+ * together, over the range of power limits, with the uncertainty of each prediction. Both packages are loaded only
+ * here.
  *
- * @param folder with the board's parameters, as `pctodl fit` writes them; the shipped ones where none is given
- * @throws PctodlError `MISSING_PACKAGE`; UnknownNameError for a board without parameters or a network that was not fitted
+ * @param folder board parameters as `pctodl fit` writes them; default: the shipped ones
+ * @throws PctodlError `MISSING_PACKAGE`; UnknownNameError for a board without parameters or a network that was not
+ * fitted
  */
 export async function knownOfBoard(
   spec: GpuSpec,

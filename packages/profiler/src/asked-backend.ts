@@ -11,7 +11,7 @@ export interface AskedBackend {
   readonly mps: boolean
 }
 
-/** @throws UsageError for an option that means something on a real board only, on a simulated one: it is not passed over */
+/** @throws UsageError for an option that only applies to real boards when the board is simulated */
 export async function openAsked(
   { backend: kind, gpu, seed, worker, dataset, mps }: AskedBackend,
   onMessage: (message: string) => void,

@@ -45,7 +45,7 @@ async function measure(
   const { stdout, stderr, signal } = terminal
   const manifest = newManifest(backend, await backend.gpu.info(), plan)
   const out = options.out ?? path.join('profile', `${backend.gpu.spec.key}.csv`)
-  // What failed on a simulated board would fail again.
+  // A row that failed on a simulated board would fail again.
   const store = new TraceStore(out, manifest, options.resume && !backend.livesInProcess ? 'retry' : options.resume)
   const rows: ProfileRow[] = [...store.measured]
   const startedMs = performance.now()
@@ -84,7 +84,7 @@ async function measure(
     files,
   })
   stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : report.text)
-  // What does not fit is a finding; anything else without a measurement is none.
+  // A configuration that does not fit in memory is a finding; any other row without a measurement is a failure.
   return rows.every((row) => row.failed && row.status !== 'out-of-memory') ? 1 : 0
 }
 

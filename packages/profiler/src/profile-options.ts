@@ -18,10 +18,10 @@ import { version } from '../package.json'
 import type { MeasureOptions } from './plan/profile-plan.js'
 import { boardOf, perTenant, shareOf } from './tenant-options.js'
 
-/** Sweeps that one call can ask for, by the Python code's names where the Python code has them. */
+/** Sweeps that one call can request, under the Python code's names where it has them. */
 export type Mode = 'single' | 'static' | 'sweep' | 'profile-freq-scaling' | 'stress' | 'clocks' | 'mixes' | 'active'
 
-/** What one call of the command line asks for, checked. */
+/** Checked options of one call. */
 export interface ProfileOptions {
   readonly backend: BackendKind
   readonly gpu: string
@@ -38,7 +38,7 @@ export interface ProfileOptions {
   readonly mixes: number
   /** Rows of `--design active`. */
   readonly rows: number
-  /** Folder of the parameters that it starts from; undefined for the shipped ones. */
+  /** Folder of the initial parameters; undefined for the shipped ones. */
   readonly params: string | undefined
   readonly repeats: number
   readonly measure: Partial<MeasureOptions>
@@ -102,7 +102,7 @@ const referenceSpelling: OptionAliases = {
   '--mem-freq': '--mem-clock',
 }
 
-/** @throws UsageError for anything that a user could have typed wrong */
+/** @throws UsageError for anything that a user could have mistyped */
 export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<ProfileOptions> {
   const command = newCommand(
     {
@@ -161,7 +161,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
       numberBetween(0.01, 50),
     )
     .option('--no-sudo', 'change nothing that needs privilege: clocks are left alone')
-    .option('--no-mps', 'real board: no MPS daemon; tenants take turns, and shares bind nobody')
+    .option('--no-mps', 'real board: no MPS daemon; tenants take turns and shares have no effect')
     .option('--seed <n>', 'seed of the order, of what is drawn, and of a simulated board', integerFrom(0), 1)
     .option('--plan <file>', 'measure this plan instead')
     .option('--write-plan <file>', 'write the plan as JSON')
@@ -177,9 +177,7 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     throw new UsageError('--rows and --params belong to --design active; give that, too, or leave them out')
   }
   if (raw.plan !== undefined && (modes.length > 0 || raw.model || raw.shares || raw.batches || raw.matrix)) {
-    throw new UsageError(
-      '--plan says what is measured; give it without --model, --shares, --batches, --matrix or a sweep',
-    )
+    throw new UsageError('--plan defines the rows; omit --model, --shares, --batches, --matrix and sweeps')
   }
   return asUsage(() => ({
     backend: raw.backend,
@@ -232,7 +230,7 @@ function modesOf(raw: RawOptions): Mode[] {
   return modes
 }
 
-/** @throws UsageError where it cannot be read or is no JSON */
+/** @throws UsageError if the file cannot be read or is not JSON */
 export function readJsonFile(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))

@@ -6,15 +6,17 @@ import { replayRow } from './measure/replay-row.js'
 import type { PlannedRow, ProfilePlan } from './plan/profile-plan.js'
 
 export interface RunPlanOptions {
-  /** Rows of the same plan that an earlier run has measured, in their order; they are not measured again. Default: none. */
+  /**
+   * Rows of the same plan that an earlier run measured, in their order; they are not measured again. Default: none.
+   */
   readonly measured?: readonly ProfileRow[]
-  /** Rows that an earlier run failed to measure, by their place in the plan: they come last. Default: none. */
+  /** Indices in the plan of rows that an earlier run failed to measure; they come last. Default: none. */
   readonly retries?: ReadonlySet<number>
-  /** Whether a row is left out. Default: none is. */
+  /** Whether to omit a row. Default: none is omitted. */
   readonly skips?: (planned: PlannedRow) => boolean
-  /** Asked before each row that would be measured: whether to stop here instead. Default: never. */
+  /** Called before each row: whether to stop here. Default: never. */
   readonly isOver?: () => boolean
-  /** Leave clocks alone and take no lease; for plans that ask for no clock. Default false. */
+  /** Leave clocks unchanged and take no lease; for plans that request no clock. Default false. */
   readonly leaveClocksAlone?: boolean
   readonly signal?: AbortSignal | undefined
   /** Called before each row that is measured. */
@@ -24,9 +26,11 @@ export interface RunPlanOptions {
 }
 
 /**
- * Measure a plan, row by row, under one lease. However it ends, processes are stopped and the board's settings put back.
+ * Measure a plan, row by row, under one lease. However it ends, processes are stopped and the board's settings
+ * restored.
  *
- * @throws InvalidInputError where the rows measured before are not of the plan, or the plan asks for clocks that may not be touched
+ * @throws InvalidInputError if the rows measured before do not belong to the plan, or the plan requests clocks that may
+ * not be changed
  * @throws PctodlError `LEASE_HELD` while someone else holds the board
  */
 export async function runPlan(board: ProfiledBoard, plan: ProfilePlan, options: RunPlanOptions): Promise<void> {

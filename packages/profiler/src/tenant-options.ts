@@ -1,7 +1,7 @@
 import type { BackendKind } from '@pctodl/backend'
 import { numberBetween, UsageError } from '@pctodl/command-line'
 
-/** The board that `--backend` and `--gpu` name together; index 0 of the real ones where nothing is given. */
+/** The board that `--backend` and `--gpu` name together; by default the first real one. */
 export function boardOf({ backend, gpu }: { readonly backend: BackendKind; readonly gpu?: string }): string {
   if (gpu !== undefined) return gpu
   if (backend === 'sim')
@@ -9,7 +9,7 @@ export function boardOf({ backend, gpu }: { readonly backend: BackendKind; reado
   return '0'
 }
 
-/** The Python code's rule: a single share or batch size holds for all tenants. */
+/** A single share or batch size applies to all tenants, as in the Python code. */
 export function perTenant(
   p: readonly number[],
   b: readonly number[],

@@ -124,7 +124,7 @@ describe('pctodl profile', () => {
     [[...a100, '--worker', 'torch'], /--worker is for a real board/],
     [[...a100, '--dataset', '/images'], /--dataset is for a real board/],
     [[...a100, '--clocks', '--no-sudo'], /--no-sudo leaves clocks alone/],
-    [[...a100, '--plan', 'p.json', '--single'], /--plan says what is measured/],
+    [[...a100, '--plan', 'p.json', '--single'], /--plan defines the rows/],
     [[...a100, '--plan', '/no/such/plan.json'], /cannot read \/no\/such\/plan\.json/],
     [[...a100, '--repeats', '0'], /--repeats/],
     [[...a100, '--rows', '60'], /--rows and --params belong to --design active/],

@@ -24,7 +24,7 @@ export const pctodlReport: CommandFunction = async (argv, terminal) => {
     },
     terminal,
   )
-    .argument('<logs...>', 'logs as pctodl run writes them (FILE.events.jsonl); NAME=LOG says what the run is called')
+    .argument('<logs...>', 'logs of pctodl run (FILE.events.jsonl); NAME=LOG names the run')
     .option('--out <folder>', 'where the report goes', './report')
   await parseCommand(addReportOptions(command), argv)
   const raw = command.opts<RawReportOptions & { readonly out: string }>()

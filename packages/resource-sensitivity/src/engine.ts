@@ -2,7 +2,7 @@
 
 export type { Cluster, ServerKind } from './cluster/cluster.js'
 export type { Plan, PlannedJob, ScheduleAction, Seat } from './engine/actions.js'
-export type { EngineEvent, Reservation } from './engine/engine-event.js'
+export type { EngineEvent } from './engine/engine-event.js'
 export { ScheduleEngine } from './engine/schedule-engine.js'
 export type { EngineOptions, SchedulingOptions } from './engine/scheduling-options.js'
 export { planNow, simulate } from './simulate/simulate.js'

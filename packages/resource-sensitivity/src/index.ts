@@ -26,7 +26,7 @@ export {
 export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './engine/scheduling-options.js'
 export type { EngineOptions, SchedulingOptions } from './engine/scheduling-options.js'
 export { ScheduleEngine } from './engine/schedule-engine.js'
-export type { EngineEvent, Reservation } from './engine/engine-event.js'
+export type { EngineEvent } from './engine/engine-event.js'
 export type {
   Grant,
   MigrateAction,
@@ -41,7 +41,7 @@ export type { JobState, Plan, PlannedJob, RunningJobState, Seat } from './engine
 export { planNow, simulate } from './simulate/simulate.js'
 export type { Incident, PlanOptions, SimulationOptions } from './simulate/simulation-options.js'
 export type { JobResult, SimulationResult } from './simulate/simulation-options.js'
-export type { UsageBin } from './engine/usage-record.js'
+export type { MeanUsage } from './engine/usage-record.js'
 export { type ScheduleSummary, summarize } from './report/summarize.js'
 export type { Resident } from './mechanisms/server-allocation.js'
 export { allocateServer } from './mechanisms/server-allocation.js'

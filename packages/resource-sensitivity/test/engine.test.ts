@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  type Cluster,
   countGpus,
   type EngineEvent,
   type EngineOptions,
@@ -47,32 +46,12 @@ const options = fc.record({
   spreadPenalty: fc.constantFrom(1, 1.3),
 })
 
-/** Reserved GPUs and failed servers as the test knows them, apart from the engine. */
-class Ground {
-  readonly failed = new Set<number>()
-  readonly reservations: { server: number; gpus: number; fromS: number; untilS: number }[] = []
-  readonly #cluster: Cluster
-
-  constructor(cluster: Cluster) {
-    this.#cluster = cluster
-  }
-
-  left(nowS: number): { gpus: number; cpus: number; memoryGb: number }[] {
-    return expandServers(this.#cluster).map(({ gpus, cpus, memoryGb }, server) => {
-      const reserved = this.reservations
-        .filter((r) => r.server === server && r.fromS <= nowS && nowS < r.untilS)
-        .reduce((sum, r) => sum + r.gpus, 0)
-      const part = this.failed.has(server) ? 0 : Math.max(0, gpus - reserved) / gpus
-      return { gpus: gpus * part, cpus: cpus * part, memoryGb: memoryGb * part }
-    })
-  }
-}
-
 /** Run a scenario in rough weather until every job is finished or cancelled. */
 function run(s: ArbitraryScenario, rules: Omit<EngineOptions, 'cluster' | 'profiles'>, days: readonly Weather[]) {
   const engineOptions = { ...rules, cluster: s.cluster, profiles: s.profiles }
   const engine = new ScheduleEngine(engineOptions)
-  const ground = new Ground(s.cluster)
+  /** Servers that have failed or drain. */
+  const away = new Set<number>()
   const servers = expandServers(s.cluster).length
   const assignments = new Assignments()
   const jobs = [...s.jobs].sort((a, b) => a.arrivalS - b.arrivalS || a.id - b.id)
@@ -89,7 +68,7 @@ function run(s: ArbitraryScenario, rules: Omit<EngineOptions, 'cluster' | 'profi
     const nextS = Math.min(arrivalAtS, engine.nextFinishS, engine.wakeAtS)
     if (nextS === Number.POSITIVE_INFINITY) {
       // Only servers that are away can keep a job from ever running; they come back when the weather is over.
-      expect(ground.failed.size).toBeGreaterThan(0)
+      expect(away.size).toBeGreaterThan(0)
     }
     const reachS = Number.isFinite(nextS) ? nextS : engine.nowS + 100
     const timeS = drawn === undefined ? reachS : engine.nowS + (reachS - engine.nowS) * drawn.amount
@@ -99,10 +78,10 @@ function run(s: ArbitraryScenario, rules: Omit<EngineOptions, 'cluster' | 'profi
       events.push({ type: 'submitted', job: jobs[arrived++]! })
     }
     const running = engine.current().running.map(({ jobId }) => jobId)
-    if (drawn !== undefined) events.push(...trouble(drawn, running, timeS))
-    else if (ground.failed.size > 0) {
-      for (const server of ground.failed) events.push({ type: 'server-returned', server })
-      ground.failed.clear()
+    if (drawn !== undefined) events.push(...trouble(drawn, running))
+    else if (away.size > 0) {
+      for (const server of away) events.push({ type: 'server-returned', server })
+      away.clear()
     }
     const known = new Set(over)
     for (const event of events) if (event.type === 'finished' || event.type === 'cancelled') over.add(event.jobId)
@@ -130,11 +109,11 @@ function run(s: ArbitraryScenario, rules: Omit<EngineOptions, 'cluster' | 'profi
   }
   return { engineOptions, steps }
 
-  function trouble({ kind, which, amount }: Weather, running: readonly number[], nowS: number): EngineEvent[] {
+  function trouble({ kind, which, amount }: Weather, running: readonly number[]): EngineEvent[] {
     const server = Math.floor(which * servers)
     const jobId = running[Math.floor(which * running.length)]
     if (kind < 0.12) {
-      ground.failed.add(server)
+      away.add(server)
       return [
         { type: 'server-failed', server },
         // Told twice by two who noticed.
@@ -142,22 +121,12 @@ function run(s: ArbitraryScenario, rules: Omit<EngineOptions, 'cluster' | 'profi
       ]
     }
     if (kind < 0.24) {
-      ground.failed.delete(server)
+      away.delete(server)
       return [{ type: 'server-returned', server }]
     }
     if (kind < 0.36) {
-      const { gpus } = expandServers(s.cluster)[server]!
-      const reservation = {
-        ...{ id: `r${day}`, server, gpus: Math.max(1, Math.floor(gpus * amount * 0.3)) },
-        fromS: nowS + 300 * which,
-        untilS: nowS + 300 * which + 500,
-      }
-      const taken = ground.reservations
-        .filter((other) => other.server === server)
-        .reduce((sum, other) => sum + other.gpus, 0)
-      if (taken + reservation.gpus > gpus) return []
-      ground.reservations.push(reservation)
-      return [{ type: 'reserved', reservation }]
+      away.add(server)
+      return [{ type: 'server-draining', server }]
     }
     if (jobId === undefined) return []
     const doneIterations = Math.floor(iterationsOf.get(jobId)! * amount * 0.5)
@@ -195,16 +164,17 @@ function run(s: ArbitraryScenario, rules: Omit<EngineOptions, 'cluster' | 'profi
         held[server]!.memoryGb += gpus * memoryGbPerGpu
       }
     }
-    ground.left(nowS).forEach((left, i) => {
-      expect(held[i]!.gpus, `GPUs of server ${i} at ${nowS}`).toBeLessThanOrEqual(left.gpus + 1e-9)
-      expect(held[i]!.cpus).toBeLessThanOrEqual(left.cpus * (1 + 1e-9) + 1e-9)
-      expect(held[i]!.memoryGb).toBeLessThanOrEqual(left.memoryGb * (1 + 1e-9) + 1e-9)
+    expandServers(s.cluster).forEach((kind, i) => {
+      const there = away.has(i) ? 0 : 1
+      expect(held[i]!.gpus, `GPUs of server ${i} at ${nowS}`).toBeLessThanOrEqual(there * kind.gpus)
+      expect(held[i]!.cpus).toBeLessThanOrEqual(there * kind.cpus * (1 + 1e-9) + 1e-9)
+      expect(held[i]!.memoryGb).toBeLessThanOrEqual(there * kind.memoryGb * (1 + 1e-9) + 1e-9)
     })
   }
 }
 
 describe('laws of the engine', () => {
-  it('in any weather: never over capacity, nobody lost or split, failed and reserved GPUs left alone, all work done', () => {
+  it('in any weather: never over capacity, nobody lost or split, servers that are away left alone, all work done', () => {
     fc.assert(
       fc.property(scenario, options, weather, (s, rules, days) => {
         run(s, rules, days)
@@ -329,70 +299,20 @@ describe('the engine', () => {
     expect(engine.nextFinishS).toBe(140)
   })
 
-  it('lets what a failed server had not saved be lost, also where a reservation takes its place in the same plan', () => {
-    for (const order of [
-      [0, 1],
-      [1, 0],
-    ]) {
-      const engine = new ScheduleEngine(rules)
-      const [placed] = engine.plan(0, [submit(0, 2)])
-      const { server } = (placed as PlaceAction).placement[0]!
-      const events: EngineEvent[] = [
-        { type: 'reserved', reservation: { id: 'r', server, gpus: 2, fromS: 40, untilS: 50 } },
-        { type: 'server-failed', server },
-      ]
-      expect(
-        said(
-          engine.plan(
-            40,
-            order.map((i) => events[i]!),
-          ),
-        ),
-      ).toEqual(['migrate 0.2'])
-      expect(engine.nextFinishS).toBe(140)
-    }
-    // Here it is back in its place before the plan is made, and yet its run is lost.
-    const engine = new ScheduleEngine(rules)
-    const [placed] = engine.plan(0, [submit(0, 2)])
-    const { server } = (placed as PlaceAction).placement[0]!
-    const reservation = { id: 'r', server, gpus: 2, fromS: 40, untilS: 50 }
-    const events: EngineEvent[] = [
-      { type: 'reserved', reservation },
-      { type: 'server-failed', server },
-      { type: 'server-returned', server },
-      { type: 'reservation-ended', id: 'r' },
-    ]
-    expect(said(engine.plan(40, events))).toEqual(['preempt 0.1', 'place 0.2'])
-  })
-
   it('starts anew who ended by himself in the moment in which his place was taken away', () => {
     const engine = new ScheduleEngine(rules)
     engine.plan(0, [submit(0, 2), submit(1, 1)])
     const { server } = engine.current().running[1]!.placement[0]!
-    const reservation = { id: 'r', server, gpus: 2, fromS: 40, untilS: 50 }
     // Its GPU is free again before the plan is made: the same place, and another run.
     const events: EngineEvent[] = [
-      { type: 'reserved', reservation },
+      { type: 'server-draining', server },
       { type: 'stopped', jobId: 1, doneIterations: 30 },
-      { type: 'reservation-ended', id: 'r' },
+      { type: 'server-returned', server },
     ]
     expect(said(engine.plan(40, events))).toEqual(['place 1.2'])
     // 70 of 100 are left.
     expect(engine.expectedToFinishBy(110)).toContain(1)
     expect(engine.expectedToFinishBy(109)).not.toContain(1)
-  })
-
-  it('clears what is reserved when the time comes, and gives it back', () => {
-    const engine = new ScheduleEngine(rules)
-    engine.plan(0, [submit(0, 2, 500), submit(1, 2, 500)])
-    const { server } = engine.current().running[1]!.placement[0]!
-    const reservation = { id: 'maintenance', server, gpus: 1, fromS: 100, untilS: 200 }
-    expect(engine.plan(10, [{ type: 'reserved', reservation }])).toEqual([])
-    expect(engine.wakeAtS).toBe(100)
-    const [preempt] = engine.plan(100, [])
-    expect(preempt).toEqual({ type: 'preempt', jobId: 1, run: 1, reason: 'reserved' })
-    expect(said(engine.plan(engine.wakeAtS, []))).toEqual(['place 1.2'])
-    expect(engine.nowS).toBe(200)
   })
 
   it('says what it cannot be told, and has not changed then', () => {
@@ -403,17 +323,8 @@ describe('the engine', () => {
     expect(told(submit(1, countGpus(cluster) + 1))).toThrow(/job 1 can never run: it needs 5 GPUs/)
     expect(told({ type: 'finished', jobId: 9 })).toThrow(/finished: jobId: got 9, expected a job that was submitted/)
     expect(told({ type: 'server-failed', server: 2 })).toThrow(/server: got 2, expected a server from 0 to 1/)
-    const reservation = { id: 'r', server: 0, gpus: 3, fromS: 10, untilS: 20 }
-    expect(told({ type: 'reserved', reservation })).toThrow(/reservation r: gpus: got 3, .* 1 to the 2 of server 0/)
-    expect(told({ type: 'reserved', reservation: { ...reservation, gpus: 1, untilS: 10 } })).toThrow(/untilS/)
     expect(() => engine.plan(-1, [])).toThrow(/nowS: got -1, expected a time not before 0/)
     expect(engine.current()).toEqual(before)
-    const twice: EngineEvent[] = [reservation, { ...reservation, id: 's' }].map((each) => ({
-      type: 'reserved',
-      reservation: { ...each, gpus: 2 },
-    }))
-    expect(() => engine.plan(5, twice)).toThrow(/reservation s: gpus: got 2, expected at most 0/)
-    expect(said(engine.plan(6, [{ type: 'reserved', reservation: { ...reservation, gpus: 2 } }]))).toEqual([])
   })
 })
 

@@ -29,7 +29,7 @@ export interface HostileOptions {
 
 /**
  * A world in which anything happens at any time: jobs end, crash and are cancelled while they run, wait or are told to leave, in the very plan that
- * stops them too; servers drain, fail and return, GPUs are reserved, watts fall below what is drawn; reports come twice. In the end it calms down.
+ * stops them too; servers drain, fail and return, watts fall below what is drawn; reports come twice. In the end it calms down.
  *
  * @throws where jobs are left that never end
  */
@@ -42,8 +42,7 @@ export function attack(engine: ScheduleEngine, options: HostileOptions): void {
   const waiting = [...jobs]
   const [present, over] = [new Set<number>(), new Set<number>()]
   const [failed, draining] = [new Set<number>(), new Set<number>()]
-  const reserved = new Map<string, number>()
-  let [nowS, reservations] = [0, 0]
+  let nowS = 0
 
   const end = (jobId: number, how: 'finished' | 'cancelled'): EngineEvent => {
     over.add(jobId)
@@ -107,7 +106,7 @@ export function attack(engine: ScheduleEngine, options: HostileOptions): void {
     for (let n = below(4); n > 0; n--) {
       const runs = [...held.values()]
       const any = runs[below(runs.length)]
-      const what = below(16)
+      const what = below(14)
       if (what < 4 && waiting.length > 0) {
         const job = waiting.shift()!
         present.add(job.id)
@@ -133,23 +132,7 @@ export function attack(engine: ScheduleEngine, options: HostileOptions): void {
         failed.delete(server)
         draining.delete(server)
         events.push({ type: 'server-returned', server })
-      } else if (what === 13 && reserved.size < 2) {
-        const server = below(servers.length)
-        // Others of the server may have as many: then it is refused, and nothing may have changed.
-        const [id, fromS] = [`r${reservations++}`, nowS + (chance(0.5) ? 0 : 100 * random.uniform())]
-        const gpus = 1 + below(servers[server]!)
-        if (![...reserved.values()].includes(server)) {
-          reserved.set(id, server)
-          events.push({
-            type: 'reserved',
-            reservation: { id, server, gpus, fromS, untilS: fromS + 1 + 500 * random.uniform() },
-          })
-        }
-      } else if (what === 14 && reserved.size > 0) {
-        const [id] = [...reserved.keys()]
-        reserved.delete(id!)
-        events.push({ type: 'reservation-ended', id: id! })
-      } else if (what === 15 && watts !== undefined) {
+      } else if (what === 13 && watts !== undefined) {
         const powerBudgetW = watts[0] + (watts[1] - watts[0]) * random.uniform() ** 2
         events.push({ type: 'budget', powerBudgetW, ...(chance(0.5) && { fromS: nowS + 300 * random.uniform() }) })
       }

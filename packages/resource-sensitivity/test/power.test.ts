@@ -75,10 +75,10 @@ describe('watts', () => {
   })
 
   it('go where they gain most: the sum of throughputs is near the optimum of an integer program', async () => {
-    const random = new SeededRandom(77)
+    const random = new SeededRandom(780_001)
     const ratios: number[] = []
-    for (let draw = 0; draw < 12; draw++) {
-      const jobs = drawJobs(3 + Math.floor(4 * random.uniform()), 0, 900 + draw).map((job) => ({
+    for (let draw = 0; draw < 26; draw++) {
+      const jobs = drawJobs(3 + Math.floor(4 * random.uniform()), 0, 781_000 + draw).map((job) => ({
         ...job,
         gpus: Math.min(job.gpus, 2),
       }))
@@ -88,8 +88,8 @@ describe('watts', () => {
       if (best === null || plan.waiting.length > 0) continue
       ratios.push(plan.running.reduce((sum, { throughput }) => sum + throughput, 0) / best)
     }
-    expect(ratios.length).toBeGreaterThanOrEqual(8)
-    expect(Math.min(...ratios)).toBeGreaterThan(0.98)
+    expect(ratios.length).toBeGreaterThanOrEqual(20)
+    expect(Math.min(...ratios)).toBeGreaterThan(0.99)
   })
 
   it('need types of GPUs, points of each, and a mechanism that knows them', () => {

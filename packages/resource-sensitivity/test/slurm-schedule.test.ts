@@ -35,12 +35,13 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 
-  it('does what the simulation does: the same places, preempted for a reservation and gone on from the checkpoint', async () => {
-    // Job 0 has all four GPUs; then three of them are reserved for a while and it must wait; job 1 fits beside the reservation.
-    // Its second is over long before the reservation is, however slow the machine.
+  it('does what the simulation does: the same places, preempted where the server drains and gone on from the checkpoint', async () => {
+    // Job 0 has all four GPUs until the server drains, and goes on when it is back; then comes job 1.
     const jobs = [job(0, 'modest', 4, 20), job(1, 'hungry', 1, 1, 3)]
-    const reservation = { id: 'maintenance', server: 0, gpus: 3, fromS: 8, untilS: 18 }
-    const incidents = [{ atS: 0, event: { type: 'reserved', reservation } as const }]
+    const incidents = [
+      { atS: 8, event: { type: 'server-draining', server: 0 } as const },
+      { atS: 14, event: { type: 'server-returned', server: 0 } as const },
+    ]
     const options = { ...rules, jobs, incidents, resizeCostS: 1 }
     const simulated: ScheduleAction[] = []
     simulate({ ...options, onActions: (_, actions) => simulated.push(...actions) })
@@ -59,8 +60,8 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
     expect(executed.map(({ type, jobId, run }) => `${type} ${jobId}.${run}`)).toEqual([
       'place 0.1',
       'preempt 0.1',
-      'place 1.1',
       'place 0.2',
+      'place 1.1',
     ])
     expect(result.map(({ outcome, runs: starts }) => [outcome, starts])).toEqual([
       ['finished', 2],
@@ -68,8 +69,8 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
     ])
     expect(runs.map(({ jobId, run, cpus }) => [jobId, run, cpus.asked])).toEqual([
       [0, 1, 4],
-      [1, 1, 4],
       [0, 2, 4],
+      [1, 1, 8],
     ])
     // What it had done when it was told to stop was saved, and the engine knows.
     const saved = journal.flatMap(([, events]) => events).filter((event) => event.type === 'progressed' && event.saved)
@@ -199,11 +200,13 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
     const aborting = new AbortController()
     const told: string[] = []
     const executor = new SlurmScheduleExecutor({ ...paced, graceS: 1, commandOf: () => [process.execPath, '-e', deaf] })
-    const reservation = { id: 'r', server: 0, gpus: 4, fromS: 3, untilS: 4 }
     const running = executeSchedule(
       {
         ...{ ...rules, jobs: [job(0, 'modest', 4, 3600)], signal: aborting.signal },
-        incidents: [{ atS: 0, event: { type: 'reserved', reservation } }],
+        incidents: [
+          { atS: 3, event: { type: 'server-draining', server: 0 } },
+          { atS: 4, event: { type: 'server-returned', server: 0 } },
+        ],
         onEvents: (_, events) => {
           for (const event of events)
             if (event.type === 'progressed') told.push(`${event.saved} ${event.doneIterations}`)

@@ -331,10 +331,7 @@ describe('requests whose tenant is lost', () => {
   it('fail at once where nobody waits for them any more, or the service has ended', () => {
     const calledOff = lostBatch(1, (dispatcher, first) => dispatcher.callOff(first))
     expect(calledOff).toMatchObject({ queued: 1, running: 0, failed: 1 })
-    expect(calledOff.reasons).toEqual([
-      'failed: its tenant was lost, and nobody waits for it any more: killed',
-      undefined,
-    ])
+    expect(calledOff.reasons).toEqual(['failed: its tenant was lost and the request cancelled: killed', undefined])
     const ended = lostBatch(1, (dispatcher) => dispatcher.close('over'))
     expect(ended).toMatchObject({ queued: 0, running: 0, failed: 2 })
     expect(ended.reasons[1]).toBe('failed: its tenant was lost, and the service has ended: killed')

@@ -98,7 +98,7 @@ function whatIsLeft({ touched, owner }: LeaseRecord): string {
 function describe(found: RestoreOutcome | undefined): string {
   switch (found?.outcome) {
     case undefined:
-      return 'somebody else was faster'
+      return 'another process was faster'
     case 'restored':
       return 'put back'
     case 'rebooted':

@@ -63,7 +63,7 @@ function whyLeftAlone(
   runGoesOn: boolean,
   endedFirst: ReadonlySet<number>,
 ): string | null {
-  if (!isOurs) return 'somebody else has started it'
+  if (!isOurs) return 'another user started it'
   const clients = servers.flatMap((server) => server.clients).filter((pid) => !endedFirst.has(pid))
   if (clients.length > 0) return `processes ${clients.join(', ')} are its clients; end them, or \`pctodl mps stop\``
   return runGoesOn ? 'a run holds a board now, and may be about to use it' : null

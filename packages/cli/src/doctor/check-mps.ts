@@ -11,7 +11,7 @@ export async function checkMps(): Promise<Finding> {
     if (state === 'fault') return broken(check, reason ?? 'in fault', 'run `pctodl cleanup`, or `pctodl mps stop`')
     const clients = servers.reduce((sum, server) => sum + server.clients.length, 0)
     const runs = state === 'stopped' ? 'no daemon runs' : `a daemon runs with ${clients} clients`
-    const whose = state === 'stopped' || isOurs ? '' : ', started by somebody else'
+    const whose = state === 'stopped' || isOurs ? '' : ', started by another user'
     return ok(check, `${version}; ${runs} at ${daemon.place.pipeDirectory}${whose}`)
   } catch (error) {
     if (!(error instanceof MpsError)) throw error

@@ -1,17 +1,11 @@
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import Table from 'cli-table3'
-import { type Evaluation, evaluateMethod } from '../evaluate/evaluate-method.js'
-import { fastestAloneMethod, oracleMethod, slowdownMethod } from '../evaluate/method.js'
+import { type Evaluation, evaluateMethod, fastestAloneMethod, slowdownMethod } from '../evaluate/evaluate-method.js'
 import { leftOutSplits, type Split, unseenWorkloadSplits } from '../evaluate/splits.js'
-import { readStudy, type Study } from './study-folder.js'
+import { readStudy, type Study } from '../tables/study-tables.js'
 
-interface Section {
-  readonly title: string
-  readonly splits: readonly Split[]
-}
-
-const methods = [slowdownMethod, fastestAloneMethod, oracleMethod]
+const methods = [slowdownMethod, fastestAloneMethod]
 
 /** `pctodl colocate evaluate`: accuracy of the model's predictions and choices on held-out parts of a study. */
 export const evaluateCommand: CommandFunction = async (argv, terminal) => {
@@ -50,7 +44,7 @@ export const evaluateCommand: CommandFunction = async (argv, terminal) => {
   return 0
 }
 
-function sectionsOf({ colocations }: Study): Section[] {
+function sectionsOf({ colocations }: Study): { readonly title: string; readonly splits: readonly Split[] }[] {
   const sizes = [...colocations]
   return [
     ...sizes.map(([size, rows]) => ({

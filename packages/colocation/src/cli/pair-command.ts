@@ -8,7 +8,6 @@ import {
   oneOf,
   parseCommand,
   positiveNumber,
-  type Terminal,
   UsageError,
 } from '@pctodl/command-line'
 import Table from 'cli-table3'
@@ -23,9 +22,9 @@ import {
 } from '../select/group-judge.js'
 import { type Grouping, groupPool } from '../select/group-pool.js'
 import { type RankedGroup, rankPartners, undecided } from '../select/rank-partners.js'
+import { allColocations, readStudy } from '../tables/study-tables.js'
 import type { Workload } from '../workload.js'
 import { writeHeatMap } from './heat-map.js'
-import { allColocations, readStudy } from './study-folder.js'
 
 interface PairOptions {
   readonly study: string
@@ -96,54 +95,41 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     ...(options.powerCap === undefined ? {} : { power: { capW: options.powerCap, of: powerOf(model, workloads) } }),
   }
   const places = pool.map((workload) => workloads.indexOf(workload))
-  if (target !== undefined) {
-    const ranked = rankPartners(source, 0, {
-      objective: options.objective,
-      limits,
-      candidates: [...new Set(places)],
-      size: options.size,
-    })
-    const doubt = undecided(ranked)
-    if (options.json) {
-      printJson(terminal, {
-        target,
-        objective: options.objective,
-        groups: ranked.map((group) => jsonGroup(model, group)),
-        undecided: doubt && { measure: doubt.measure.map(({ name }) => name) },
-      })
-    } else if (ranked.length > 0) terminal.stdout.write(`${formatGroups(model, ranked, options.objective)}\n`)
-    if (doubt !== null) {
-      terminal.stderr.write(
-        `the first two are within each other's interval; measure ${membersLabel(doubt.measure)} to decide\n`,
-      )
-    }
-    if (ranked.length > 0) return 0
-    terminal.stderr.write(
-      `pctodl colocate: no co-runners keep the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
+  const { objective, size: maxMembers, gpus, json } = options
+  const print = (document: object, groups: readonly ColocationGroup[], text: (table: string) => string) => {
+    const shown = { ...document, objective, groups: groups.map((group) => jsonGroup(model, group)) }
+    terminal.stdout.write(
+      json ? `${JSON.stringify(shown, null, 2)}\n` : text(`${formatGroups(model, groups, objective)}\n`),
     )
-    return 1
   }
-  if (options.gpus !== undefined && options.gpus * options.size < pool.length) {
-    throw new UsageError(`--gpus ${options.gpus}: ${pool.length} jobs, ${options.size} on a GPU, need more`)
-  }
-  const grouping = await groupPool(source, places, {
-    objective: options.objective,
-    limits,
-    maxMembers: options.size,
-    ...(options.gpus === undefined ? {} : { gpus: options.gpus }),
-  })
-  if (options.json) {
-    printJson(terminal, {
-      ...grouping,
-      objective: options.objective,
-      groups: grouping.groups.map((group) => jsonGroup(model, group)),
+  if (target === undefined) {
+    if (gpus !== undefined && gpus * maxMembers < pool.length) {
+      throw new UsageError(`--gpus ${gpus}: ${pool.length} jobs, ${maxMembers} on a GPU, need more`)
+    }
+    const grouping = await groupPool(source, places, {
+      objective,
+      limits,
+      maxMembers,
+      ...(gpus === undefined ? {} : { gpus }),
     })
-  } else terminal.stdout.write(`${formatGroups(model, grouping.groups, options.objective)}\n${formatTotal(grouping)}\n`)
-  return 0
-}
-
-function printJson({ stdout }: Terminal, value: unknown): void {
-  stdout.write(`${JSON.stringify(value, null, 2)}\n`)
+    print(grouping, grouping.groups, (table) => `${table}${formatTotal(grouping)}\n`)
+    return 0
+  }
+  const ranked = rankPartners(source, 0, { objective, limits, candidates: [...new Set(places)], size: maxMembers })
+  const doubt = undecided(ranked)
+  print({ target, undecided: doubt && { measure: doubt.measure.map(({ name }) => name) } }, ranked, (table) =>
+    ranked.length > 0 ? table : '',
+  )
+  if (doubt !== null) {
+    terminal.stderr.write(
+      `the first two are within each other's interval; measure ${membersLabel(doubt.measure)} to decide\n`,
+    )
+  }
+  if (ranked.length > 0) return 0
+  terminal.stderr.write(
+    `pctodl colocate: no co-runners keep the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
+  )
+  return 1
 }
 
 /** `name=ms` */

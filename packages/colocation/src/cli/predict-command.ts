@@ -4,7 +4,7 @@ import type { GroupPowerModel } from '../model/group-power.js'
 import type { Novelty } from '../model/novelty.js'
 import type { ColocationPrediction, Interval } from '../model/prediction.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
-import { allColocations, readStudy } from './study-folder.js'
+import { allColocations, readStudy } from '../tables/study-tables.js'
 
 /** `pctodl colocate predict`: mutual slowdown of workloads on one GPU. */
 export const predictCommand: CommandFunction = async (argv, terminal) => {

@@ -22,7 +22,7 @@ export function accuracy(measured: readonly number[], predicted: readonly number
   if (n < 2 || predicted.length !== n) {
     throw new InvalidInputError('measured and predicted', [n, predicted.length], 'two lists of one length, at least 2')
   }
-  const mean = measured.reduce((sum, value) => sum + value, 0) / n
+  const meanMeasured = mean(measured)
   let squares = 0
   let variance = 0
   let absolute = 0
@@ -30,7 +30,7 @@ export function accuracy(measured: readonly number[], predicted: readonly number
   measured.forEach((value, i) => {
     const error = predicted[i]! - value
     squares += error ** 2
-    variance += (value - mean) ** 2 / (n - 1)
+    variance += (value - meanMeasured) ** 2 / (n - 1)
     absolute += Math.abs(error)
     relative += Math.abs(error) / value
   })

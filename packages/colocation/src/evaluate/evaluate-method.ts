@@ -1,9 +1,60 @@
 import { mean, sampleVariance } from '@pctodl/numerics'
-import { type Colocation, throughputSum } from '../colocation.js'
+import { type Colocation, contains, throughputSum } from '../colocation.js'
+import { type ColocationPrediction, expectedValue, type Interval, logSpread } from '../model/prediction.js'
+import { SlowdownModel } from '../model/slowdown-model.js'
 import { type Accuracy, accuracy } from './accuracy.js'
-import type { Method, Prepared } from './method.js'
 import type { Split } from './splits.js'
-import { targetGains } from './target-gain.js'
+
+/** A method after training. */
+export interface Prepared {
+  /** Scores of the candidates; higher is better. */
+  scoresOf(candidates: readonly Colocation[]): readonly number[]
+  /** Predicted sums of throughputs, samples/s; absent where the method only ranks. */
+  sumsOf?(candidates: readonly Colocation[]): readonly number[]
+  /**
+   * 90 % intervals of the members' throughputs; null where unknown for this candidate. Absent where the method has
+   * none.
+   */
+  intervalsOf?(candidate: Colocation): readonly Interval[] | null
+}
+
+/** A way to choose among colocations, for evaluation. It may only use a split's training rows. */
+export interface Method {
+  readonly name: string
+  prepare(split: Split): Prepared
+}
+
+/** The slowdown model. It chooses by expected throughput, which minimises expected regret. */
+export const slowdownMethod: Method = {
+  name: 'slowdown model',
+  prepare({ train }) {
+    const model = SlowdownModel.fit(train)
+    const known = new Map<Colocation, ColocationPrediction>()
+    const predict = (colocation: Colocation) => {
+      const prediction = known.get(colocation) ?? model.predict(colocation.members)
+      known.set(colocation, prediction)
+      return prediction
+    }
+    return {
+      sumsOf: (candidates) => candidates.map((candidate) => predict(candidate).throughputSum),
+      scoresOf: (candidates) =>
+        candidates.map((candidate) => {
+          const { throughputSum: sum, throughputSumInterval } = predict(candidate)
+          return expectedValue(sum, logSpread(throughputSumInterval))
+        }),
+      intervalsOf: (candidate) => predict(candidate).throughputIntervals,
+    }
+  },
+}
+
+/** Baseline without measurements of co-runners: the jobs that are fastest alone. */
+export const fastestAloneMethod: Method = {
+  name: 'fastest alone',
+  prepare: () => ({
+    scoresOf: (candidates) =>
+      candidates.map(({ members }) => members.reduce((sum, { exclusiveThroughput }) => sum + exclusiveThroughput, 0)),
+  }),
+}
 
 /** Results of a method, averaged over several splits. */
 export interface Evaluation {
@@ -39,7 +90,13 @@ export async function evaluateMethod(
   splits: readonly Split[],
   { now, signal }: { readonly now?: () => number; readonly signal?: AbortSignal } = {},
 ): Promise<Evaluation> {
-  const results = []
+  const results: {
+    readonly accuracy: Accuracy | null
+    readonly gain: number
+    readonly regretPerS: number
+    readonly intervals: ReturnType<typeof intervalsOf>
+    readonly trainingMs: number | null
+  }[] = []
   for (const split of splits) {
     // Fitting blocks for seconds, so let signals through between two splits.
     await new Promise((resolve) => setTimeout(resolve))
@@ -57,28 +114,37 @@ export async function evaluateMethod(
       trainingMs,
     })
   }
+  /** Mean over the splits that have the figure; null where none has. */
+  const meanOf = (figure: (result: (typeof results)[number]) => number | null | undefined) => {
+    const values = results.flatMap((result) => figure(result) ?? [])
+    return values.length === 0 ? null : mean(values)
+  }
+  const accuracyOf = (field: keyof Accuracy) => meanOf((result) => result.accuracy?.[field])
+  const mse = accuracyOf('mse')
   const gains = results.map(({ gain }) => gain)
-  const gain = mean(gains)
-  const accuracies = results.flatMap((result) => (result.accuracy ? [result.accuracy] : []))
-  const times = results.flatMap(({ trainingMs }) => (trainingMs === null ? [] : [trainingMs]))
   return {
     method: method.name,
     splits: splits.length,
-    accuracy: accuracies.length === 0 ? null : meanAccuracy(accuracies),
-    gain,
+    accuracy:
+      mse === null
+        ? null
+        : {
+            mse,
+            maePerS: accuracyOf('maePerS')!,
+            mapePercent: accuracyOf('mapePercent')!,
+            spearman: accuracyOf('spearman')!,
+          },
+    gain: mean(gains),
     gainDeviation: gains.length < 2 ? 0 : Math.sqrt(sampleVariance(gains)),
-    regretPerS: mean(results.map(({ regretPerS }) => regretPerS)),
-    ...meanIntervals(results.flatMap(({ intervals }) => (intervals ? [intervals] : []))),
-    trainingMs: times.length === 0 ? null : mean(times),
+    regretPerS: meanOf(({ regretPerS }) => regretPerS)!,
+    memberCoverage: meanOf(({ intervals }) => intervals?.coverage),
+    memberWidthPercent: meanOf(({ intervals }) => intervals?.widthPercent),
+    trainingMs: meanOf((result) => result.trainingMs),
   }
 }
 
-interface JudgedIntervals {
-  readonly coverage: number
-  readonly widthPercent: number
-}
-
-function intervalsOf(prepared: Prepared, test: readonly Colocation[]): JudgedIntervals | null {
+/** Coverage and relative width of a method's intervals of members; null where it has none. */
+function intervalsOf(prepared: Prepared, test: readonly Colocation[]) {
   const judged = test.flatMap((colocation) =>
     (prepared.intervalsOf?.(colocation) ?? []).map(({ low, high }, i) => {
       const measured = colocation.throughputs[i]!
@@ -92,22 +158,34 @@ function intervalsOf(prepared: Prepared, test: readonly Colocation[]): JudgedInt
   }
 }
 
-function meanIntervals(
-  intervals: readonly JudgedIntervals[],
-): Pick<Evaluation, 'memberCoverage' | 'memberWidthPercent'> {
-  if (intervals.length === 0) return { memberCoverage: null, memberWidthPercent: null }
-  return {
-    memberCoverage: mean(intervals.map(({ coverage }) => coverage)),
-    memberWidthPercent: mean(intervals.map(({ widthPercent }) => widthPercent)),
-  }
+/** Result of choosing co-runners for one workload by a score. */
+export interface TargetGain {
+  readonly target: string
+  readonly candidates: number
+  /** Measured sum of the chosen colocation over the best measured sum: 1 is the oracle's choice. */
+  readonly gain: number
+  /** Best measured sum minus that of the choice, samples/s. */
+  readonly regretPerS: number
 }
 
-function meanAccuracy(accuracies: readonly Accuracy[]): Accuracy {
-  const meanOf = (field: keyof Accuracy) => mean(accuracies.map((one) => one[field]))
-  return {
-    mse: meanOf('mse'),
-    maePerS: meanOf('maePerS'),
-    mapePercent: meanOf('mapePercent'),
-    spearman: meanOf('spearman'),
-  }
+/**
+ * For each workload, choose the colocation with the highest score among those that contain it. Workloads with fewer
+ * than two candidates are left out, as in the published study.
+ *
+ * @param scoresOf scores in the order of the candidates; gets the whole list, because the published model scales by it
+ */
+export function targetGains(
+  colocations: readonly Colocation[],
+  scoresOf: (candidates: readonly Colocation[]) => readonly number[],
+): TargetGain[] {
+  const targets = new Set(colocations.flatMap(({ members }) => members.map(({ name }) => name)))
+  return [...targets].flatMap((target) => {
+    const candidates = colocations.filter(({ members }) => contains(members, target))
+    if (candidates.length < 2) return []
+    const sums = candidates.map(throughputSum)
+    const best = Math.max(...sums)
+    const scores = scoresOf(candidates)
+    const chosen = sums[scores.indexOf(Math.max(...scores))]!
+    return [{ target, candidates: candidates.length, gain: chosen / best, regretPerS: best - chosen }]
+  })
 }

@@ -38,35 +38,30 @@ const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
 }
 
 /**
- * Split-conformal intervals for each novelty of a group. Their width, in predicted standard deviations, is the quantile
- * of the errors of training colocations, each predicted by a process that knew as little about it.
+ * Half-width of a split-conformal interval, in predicted standard deviations: the quantile of the errors of training
+ * colocations of the same novelty, each predicted by a process that knew as little about it.
+ *
+ * @returns null where too few colocations of the kind, or of the kinds that may replace it, were predicted
  */
-export class Calibration {
-  readonly #misses: readonly Misses[]
-
-  constructor(misses: readonly Misses[]) {
-    this.#misses = misses
+export function widthOf(
+  all: readonly Misses[],
+  what: 'members' | 'unseen' | 'sums',
+  novelty: Novelty,
+  size: number,
+  level: number,
+): number | null {
+  const of = (kind: Novelty, members?: number) =>
+    all.filter((misses) => misses.novelty === kind && (members === undefined || misses.size === members))
+  // Errors of an unseen workload depend mostly on its novelty, the others on the number of members.
+  const candidates =
+    what === 'unseen'
+      ? kinds[novelty].flatMap((kind) => [of(kind, size), of(kind)])
+      : [...kinds[novelty].map((kind) => of(kind, size)), ...kinds[novelty].map((kind) => of(kind))]
+  for (const some of candidates) {
+    const values = Float64Array.from(some.flatMap((misses) => misses[what])).sort()
+    if (values.length >= MIN_MISSES) return conformalQuantile(values, level)
   }
-
-  /**
-   * Half-width of an interval, in predicted standard deviations.
-   *
-   * @returns null where too few colocations of the kind, or of the kinds that may replace it, were predicted
-   */
-  widthOf(what: 'members' | 'unseen' | 'sums', novelty: Novelty, size: number, level: number): number | null {
-    const of = (kind: Novelty, members?: number) =>
-      this.#misses.filter((misses) => misses.novelty === kind && (members === undefined || misses.size === members))
-    // Errors of an unseen workload depend mostly on its novelty, the others on the number of members.
-    const candidates =
-      what === 'unseen'
-        ? kinds[novelty].flatMap((kind) => [of(kind, size), of(kind)])
-        : [...kinds[novelty].map((kind) => of(kind, size)), ...kinds[novelty].map((kind) => of(kind))]
-    for (const some of candidates) {
-      const values = Float64Array.from(some.flatMap((misses) => misses[what])).sort()
-      if (values.length >= MIN_MISSES) return conformalQuantile(values, level)
-    }
-    return null
-  }
+  return null
 }
 
 export function around(value: number, logWidth: number): Interval {

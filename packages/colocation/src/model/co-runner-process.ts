@@ -2,7 +2,7 @@ import { type LeftOutGroup, LowRankProcess } from '@pctodl/numerics'
 import type { Workload } from '../workload.js'
 import { COVARIANCE_PARTS, type CoRunnerRow, SlowdownCovariance } from './slowdown-covariance.js'
 import { colocationSpans, type TrainingRow } from './training-rows.js'
-import { WorkloadScaling } from './workload-kernels.js'
+import { type KernelPoint, pointsScaledBy } from './workload-kernels.js'
 
 /** State of a fitted Gaussian process of slowdowns. */
 export interface FittedProcess {
@@ -25,15 +25,15 @@ export interface ProcessView {
 /** Gaussian process of slowdown exponents, as a function of a member and its co-runners. */
 export class CoRunnerProcess {
   readonly #fitted: FittedProcess
-  readonly #scaling: WorkloadScaling
+  readonly #point: (workload: Workload) => KernelPoint
   readonly #process: LowRankProcess
   readonly #pivotRows: readonly CoRunnerRow[]
 
   constructor(fitted: FittedProcess, maxRank: number) {
     this.#fitted = fitted
     const { workloads, rows, variances, mean } = fitted
-    this.#scaling = new WorkloadScaling(workloads)
-    const covariance = new SlowdownCovariance(workloads.map((workload) => this.#scaling.point(workload)))
+    this.#point = pointsScaledBy(workloads)
+    const covariance = new SlowdownCovariance(workloads.map(this.#point))
     const coRunnerRows = rows.map(({ own, others }) => covariance.row(own, others))
     const [groupNoise, rowNoise] = noiseOf(variances)
     this.#process = new LowRankProcess(
@@ -67,9 +67,7 @@ export class CoRunnerProcess {
   /** Trained workloads are recognised by name. */
   view(workloads: readonly Workload[]): ProcessView {
     const { workloads: trained, variances, mean } = this.#fitted
-    const covariance = new SlowdownCovariance(
-      [...trained, ...workloads].map((workload) => this.#scaling.point(workload)),
-    )
+    const covariance = new SlowdownCovariance([...trained, ...workloads].map(this.#point))
     const index = new Map(workloads.map(({ name }, i) => [name, trained.length + i]))
     const toPivots = (row: CoRunnerRow) =>
       Float64Array.from(this.#pivotRows, (pivot) => covariance.between(row, pivot, variances))

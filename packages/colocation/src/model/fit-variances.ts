@@ -2,7 +2,7 @@ import { fitVarianceComponents } from '@pctodl/numerics'
 import type { FittedProcess } from './co-runner-process.js'
 import { COVARIANCE_PARTS, SHARED_PARTS, SlowdownCovariance } from './slowdown-covariance.js'
 import { colocationSpans, type TrainingRow } from './training-rows.js'
-import { WorkloadScaling } from './workload-kernels.js'
+import { pointsScaledBy } from './workload-kernels.js'
 
 /**
  * Maximum number of rows for fitting variances, evenly from each size. More rows add little, and cost grows with the
@@ -18,8 +18,7 @@ export function fitVariances({ workloads, rows }: Pick<FittedProcess, 'workloads
   const sizes = new Set(some.map(({ others }) => others.length))
   // With a single size, effects common to all sizes cannot be separated from those of this size.
   const used = sizes.size > 1 ? COVARIANCE_PARTS : SHARED_PARTS
-  const scaling = new WorkloadScaling(workloads)
-  const covariance = new SlowdownCovariance(workloads.map((workload) => scaling.point(workload)))
+  const covariance = new SlowdownCovariance(workloads.map(pointsScaledBy(workloads)))
   const points = some.map(({ own, others }) => covariance.row(own, others))
   const matrices = Array.from({ length: used + 2 }, () => new Float64Array(n * n))
   const values = new Float64Array(COVARIANCE_PARTS)

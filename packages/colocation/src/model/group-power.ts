@@ -1,4 +1,4 @@
-import { mean } from '@pctodl/numerics'
+import { mean, sum } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import { type Colocation, keptShares, type Members, membersLabel } from '../colocation.js'
 import type { GroupPower } from '../select/group-judge.js'
@@ -32,39 +32,27 @@ export class GroupPowerModel {
     this.fitted = fitted
   }
 
-  /** Whether enough groups have a measured power. */
-  static canFit(colocations: readonly Colocation[]): boolean {
-    return colocations.filter(isPowered).length >= MIN_GROUPS
-  }
-
   /**
    * @param colocations those without `powerW`, or with a member without it, are skipped
-   * @throws InvalidInputError where fewer than five remain
+   * @returns null where fewer than five remain
    */
-  static fit(colocations: readonly Colocation[]): GroupPowerModel {
-    const measured = colocations.filter(isPowered)
-    if (measured.length < MIN_GROUPS) {
-      throw new InvalidInputError(
-        'colocations',
-        `${measured.length} with powerW`,
-        `at least ${MIN_GROUPS} groups with a measured power (column 'power'), as have all of their members alone`,
-      )
-    }
+  static fit(colocations: readonly Colocation[]): GroupPowerModel | null {
+    const measured = colocations.filter(
+      ({ powerW, members }) => powerW !== undefined && members.every((member) => member.powerW !== undefined),
+    )
+    if (measured.length < MIN_GROUPS) return null
     const rows = measured.map((colocation) => {
       const kept = keptShares(colocation)
       return {
         powerW: colocation.powerW!,
-        ownW: colocation.members.reduce((sum, member, i) => sum + kept[i]! * soloPowerW(member), 0),
+        ownW: sum(colocation.members.map((member, i) => kept[i]! * soloPowerW(member))),
         // Coefficient of the shared part: it counts once, not once for each member.
-        excess: 1 - kept.reduce((sum, share) => sum + share, 0),
+        excess: 1 - sum(kept),
       }
     })
     const products = rows.map(({ powerW, ownW, excess }) => excess * (powerW - ownW))
     const squares = rows.map(({ excess }) => excess ** 2)
-    const [product, square] = [products, squares].map((values) => values.reduce((sum, value) => sum + value, 0)) as [
-      number,
-      number,
-    ]
+    const [product, square] = [sum(products), sum(squares)]
     const minAlone = Math.min(...measured.flatMap(({ members }) => members.map(soloPowerW)))
     const sharedOf = (numerator: number, denominator: number) =>
       Math.min(minAlone, Math.max(0, denominator > 1e-12 ? numerator / denominator : minAlone))
@@ -92,13 +80,9 @@ export class GroupPowerModel {
    */
   readonly of: GroupPower = (members, kept) => {
     const { sharedW, maxW } = this.fitted
-    const powerW = members.reduce((sum, member, i) => sum + kept[i]! * (soloPowerW(member) - sharedW), sharedW)
+    const powerW = members.reduce((total, member, i) => total + kept[i]! * (soloPowerW(member) - sharedW), sharedW)
     return Math.min(maxW, powerW)
   }
-}
-
-function isPowered({ powerW, members }: Colocation): boolean {
-  return powerW !== undefined && members.every((member) => member.powerW !== undefined)
 }
 
 function soloPowerW(member: Members[number]): number {

@@ -1,4 +1,4 @@
-import { kinOf, parseWorkloadName } from '../workload.js'
+import { kinOf, workloadNameOf } from '../workload.js'
 
 /**
  * How much of a group is known from training, from most to least:
@@ -75,7 +75,7 @@ export class Acquaintance {
 
 /** 0 for a name in another format, which is its own kin. */
 function batchSizeOf(name: string): number {
-  return kinOf(name) === name ? 0 : parseWorkloadName(name).batchSize
+  return workloadNameOf(name)?.batchSize ?? 0
 }
 
 /** Distinct pairs of a group, including a workload with itself. */

@@ -48,19 +48,14 @@ const sharedParts: readonly CovariancePart[] = [
   { own: 'identity', others: 'extremes' },
 ]
 
-/**
- * Each part occurs twice: for effects common to all sizes, and for effects that change with size. The latter correlate
- * more between triples and quadruples than between pairs and quadruples.
- */
-const parts = [
-  ...sharedParts.map((part) => ({ ...part, bySize: false })),
-  ...sharedParts.map((part) => ({ ...part, bySize: true })),
-]
-
-/** Number of parts. Those from `SHARED_PARTS` on carry no information where all rows have one size. */
-export const COVARIANCE_PARTS: number = parts.length
 /** Number of parts common to all sizes; these come first. */
 export const SHARED_PARTS: number = sharedParts.length
+/**
+ * Each part occurs twice: for effects common to all sizes, and for effects that change with size. The latter correlate
+ * more between triples and quadruples than between pairs and quadruples, and carry no information where all rows have
+ * one size.
+ */
+export const COVARIANCE_PARTS: number = 2 * SHARED_PARTS
 
 /** Length scale of the similarity of two sizes, in doublings of the number of members. */
 const SIZE_LENGTH = 0.5
@@ -69,8 +64,8 @@ const OWN_STRIDE = workloadKernelNames.length + 1
 const OTHERS = othersKernelNames.length
 const BLEND = othersKernelNames.indexOf('blend')
 const EXTREMES = othersKernelNames.indexOf('extremes')
-const ownIndex = parts.map(({ own }) => (own === undefined ? OWN_STRIDE - 1 : workloadKernelNames.indexOf(own)))
-const othersIndex = parts.map(({ others }) => (others === undefined ? OTHERS : othersKernelNames.indexOf(others)))
+const ownIndex = sharedParts.map(({ own }) => (own === undefined ? OWN_STRIDE - 1 : workloadKernelNames.indexOf(own)))
+const othersIndex = sharedParts.map(({ others }) => (others === undefined ? OTHERS : othersKernelNames.indexOf(others)))
 
 /** A row as input of the covariance: a workload and its co-runners. Made by `SlowdownCovariance.row`. */
 export interface CoRunnerRow {
@@ -123,8 +118,10 @@ export class SlowdownCovariance {
   writeParts(a: CoRunnerRow, b: CoRunnerRow, out: Float64Array): void {
     const own = this.#offset(a.own, b.own)
     const sizes = this.#writeOthers(a, b)
-    for (let c = 0; c < COVARIANCE_PARTS; c++) {
-      out[c] = this.#table[own + ownIndex[c]!]! * this.#others[othersIndex[c]!]! * (c < SHARED_PARTS ? 1 : sizes)
+    for (let c = 0; c < SHARED_PARTS; c++) {
+      const value = this.#table[own + ownIndex[c]!]! * this.#others[othersIndex[c]!]!
+      out[c] = value
+      out[SHARED_PARTS + c] = value * sizes
     }
   }
 

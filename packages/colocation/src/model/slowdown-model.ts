@@ -2,7 +2,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import { type Colocation, type Members, throughputSum } from '../colocation.js'
 import type { KeptShareSource } from '../select/group-judge.js'
 import type { Workload } from '../workload.js'
-import { around, Calibration, type Misses, missesOf, spreadOf } from './calibration.js'
+import { around, type Misses, missesOf, spreadOf, widthOf } from './calibration.js'
 import { CoRunnerProcess, type FittedProcess, type ProcessView } from './co-runner-process.js'
 import { fitVariances } from './fit-variances.js'
 import { type FittedGroupPower, GroupPowerModel } from './group-power.js'
@@ -33,7 +33,6 @@ export class SlowdownModel {
   /** Null where too few groups have a measured power. */
   readonly power: GroupPowerModel | null
   readonly #process: CoRunnerProcess
-  readonly #calibration: Calibration
   readonly #acquaintance: Acquaintance
   readonly #maxMeasured = new Map<string, number>()
 
@@ -42,7 +41,6 @@ export class SlowdownModel {
     this.fitted = fitted
     this.power = fitted.power && new GroupPowerModel(fitted.power)
     this.#process = process
-    this.#calibration = new Calibration(fitted.misses)
     this.#acquaintance = new Acquaintance(colocationSpans(rows).map(([begin]) => namesOfRow(workloads, rows[begin]!)))
     for (const { own, others, exponent } of rows) {
       const { name } = workloads[own]!
@@ -63,7 +61,7 @@ export class SlowdownModel {
     const fitted: FittedProcess = { ...training, mean, variances: fitVariances(training, mean) }
     const process = new CoRunnerProcess(fitted, MAX_RANK)
     const misses = missesOf(fitted, process, new CoRunnerProcess(fitted, COARSE_RANK))
-    const power = GroupPowerModel.canFit(colocations) ? GroupPowerModel.fit(colocations).fitted : null
+    const power = GroupPowerModel.fit(colocations)?.fitted ?? null
     return new SlowdownModel({ ...fitted, misses, power }, process)
   }
 
@@ -83,9 +81,9 @@ export class SlowdownModel {
     const keptShares = rankOf.map((d) => kept[d]!)
     const throughputs = members.map((member, i) => member.exclusiveThroughput * keptShares[i]!)
     const novelty = this.#acquaintance.noveltyOf(members.map(({ name }) => name))
-    const widthOf = (what: 'members' | 'unseen' | 'sums') => this.#calibration.widthOf(what, novelty, size, level)
-    const widths = members.map(({ name }) => widthOf(this.#acquaintance.knows(name) ? 'members' : 'unseen'))
-    const sumWidth = widthOf('sums')
+    const width = (what: 'members' | 'unseen' | 'sums') => widthOf(this.fitted.misses, what, novelty, size, level)
+    const widths = members.map(({ name }) => width(this.#acquaintance.knows(name) ? 'members' : 'unseen'))
+    const sumWidth = width('sums')
     const isCalibrated = !widths.includes(null) && sumWidth !== null && this.#acquaintance.hasSize(size)
     const covariance = isCalibrated
       ? view.covarianceOf(distinct.map((member) => view.row(member, withoutOne(members, member))))

@@ -1,5 +1,5 @@
 import { kinOf, type Workload } from '../workload.js'
-import { type Scaling, scalingOf, standardize } from './standardize.js'
+import { scalingOf, standardize } from './standardize.js'
 
 /**
  * Six similarities of two workloads: over all features at short distance, at long distance and linearly; by the size of
@@ -47,21 +47,14 @@ export interface KernelPoint {
   readonly features: Float64Array
 }
 
-/** Scales features by the workloads of the training set only. */
-export class WorkloadScaling {
-  readonly #scaling: Scaling
-
-  constructor(trained: readonly Workload[]) {
-    this.#scaling = scalingOf(trained.map(featuresOf))
-  }
-
-  point(workload: Workload): KernelPoint {
-    return {
-      name: workload.name,
-      kin: kinOf(workload.name),
-      features: standardize(featuresOf(workload), this.#scaling),
-    }
-  }
+/** Points of workloads, scaled by those of the training set only. */
+export function pointsScaledBy(trained: readonly Workload[]): (workload: Workload) => KernelPoint {
+  const scaling = scalingOf(trained.map(featuresOf))
+  return (workload) => ({
+    name: workload.name,
+    kin: kinOf(workload.name),
+    features: standardize(featuresOf(workload), scaling),
+  })
 }
 
 /** Write the similarities of two workloads to `out` from `offset`, in the order of `workloadKernelNames`. */

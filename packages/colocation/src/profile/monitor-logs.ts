@@ -1,4 +1,4 @@
-import { TableError } from '../tables/table-error.js'
+import { TableError } from '../tables/csv-table.js'
 
 /** Mean utilisation over a solo run, percent. */
 export interface MeanUtilization {

@@ -1,5 +1,55 @@
+import { InvalidInputError } from '@pctodl/platform'
 import { CsvError, parse } from 'csv-parse/sync'
-import { TableError } from '../tables/table-error.js'
+import { TableError } from '../tables/csv-table.js'
+import type { KernelMetrics } from '../workload.js'
+
+/** Input for profiling one workload with Nsight Compute, kernel by kernel, during one steady step. */
+export interface ProfilingRequest {
+  readonly workload: string
+  /** The program and its arguments; it runs one step per NVTX range. */
+  readonly command: readonly string[]
+  /**
+   * NVTX range that marks the profiled step. Default `step10`: by then caches, allocator and autotuning have settled.
+   */
+  readonly nvtxRange?: string
+  /** Folder for the report. Default `.`. */
+  readonly folder?: string
+}
+
+export interface ProfilingCommands {
+  /** Runs the workload under the profiler; needs permission to read performance counters. */
+  readonly profile: string
+  /** Converts the report to the CSV that `parseNsightComputeCsv` reads. */
+  readonly exportCsv: string
+  readonly csvFile: string
+}
+
+/**
+ * Commands that profile one workload, quoted for a POSIX shell.
+ *
+ * @throws InvalidInputError without a command
+ */
+export function profilingCommands({
+  workload,
+  command,
+  nvtxRange = 'step10',
+  folder = '.',
+}: ProfilingRequest): ProfilingCommands {
+  if (command.length === 0) throw new InvalidInputError('command', command, 'a program and its arguments')
+  const report = `${folder}/${workload}.ncu-rep`
+  const csvFile = `${folder}/${workload}.csv`
+  const options = ['--set', 'full', '--nvtx', '--nvtx-include', `${nvtxRange}/`, '--target-processes', 'all']
+  const print = ['ncu', '--import', report, '--csv', '--page', 'details', '--print-units', 'base']
+  return {
+    profile: shellWords(['ncu', ...options, '--force-overwrite', '--export', report, ...command]),
+    exportCsv: `${shellWords(print)} > ${shellWords([csvFile])}`,
+    csvFile,
+  }
+}
+
+function shellWords(words: readonly string[]): string {
+  return words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)).join(' ')
+}
 
 /** One kernel launch in a report of Nsight Compute. */
 export interface KernelLaunch {
@@ -135,4 +185,27 @@ function closed({ id, kernel, line, values }: OpenLaunch, file: string): KernelL
     }
   }
   return { kernel, ...(values as Record<Field, number>) }
+}
+
+/**
+ * Means of a workload's kernel metrics, weighted by launch duration: `sum d m / sum d`. Registers and static shared
+ * memory are totals of the grid (threads x registers per thread, blocks x bytes per block).
+ *
+ * @throws InvalidInputError without launches, or where their total duration is 0
+ */
+export function aggregateLaunches(launches: readonly KernelLaunch[]): KernelMetrics {
+  const totalNs = launches.reduce((sum, { durationNs }) => sum + durationNs, 0)
+  if (!(totalNs > 0)) throw new InvalidInputError('total duration of the launches', totalNs, 'above 0 ns')
+  const mean = (metric: (launch: KernelLaunch) => number) =>
+    launches.reduce((sum, launch) => sum + launch.durationNs * metric(launch), 0) / totalNs
+  return {
+    threads: mean(({ threads }) => threads),
+    smThroughputPercent: mean(({ smThroughputPercent }) => smThroughputPercent),
+    dramThroughputPercent: mean(({ dramThroughputPercent }) => dramThroughputPercent),
+    memoryThroughputPercent: mean(({ memoryThroughputPercent }) => memoryThroughputPercent),
+    registers: mean(({ threads, registersPerThread }) => threads * Math.floor(registersPerThread)),
+    staticSharedMemory: mean(
+      ({ gridSize, staticSharedMemoryPerBlockBytes }) => gridSize * staticSharedMemoryPerBlockBytes,
+    ),
+  }
 }

@@ -47,21 +47,6 @@ export interface JudgedGroup {
   readonly keptShares: readonly number[]
 }
 
-/**
- * Additive power model: idle power, plus each member's solo power above idle in proportion to its retained throughput.
- *
- * @param soloPowerW of each workload, by its name
- * @throws InvalidInputError when called for a workload without a solo power
- */
-export function additivePower(idleW: number, soloPowerW: Readonly<Record<string, number>>): GroupPower {
-  return (members, keptShares) =>
-    members.reduce((sum, { name }, i) => {
-      const soloW = soloPowerW[name]
-      if (soloW === undefined) throw new InvalidInputError('soloPowerW', name, 'the solo power of every member, W')
-      return sum + Math.max(0, soloW - idleW) * keptShares[i]!
-    }, idleW)
-}
-
 /** Values groups and checks their limits. */
 export class GroupJudge {
   readonly source: KeptShareSource

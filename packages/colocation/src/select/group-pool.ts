@@ -1,5 +1,5 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { candidateGroups } from './candidate-groups.js'
+import { candidateGroups, solveGroups } from './exact-groups.js'
 import {
   type ColocationGroup,
   GroupJudge,
@@ -9,7 +9,6 @@ import {
   type Objective,
 } from './group-judge.js'
 import { searchGroups } from './search-groups.js'
-import { solveGroups } from './solve-groups.js'
 import { upperBound } from './upper-bound.js'
 
 export interface PoolOptions {

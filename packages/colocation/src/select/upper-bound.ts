@@ -1,4 +1,4 @@
-import { countByPlace } from './candidate-groups.js'
+import { countByPlace } from './exact-groups.js'
 import type { GroupJudge, KeptShareSource } from './group-judge.js'
 
 /** Steps of the search for the best price of a GPU. */

@@ -1,5 +1,21 @@
+import { PctodlError } from '@pctodl/platform'
 import { CsvError, parse } from 'csv-parse/sync'
-import { TableError } from './table-error.js'
+
+/** A table or log that cannot be read. The message names file, line and column, and what was found and expected. */
+export class TableError extends PctodlError {
+  readonly file: string
+  /** Line of the file, from 1; undefined where the error concerns the whole file. */
+  readonly line: number | undefined
+  readonly column: string | undefined
+
+  constructor(file: string, line: number | undefined, column: string | undefined, problem: string, cause?: unknown) {
+    const place = [file, line === undefined ? '' : `line ${line}`, column === undefined ? '' : `column '${column}'`]
+    super('BAD_TABLE', `${place.filter((part) => part !== '').join(', ')}: ${problem}`, { cause })
+    this.file = file
+    this.line = line
+    this.column = column
+  }
+}
 
 /** One row of a CSV file with a header. Getters return a value or throw an error that names the place. */
 export class CsvRow {
@@ -29,7 +45,8 @@ export class CsvRow {
   number(column: string): number {
     const text = this.text(column)
     const value = Number(text)
-    if (!Number.isFinite(value)) throw this.error(column, `got '${text}', expected a number`)
+    // Number() also takes 0x10.
+    if (!Number.isFinite(value) || /^0[a-z]/i.test(text)) throw this.error(column, `got '${text}', expected a number`)
     return value
   }
 
@@ -75,9 +92,10 @@ export function parseCsvTable(
   { shortRows = false }: { readonly shortRows?: boolean } = {},
 ): CsvTable {
   let records: { record: Record<string, string>; info: { lines: number } }[]
+  let columns: string[] = []
   try {
     records = parse(text, {
-      columns: true,
+      columns: (header: string[]) => (columns = header),
       bom: true,
       info: true,
       skip_empty_lines: true,
@@ -85,23 +103,19 @@ export function parseCsvTable(
       relax_column_count_less: shortRows,
     }) as never
   } catch (error) {
-    if (error instanceof CsvError) throw new TableError(file, lineOf(error), undefined, error.message, error)
-    throw error
+    if (!(error instanceof CsvError)) throw error
+    const { lines } = error as { lines?: unknown }
+    throw new TableError(file, typeof lines === 'number' ? lines : undefined, undefined, error.message, error)
   }
-  const first = records[0]
-  if (first === undefined) throw new TableError(file, undefined, undefined, 'no rows, expected a header and rows')
-  const columns = Object.keys(first.record)
+  if (records.length === 0) throw new TableError(file, undefined, undefined, 'no rows, expected a header and rows')
+  const twice = columns.find((column, i) => columns.indexOf(column) !== i)
+  if (twice !== undefined) throw new TableError(file, 1, twice, 'two columns of this name; leave one')
   for (const column of needed) {
     if (!columns.includes(column)) {
       throw new TableError(file, 1, column, `missing; the columns are ${columns.join(', ')}`)
     }
   }
   return { columns, rows: records.map(({ record, info }) => new CsvRow(record, file, info.lines)) }
-}
-
-function lineOf(error: CsvError): number | undefined {
-  const lines = (error as { lines?: unknown }).lines
-  return typeof lines === 'number' ? lines : undefined
 }
 
 /** A CSV cell, quoted where necessary. */

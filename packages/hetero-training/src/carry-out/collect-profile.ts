@@ -1,5 +1,5 @@
 import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
-import { PROFILE_FORMAT, PROFILE_VERSION, type ProfileFile } from '../profile/profile-json.js'
+import { PROFILE_FORMAT, PROFILE_VERSION, type ProfileFile } from '../profile/profile-file.js'
 import type { Setting } from '../profile/setting.js'
 import type { Board } from './board.js'
 import { TrainingProcess } from './training-process.js'

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
+import { checked, readJson } from '../json-file.js'
 
 /** What marks a plan on disk, for those who carry it out. */
 export const PLAN_FORMAT = 'pctodl-hetero-plan'
@@ -101,20 +100,7 @@ const runSchema = z.object({
 
 /** @throws InvalidInputError naming file and field */
 export const readPlan = (file: string): PlanFile =>
-  read(planSchema, file, "a plan, as 'pctodl hetero plan --json' prints it")
+  checked(planSchema, readJson(file, "a plan, as 'pctodl hetero plan --json' prints it"), file)
 /** @throws InvalidInputError naming file and field */
 export const readRun = (file: string): RunFile =>
-  read(runSchema, file, "a run, as 'pctodl hetero launch --output' writes it")
-
-function read<T>(schema: z.ZodType<T>, file: string, what: string): T {
-  let json: unknown
-  try {
-    json = JSON.parse(readFileSync(file, 'utf8'))
-  } catch (error) {
-    throw new InvalidInputError('file', file, `${what} (${(error as Error).message})`)
-  }
-  const parsed = schema.safeParse(json)
-  if (parsed.success) return parsed.data
-  const { path, message } = parsed.error.issues[0]!
-  throw new InvalidInputError(`${file}: ${path.join('.') || 'content'}`, message, what)
-}
+  checked(runSchema, readJson(file, "a run, as 'pctodl hetero launch --output' writes it"), file)

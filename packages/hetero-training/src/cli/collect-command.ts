@@ -13,6 +13,7 @@ import { withBoards } from '../carry-out/board.js'
 import { assertCollectOptions, type CollectOptions, collectProfile, stepsNeeded } from '../carry-out/collect-profile.js'
 import { settingText } from '../profile/setting.js'
 import { boardOptions, simulatedBoards, type TrainingOptions, withTrainingOptions } from './open-boards.js'
+import { given } from './options.js'
 
 interface RawOptions extends TrainingOptions {
   readonly gpu: string
@@ -72,14 +73,13 @@ export const collect: CommandFunction = async (argv, terminal) => {
     }),
     batchSizes: raw.batches,
     powerLimitsW: raw.limits,
-    ...(raw.smClocks === undefined ? {} : { smClocksMhz: raw.smClocks }),
     warmupSteps: raw.warmup,
     steps: raw.steps,
     repeats: raw.repeats,
     idleS: raw.idle,
     stepPattern: raw.stepPattern,
     signal: terminal.signal,
-    ...(raw.model === undefined ? {} : { model: raw.model }),
+    ...given({ smClocksMhz: raw.smClocks, model: raw.model }),
     onProfile: (profile) => writeFileAtomically(raw.output, `${JSON.stringify(profile, null, 2)}\n`),
     onWindow: ({ batchSize, timeS, energyJ, ...setting }) =>
       terminal.stderr.write(

@@ -13,7 +13,7 @@ import { launchEnvironment, trainingGpus } from '../carry-out/launch-environment
 import { type PlanFile, type RunFile, readPlan } from '../carry-out/plan-file.js'
 import { runPlan, runSimulated } from '../carry-out/run-plan.js'
 import { boardOptions, simulatedBoards, type TrainingOptions, withTrainingOptions } from './open-boards.js'
-import { type Named, named } from './plan-options.js'
+import { type Named, named } from './options.js'
 import { formatTable } from './table.js'
 
 interface RawOptions extends TrainingOptions {

@@ -4,7 +4,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { BoardOptions } from '../carry-out/board.js'
 import { openSimulatedBoards, type SimulatedBoards } from '../carry-out/simulated-boards.js'
 import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
-import { refuseGiven } from './plan-options.js'
+import { given, refuseGiven } from './options.js'
 
 /** What `withTrainingOptions` parses. */
 export interface TrainingOptions {
@@ -43,10 +43,7 @@ function regularExpression(text: string): RegExp {
 }
 
 export function boardOptions({ library, leaseDir }: TrainingOptions): BoardOptions {
-  return {
-    ...(library === undefined ? {} : { libraryPath: library }),
-    ...(leaseDir === undefined ? {} : { leaseFolder: leaseDir }),
-  }
+  return given({ libraryPath: library, leaseFolder: leaseDir })
 }
 
 /**

@@ -1,36 +1,150 @@
-import { asUsage, type CommandFunction } from '@pctodl/command-line'
+import {
+  asUsage,
+  type CommandFunction,
+  integerFrom,
+  listOf,
+  newCommand,
+  numberBetween,
+  parseCommand,
+  positiveNumber,
+  UsageError,
+} from '@pctodl/command-line'
 import { PLAN_FORMAT, PLAN_VERSION } from '../carry-out/plan-file.js'
-import { findPlan, InfeasibleBudgetError } from '../find-plan.js'
+import { type Budgets, findPlan, InfeasibleBudgetError, keepsBudgets } from '../find-plan.js'
+import { readProfile } from '../profile/profile-file.js'
 import { isLocked } from '../profile/setting.js'
 import { simplePlans } from '../simple-plans.js'
-import { prepareJob } from '../training-job.js'
+import { prepareJob, type TrainingJob } from '../training-job.js'
 import type { TrainingPlan } from '../training-plan.js'
-import { type PlanCall, parsePlanOptions } from './plan-options.js'
-import { formatAnswer, type PlanAnswer } from './plan-report.js'
+import { given, type Named, named } from './options.js'
+import { formatTable } from './table.js'
+
+interface RawOptions {
+  readonly gpu: Named<string>
+  readonly batch: number
+  readonly eta: number
+  readonly budgetTime?: number
+  readonly budgetEnergy?: number
+  readonly budgetPower?: number
+  readonly idlePower?: Named<number>
+  readonly maxShare?: Named<number>
+  readonly microBatch?: Named<number>
+  readonly limits?: Named<number[]>
+  readonly smClocks?: Named<number[]>
+  readonly allReduce: number
+  readonly useAll?: boolean
+  readonly json?: boolean
+}
 
 /** `pctodl hetero plan`: the cheapest split and limits. Budgets that cannot be kept are exit code 1. */
 export const plan: CommandFunction = async (argv, terminal) => {
-  const call = await parsePlanOptions(argv, terminal)
-  // A bad job is the caller's; an infeasible budget is an answer.
-  asUsage(() => prepareJob(call.job))
-  const answer = answerOf(call)
-  for (const warning of answer.warnings) terminal.stderr.write(`pctodl hetero: warning: ${warning}\n`)
-  terminal.stdout.write(
-    call.json ? `${JSON.stringify(documentOf(call, answer), null, 2)}\n` : `${formatAnswer(call, answer)}\n`,
+  const command = newCommand(
+    {
+      name: 'pctodl hetero plan',
+      description:
+        'Split a global batch over unequal GPUs and choose their power limits for least energy, time or a weighted cost.',
+      example:
+        'pctodl hetero plan --gpu a10=a10.json --gpu t4=t4.json --idle-power a10=20 --idle-power t4=15 --batch 2048',
+    },
+    terminal,
   )
-  return 0
-}
-
-function answerOf(call: PlanCall): PlanAnswer {
-  const { job, budgets } = call
+    .requiredOption(
+      '--gpu <name=trace>',
+      'a GPU and its trace, as collect or the published tools write it; repeat it',
+      named((trace) => trace),
+    )
+    .requiredOption('--batch <samples>', 'global batch', integerFrom(1, 2 ** 20))
+    .option('--eta <weight>', 'weight of energy against time, 0..1', numberBetween(0, 1), 0.5)
+    .option(
+      '--budget-time <s>',
+      'most time of a step (of a window, where traces count in windows)',
+      positiveNumber('s'),
+    )
+    .option('--budget-energy <J>', 'most energy of a step (window)', positiveNumber('J'))
+    .option('--budget-power <W>', 'most that the power limits may add up to', positiveNumber('W'))
+    .option('--idle-power <name=W>', 'what a GPU draws while it waits; repeat it', named(numberBetween(0, 1e4)))
+    .option('--max-share <name=samples>', 'most samples of a step for a GPU; repeat it', named(integerFrom(1)))
+    .option(
+      '--micro-batch <name=samples>',
+      'most samples that the memory of a GPU holds at once: larger shares are accumulated; repeat it',
+      named(integerFrom(1)),
+    )
+    .option(
+      '--limits <name=W,W>',
+      'power limits that may be set (default: all of the trace); repeat it',
+      named(listOf(positiveNumber())),
+    )
+    .option(
+      '--sm-clocks <name=MHz,MHz>',
+      'SM clocks that may be locked, or none (default: all of the trace); repeat it',
+      named((list) => (list === 'none' ? [] : listOf(positiveNumber())(list))),
+    )
+    .option('--all-reduce <s>', 'gradient exchange after each step', numberBetween(0, 1e6), 0)
+    .option('--use-all', 'leave no GPU out')
+    .option('--json', 'print the plan as JSON on standard output')
+  await parseCommand(command, argv)
+  const raw = command.opts<RawOptions>()
+  for (const key of ['idlePower', 'maxShare', 'microBatch', 'limits', 'smClocks'] as const) {
+    const unknown = [...(raw[key]?.keys() ?? [])].find((name) => !raw.gpu.has(name))
+    if (unknown === undefined) continue
+    const option = command.options.find((each) => each.attributeName() === key)!.long
+    throw new UsageError(`${option}: there is no GPU '${unknown}'; there are ${[...raw.gpu.keys()].join(', ')}`)
+  }
+  // A bad job is the caller's; an infeasible budget is an answer.
+  const job = asUsage(() => jobOf(raw))
+  asUsage(() => prepareJob(job))
+  const budgets = given({ timeS: raw.budgetTime, energyJ: raw.budgetEnergy, powerW: raw.budgetPower })
   const startMs = performance.now()
   const { lowerBound, warnings, ...found } = findPlan(job, budgets)
   const searchMs = performance.now() - startMs
-  return { plan: found, lowerBound, warnings, compared: comparedPlans(call, found), searchMs }
+  const compared = comparedPlans(job, budgets, found)
+  for (const warning of warnings) terminal.stderr.write(`pctodl hetero: warning: ${warning}\n`)
+  if (raw.json) {
+    // For those who carry it out, see `PlanFile`.
+    const document = {
+      format: PLAN_FORMAT,
+      version: PLAN_VERSION,
+      globalBatch: raw.batch,
+      eta: raw.eta,
+      budgets,
+      allReduceS: raw.allReduce,
+      ...found,
+      gpus: found.gpus.map((gpu) => ({ ...gpu, gradientWeight: gpu.share / raw.batch })),
+      compared: Object.fromEntries(compared),
+      ...{ lowerBound, warnings, searchMs },
+    }
+    terminal.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
+    return 0
+  }
+  const gap = 1 - lowerBound / found.cost
+  const optimality = gap < 1e-9 ? 'optimal' : `at most ${(100 * gap).toPrecision(2)} % above the optimum`
+  const parts = [
+    formatGpus(found, raw.batch),
+    '',
+    ...formatTotals(found, raw.eta),
+    `search         ${searchMs.toFixed(1)} ms, ${optimality}`,
+    '',
+    formatComparison(found, compared, budgets),
+  ]
+  terminal.stdout.write(`${parts.join('\n')}\n`)
+  return 0
+}
+
+function jobOf(raw: RawOptions): TrainingJob {
+  const gpus = [...raw.gpu].map(([name, trace]) => ({
+    profile: readProfile(trace, { name, ...given({ idlePowerW: raw.idlePower?.get(name) }) }),
+    ...given({
+      maxShare: raw.maxShare?.get(name),
+      maxMicroBatch: raw.microBatch?.get(name),
+      powerLimitsW: raw.limits?.get(name),
+      smClocksMhz: raw.smClocks?.get(name),
+    }),
+  }))
+  return { gpus, globalBatch: raw.batch, eta: raw.eta, allReduceS: raw.allReduce, mayLeaveOut: !raw.useAll }
 }
 
 /** Plans that need no search and, beside a plan that locks clocks, the best that locks none. */
-function comparedPlans({ job, budgets }: PlanCall, { gpus }: TrainingPlan): Map<string, TrainingPlan> {
+function comparedPlans(job: TrainingJob, budgets: Budgets, { gpus }: TrainingPlan): Map<string, TrainingPlan> {
   const compared = new Map<string, TrainingPlan>(simplePlans(job))
   if (!gpus.some(isLocked)) return compared
   try {
@@ -46,19 +160,50 @@ function comparedPlans({ job, budgets }: PlanCall, { gpus }: TrainingPlan): Map<
   }
 }
 
-/** The answer as `--json` prints it; of a plan, for those who carry it out, see `PlanFile`. */
-function documentOf({ job, budgets }: PlanCall, { plan: found, compared, ...answer }: PlanAnswer): object {
-  const { globalBatch, eta, allReduceS } = job
-  return {
-    format: PLAN_FORMAT,
-    version: PLAN_VERSION,
-    globalBatch,
-    eta,
-    budgets,
-    allReduceS,
-    ...found,
-    gpus: found.gpus.map((gpu) => ({ ...gpu, gradientWeight: gpu.share / globalBatch })),
-    compared: Object.fromEntries(compared),
-    ...answer,
-  }
+function formatGpus(plan: TrainingPlan, globalBatch: number): string {
+  const rows = plan.gpus.map(
+    ({ name, share, microBatches, powerLimitW, timeS, waitS, powerW, energyJ, smClockMhz, extrapolated }) => [
+      name,
+      `${share}${microBatches > 1 ? ` in ${microBatches}` : ''}${extrapolated ? '*' : ''}`,
+      ((100 * share) / globalBatch).toFixed(1),
+      powerLimitW ?? 'left out',
+      smClockMhz ?? 'free',
+      timeS.toPrecision(4),
+      waitS.toPrecision(4),
+      powerW.toFixed(1),
+      energyJ.toPrecision(4),
+    ],
+  )
+  const table = formatTable(
+    ['GPU', 'share', 'percent', 'limit W', 'clock MHz', 'computes s', 'waits s', 'power W', 'energy J'],
+    rows,
+  )
+  return table + (plan.gpus.some(({ extrapolated }) => extrapolated) ? '\n* beyond the trace' : '')
+}
+
+function formatTotals(plan: TrainingPlan, eta: number): string[] {
+  const { unit, timeS, timeSd, energyJ, energySd, cost, powerLimitW } = plan
+  const percent = (sd: number) => (sd === 0 ? '' : ` +- ${(100 * sd).toFixed(1)} %`)
+  return [
+    `${`one ${unit}`.padEnd(15)}${timeS.toPrecision(4)} s${percent(timeSd)}, ${energyJ.toPrecision(4)} J${percent(energySd)}, ` +
+      `cost ${cost.toPrecision(6)} W s (eta ${eta})`,
+    `power limits   ${powerLimitW.toFixed(0)} W together`,
+  ]
+}
+
+function formatComparison(plan: TrainingPlan, compared: ReadonlyMap<string, TrainingPlan>, budgets: Budgets): string {
+  const row = (name: string, other: TrainingPlan, above: string) => [
+    keepsBudgets(other, budgets) ? name : `${name} (over budget)`,
+    other.timeS.toPrecision(4),
+    other.energyJ.toPrecision(4),
+    other.cost.toPrecision(6),
+    above,
+  ]
+  return formatTable(
+    ['for comparison', 'time s', 'energy J', 'cost W s', 'cost above this plan'],
+    [
+      row('this plan', plan, ''),
+      ...[...compared].map(([name, other]) => row(name, other, `${(100 * (other.cost / plan.cost - 1)).toFixed(1)} %`)),
+    ],
+  )
 }

@@ -1,12 +1,10 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import {
   type ColocationPrediction,
-  GroupPowerModel,
   type KeptShareSource,
   type Members,
-  parseColocationTable,
-  parseWorkloadTable,
+  readStudy,
   SlowdownModel,
   type Workload,
 } from '@pctodl/colocation'
@@ -44,11 +42,12 @@ export function loadCoRunners(
   const coRunners = names.flatMap((name) => {
     const [profile, clock] = name.split('@')
     if (!profiles.some((each) => each.name === profile)) return []
-    const { workloads, colocations } = readStudy(path.join(folder, name))
-    const model = SlowdownModel.fit(colocations)
+    const study = readStudy(path.join(folder, name))
+    const workloads = [...study.catalog]
+    const model = SlowdownModel.fit([...study.colocations.values()].flat())
     const predict = remembered((group) => model.predict(group, level))
     const idle = typeof idleW === 'object' ? idleW[String(clock)] : idleW
-    const power = GroupPowerModel.canFit(colocations) && idle !== undefined ? GroupPowerModel.fit(colocations) : null
+    const power = idle === undefined ? null : model.power
     return [
       {
         profile: profile!,
@@ -63,25 +62,6 @@ export function loadCoRunners(
   if (coRunners.length > 0) return coRunners
   const expected = profiles.map(({ name }) => name).join(', ')
   throw new PctodlError('NO_STUDY', `${folder} has no study of instances: expected folders named ${expected}`)
-}
-
-function readStudy(folder: string) {
-  const read = (name: string) => {
-    const file = path.join(folder, name)
-    if (!existsSync(file)) throw new PctodlError('NO_STUDY', `${file} does not exist; measure it (@pctodl/colocation)`)
-    return { text: readFileSync(file, 'utf8'), file }
-  }
-  const table = read('workloads.csv')
-  const catalog = parseWorkloadTable(table.text, table.file)
-  const colocations = readdirSync(folder)
-    .filter((name) => /^colocations[2-9]\.csv$/.test(name))
-    .sort()
-    .flatMap((name) => {
-      const { text, file } = read(name)
-      return parseColocationTable(text, catalog, file)
-    })
-  if (colocations.length === 0) read('colocations2.csv')
-  return { workloads: [...catalog], colocations }
 }
 
 /** Lower bound on the share that each member of a group retains, from the model's intervals; 0 where it has none. */

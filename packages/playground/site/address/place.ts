@@ -6,7 +6,7 @@ import { firstServicesRun, type ServicesRunQuestion } from '../run-services/serv
 import { learnWords, planWords, runWords, servicesPlanWords, servicesRunWords } from './vocabularies.js'
 import type { Vocabulary } from './words.js'
 
-/** Rooms, and the question that each holds. */
+/** The rooms, and the question that each shows. */
 export interface Rooms {
   readonly 'run/services': ServicesRunQuestion
   readonly run: RunQuestion
@@ -17,7 +17,7 @@ export interface Rooms {
 
 export type RoomName = keyof Rooms
 
-/** A room, and the questions of all. An address holds the question of its own room. */
+/** A room, and the questions of all rooms. An address contains the question of its own room. */
 export interface Place extends Rooms {
   readonly room: RoomName
 }

@@ -1,9 +1,9 @@
-/** How one word of an address holds a part of a question. */
+/** How one word of an address encodes a part of a question. */
 export interface Word<Question> {
   readonly expected: string
   /** Undefined for a malformed text. */
   read(text: string): Partial<Question> | undefined
-  /** Undefined where the address leaves the word out. */
+  /** Undefined if the address omits the word. */
   write(question: Question): string | undefined
 }
 
@@ -31,7 +31,7 @@ export function field<Question, Key extends keyof Question>(
     },
     write: (question) => {
       const value = question[key]
-      // An empty list is written as no word at all.
+      // An empty list is written as no word.
       return isAlways || value !== defaults[key] ? write(value as NonNullable<Question[Key]>) || undefined : undefined
     },
   }
@@ -78,7 +78,7 @@ export function oneOf<Value extends string>(values: readonly Value[]): Kind<Valu
   }
 }
 
-/** Entries with commas between; malformed where one entry is, or where two have the same key. */
+/** Comma-separated entries; malformed if one entry is, or if two have the same key. */
 export function list<Entry>(
   expected: string,
   { read, write, keyOf }: Omit<Kind<Entry>, 'expected'> & { readonly keyOf?: (entry: Entry) => unknown },
@@ -95,10 +95,10 @@ export function list<Entry>(
   }
 }
 
-/** More than anybody does to a run by hand. */
+/** More changes than anybody makes to a run by hand. */
 const MAX_ENTRIES = 200
 
-/** Some of the values, in the order of all. */
+/** A subset of the values, in their usual order. */
 export function someOf<Value extends string>(values: readonly Value[]): Kind<readonly Value[]> {
   const kind = oneOf(values)
   const names = list(`some of ${values.join(', ')}`, { ...kind, keyOf: (value) => value })
@@ -111,7 +111,7 @@ export function someOf<Value extends string>(values: readonly Value[]): Kind<rea
   }
 }
 
-/** `what@seconds` as its two parts; time 0 is left out. */
+/** The two parts of `what@seconds`; time 0 is omitted. */
 export const timed = {
   read(word: string): { readonly what: string; readonly atS: number } | undefined {
     const [what = '', at = '0', ...rest] = word.split('@')

@@ -4,9 +4,9 @@ import type { Teller } from './story.js'
 
 const STEP_MS = 20
 const LENGTH_MS = 9000
-/** The first seconds still hold what was before: nothing of them is shown. */
+/** The first seconds still contain the previous state and are not shown. */
 const SETTLED_MS = 3000
-/** Work comes in bursts: so long on, so long off. */
+/** Work comes in bursts: time on, time off. */
 const BURST_MS = 400
 const EVERY_MS = 1200
 
@@ -22,7 +22,7 @@ export const tellOfPeaks: Teller = async (predictor, model) => {
   const trueW: number[] = []
   const readW: (number | null)[] = []
   for (let timeMs = 0; timeMs < LENGTH_MS; timeMs += STEP_MS) {
-    // A process that hangs completes nothing: that is how the load comes and goes.
+    // A process that hangs completes nothing; this switches the load on and off.
     if (timeMs % EVERY_MS === 0) {
       gpu.strike({ kind: 'client-hung', tenant: 0, atMs: BURST_MS, durationMs: EVERY_MS - BURST_MS })
     }

@@ -20,7 +20,7 @@ export interface Story {
     readonly xLabel: string
     readonly yLabel: string
     readonly curves: readonly {
-      /** Empty for a curve that another label includes. */
+      /** Empty for a curve that another label covers. */
       readonly label: string
       readonly color: string
       readonly points?: boolean

@@ -1,9 +1,9 @@
-/** Asks for a turn before the next picture of the page; `requestAnimationFrame`, or a test's own. */
+/** Requests a turn before the next frame; `requestAnimationFrame`, or a test's own. */
 export type FrameRequest = (draw: () => void) => void
 
 /**
- * What has to be drawn anew, one thing in each frame: no task has to draw all of them, and what changes again before its turn has
- * come is drawn once.
+ * Redraws one thing per frame, so that no task has to draw all of them. A thing that changes again before its turn is
+ * drawn once.
  */
 export class Drawing {
   readonly #request: FrameRequest
@@ -14,13 +14,13 @@ export class Drawing {
     this.#request = request
   }
 
-  /** Draw a thing when its turn comes. It keeps its place in the row; the latest way to draw it counts. */
+  /** Draw a thing when its turn comes. It keeps its place in the queue; the latest drawing function counts. */
   add(thing: object, draw: () => void): void {
     this.#waiting.set(thing, draw)
     this.#ask()
   }
 
-  /** A thing that is gone needs no drawing. */
+  /** A thing that was removed needs no drawing. */
   remove(thing: object): void {
     this.#waiting.delete(thing)
   }
@@ -34,7 +34,7 @@ export class Drawing {
       if (!first) return
       const [thing, draw] = first
       this.#waiting.delete(thing)
-      // Before it draws: what fails must not hold up the others.
+      // Removed before drawing: a failure must not hold up the others.
       this.#ask()
       draw()
     })

@@ -11,11 +11,14 @@ import type { Interval } from '../plan/plan-answer.js'
 import { serviceOf } from '../services/asked-service.js'
 import { type ServicesQuestion, servicesOptions } from './services-question.js'
 
-/** A plan for services and all that is shown of it. */
+/** A plan for services and the figures shown with it. */
 export interface FoundServicesPlan extends FeasibleServicePlan {
-  /** 95 % interval of the power, W: the predictor's for these processes when they never wait, scaled to the power at the rates. */
+  /**
+   * 95 % interval of the power, W: the predictor's for these processes when they never wait, scaled to the power at the
+   * rates.
+   */
   readonly powerIntervalW: Interval
-  /** Of the board for each request that is answered, J; null where none comes. */
+  /** Board energy per answered request, J; null if there are none. */
   readonly energyPerRequestJ: number | null
   /** SMs that each tenant may use. */
   readonly sms: readonly number[]
@@ -24,7 +27,7 @@ export interface FoundServicesPlan extends FeasibleServicePlan {
 
 export type ServicesAnswer = FoundServicesPlan | InfeasibleServicePlan
 
-/** A set-up that takes no search beside the plan's figures; null where it cannot be. */
+/** A simple set-up beside the plan's figures; null if it is impossible. */
 export interface PlainAnswer {
   readonly manner: PlainManner
   readonly found: Pick<FoundServicesPlan, 'configuration' | 'prediction' | 'score' | 'energyPerRequestJ'> | null
@@ -51,7 +54,7 @@ export function answerServices(model: PerfModel, question: ServicesQuestion): Se
   }
 }
 
-/** What somebody would do without a search, for the same question. */
+/** The set-up that somebody would choose without a search, for the same question. */
 export function plainServices(model: PerfModel, question: ServicesQuestion): PlainAnswer[] {
   const { bound: _, ...options } = servicesOptions(question)
   return manners.map((manner) => {

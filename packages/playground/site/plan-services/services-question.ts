@@ -4,13 +4,13 @@ import { type AskedService, firstServices } from '../services/asked-service.js'
 
 export const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
-/** Everything that a plan for services is asked for. */
+/** All parameters of a plan for services. */
 export interface ServicesQuestion extends AskedPlan {
   readonly services: readonly AskedService[]
   readonly objective: ServiceGoal
-  /** The plan holds for so many times the rates. */
+  /** Factor on the rates that the plan must serve. */
   readonly rateMargin: number
-  /** Part of each objective that is kept free. */
+  /** Fraction of each objective that is kept free. */
   readonly latencyMargin: number
   /** Index of dispersion of the arrivals: variance over mean of a count. */
   readonly burstiness: number
@@ -30,14 +30,17 @@ export const firstServicesQuestion: ServicesQuestion = {
   memClockMhz: null,
 }
 
-/** Layouts that a search looks at: counted and not timed, so that a link shows the same plan on every machine. What to shed takes longer to say of each. */
+/**
+ * Number of layouts that a search evaluates: counted and not timed, so that a link shows the same plan on every
+ * machine. Layouts take longer where services must be shed.
+ */
 export const layoutBudgets: Readonly<Record<ServiceGoal, number>> = {
   'min-power': 300,
   'max-load': 300,
   'max-value': 40,
 }
 
-/** The options of the search, as `planServices` takes them and as the command line makes them. */
+/** The options of the search, for `planServices` and for the command line. */
 export function servicesOptions(question: ServicesQuestion): ServicePlanOptions {
   const { objective, powerCapW, powerMarginW, rateMargin, latencyMargin, burstiness, sharePercentStep } = question
   const { maxTenants, memClockMhz } = question

@@ -3,18 +3,20 @@ import { type Configuration, PctodlError, type Tenant } from '@pctodl/platform'
 import { planClocks } from '@pctodl/scheduler'
 import type { PlanQuestion } from './plan-question.js'
 
-/** A set-up that takes no search, at the clocks that fit it under the cap. */
+/** A simple set-up, at the clocks that keep it under the cap. */
 export interface Alternative {
   readonly name: string
   readonly configuration: Configuration
-  /** Samples/s; null where its clocks cannot keep the cap. */
+  /** Samples/s; null if its clocks cannot keep the cap. */
   readonly throughput: number | null
   readonly powerW: number
 }
 
 const USUAL_BATCH = 32
 
-/** What somebody would do without a planner: equal shares, or, for one network, a single process with the whole board. */
+/**
+ * What somebody would do without a planner: equal shares, or, for one network, a single process with the whole board.
+ */
 export function alternativesTo(model: PerfModel, question: PlanQuestion): Alternative[] {
   const names = question.networks.map((network) => network.model)
   const usual = model.spec.smCount >= 100 ? 8 : 4
@@ -45,7 +47,7 @@ function atPlannedClocks(
     const { throughput, powerW } = model.predict(configuration)
     return { name, configuration, throughput: powerW <= capW ? throughput : null, powerW }
   } catch (error) {
-    // What the predictor cannot speak of is no line to compare with.
+    // A set-up that the predictor cannot predict is no comparison.
     if (error instanceof PctodlError) return undefined
     throw error
   }

@@ -18,7 +18,7 @@ export interface SweepPoint {
 
 const CAPS = 40
 
-/** Whole watts from the lowest cap that can be kept to the highest that the board takes; none where no cap helps. */
+/** Whole watts from the lowest feasible cap to the board's highest limit; empty if no cap is feasible. */
 export function sweepCaps(model: PerfModel, question: PlanQuestion): number[] {
   const { powerCapW: _, ...options } = searchOptions(question)
   const lowest = lowestFeasibleCap(model, options)
@@ -28,7 +28,7 @@ export function sweepCaps(model: PerfModel, question: PlanQuestion): number[] {
   return [...new Set(caps)]
 }
 
-/** The plan for one cap; undefined where there is none. */
+/** The plan for one cap; undefined if there is none. */
 export function sweepPoint(model: PerfModel, question: PlanQuestion, powerCapW: number): SweepPoint | undefined {
   const result = partition(model, searchOptions({ ...question, powerCapW }))
   if (!result.feasible) return undefined

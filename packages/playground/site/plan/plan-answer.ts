@@ -9,21 +9,21 @@ const INTERVAL = [0.025, 0.975] as const
 
 export type Interval = readonly [low: number, high: number]
 
-/** A plan and all that is shown of it. */
+/** A plan and the figures shown with it. */
 export interface FoundPlan {
   readonly feasible: true
   readonly configuration: Configuration
   readonly prediction: Prediction
-  /** 95 % interval of the samples/s. */
+  /** 95 % interval of the throughput, samples/s. */
   readonly throughputInterval: Interval
   /** 95 % interval of the power, W. */
   readonly powerIntervalW: Interval
   readonly marginW: number
   /** Probability that true power is above the cap. */
   readonly capExceedanceProbability: number | null
-  /** The board's highest limit, W, where it is below the cap. */
+  /** The board's highest limit, W, if it is below the cap. */
   readonly boardLimitW: number | null
-  /** Where the plan leaves what was measured, in words. */
+  /** In which respects the plan leaves the measured range, in words. */
   readonly outside: readonly string[]
   /** SMs that each tenant may use. */
   readonly sms: readonly number[]
@@ -35,7 +35,7 @@ export interface FoundPlan {
 export type PlanAnswer = FoundPlan | InfeasiblePartition
 
 /**
- * Plan, and what else would have been possible.
+ * The plan and its alternatives.
  *
  * @throws InvalidInputError, UnknownNameError for a question that no search could answer
  */

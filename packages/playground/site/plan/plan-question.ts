@@ -7,24 +7,24 @@ export interface Demand {
   readonly weight: number
 }
 
-/** Everything that the Plan room asks for: its whole state. */
+/** All parameters of the Plan room: its whole state. */
 export interface PlanQuestion extends AskedPlan {
   readonly networks: readonly Demand[]
-  /** Most latency of a batch, ms; null for any. */
+  /** Maximum latency of a batch, ms; null for any. */
   readonly latencySloMs: number | null
   /** Which latency the objective bounds. */
   readonly latencyPercentile: 'mean' | 'p99'
-  /** Highest probability that true power is above the cap; `mean` where the mean power is what stays below. */
+  /** Highest probability that true power exceeds the cap; `mean` to keep only the mean power below it. */
   readonly risk: number | 'mean'
 }
 
 /**
- * Configurations that a search looks at. Counted and not timed, so that a link shows the same plan on every machine; some 40 ms
- * of a search on a usual one.
+ * Number of configurations that a search evaluates. Counted and not timed, so that a link shows the same plan on every
+ * machine; about 40 ms of search on a typical one.
  */
 export const SEARCH_EVALUATIONS = 1500
 
-/** The risk of a plan that nobody asks another of. */
+/** The default risk of a plan. */
 export const RISK = 0.05
 
 export const firstPlan: PlanQuestion = {
@@ -40,7 +40,7 @@ export const firstPlan: PlanQuestion = {
   memClockMhz: null,
 }
 
-/** The options of the search, as `partition` takes them and as the command line makes them. */
+/** The options of the search, for `partition` and for the command line. */
 export function searchOptions(question: PlanQuestion): PartitionOptions {
   const { networks, powerCapW, powerMarginW, sharePercentStep, latencySloMs, latencyPercentile } = question
   const { risk, maxTenants, memClockMhz } = question

@@ -3,18 +3,18 @@ import type { KnownBoards } from '../work/known-boards.js'
 import { LatestAnswer } from '../work/latest-answer.js'
 import type { AskedPlan } from './asked-plan.js'
 
-/** Something that goes on while a room is entered. */
+/** An activity that lasts while a room is entered. */
 interface Followed {
   follow(): () => void
 }
 
-/** What the parts of a room need of its state. */
+/** The state that the parts of a room need. */
 export type Planning<Question extends AskedPlan> = Pick<
   PlanState<Question, unknown, Followed>,
   'question' | 'known' | 'change'
 >
 
-/** What a room of plans knows; it asks its worker whenever its question changes. */
+/** State of a planning room; it asks its worker whenever its question changes. */
 export class PlanState<Question extends AskedPlan, Answer, More extends Followed> {
   readonly question: Signal<Question>
   readonly known: KnownBoards

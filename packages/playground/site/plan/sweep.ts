@@ -10,7 +10,7 @@ export class Sweep {
   readonly isWhole: Signal<boolean> = signal(false)
   readonly #question: Signal<PlanQuestion>
   readonly #worker: WorkerThread
-  /** All but the cap, which a sweep does not depend on. */
+  /** All but the cap, on which a sweep does not depend. */
   readonly #subject = computed(() => JSON.stringify({ ...this.#question.value, powerCapW: 0 }))
   #sweptSubject: string | undefined
 
@@ -19,7 +19,11 @@ export class Sweep {
     this.#worker = worker
   }
 
-  /** Sweep again whenever the subject changes. @returns what ends it */
+  /**
+   * Sweep again whenever the subject changes.
+   *
+   * @returns a function that stops it
+   */
   follow(): () => void {
     return effect(() => (this.#subject.value === this.#sweptSubject ? undefined : this.#sweepAll()))
   }
@@ -35,10 +39,10 @@ export class Sweep {
     }
     const onProgress = (point: SweepPoint) => {
       points.push(point)
-      // The old curve stays until the new one can take its place at a glance.
+      // The old curve stays until the new one can replace it at once.
       if (points.length % 8 === 0) show()
     }
-    // While somebody types, the curve waits.
+    // The curve waits while somebody types.
     const timer = setTimeout(async () => {
       try {
         await this.#worker.call('sweep', this.#question.peek(), { onProgress, signal })
@@ -46,7 +50,7 @@ export class Sweep {
         this.#sweptSubject = subject
         this.isWhole.value = true
       } catch {
-        // Another sweep has taken its place, or the plan says what is wrong with the question.
+        // Another sweep has replaced this one, or the plan already shows the error in the question.
         if (!signal.aborted) this.points.value = []
       }
     }, 120)

@@ -4,7 +4,7 @@ import { type PlanQuestion, SEARCH_EVALUATIONS } from './plan-question.js'
 
 export const SERVICES_FILE = 'services.yaml'
 
-/** An option of the command line, the same one of the library, its value, and the default that both leave out. */
+/** An option of the command line, the equivalent of the library, its value, and their common default. */
 type Option = readonly [flag: string, name: string, value: string | number | null, byDefault?: unknown]
 
 const asked = (options: readonly Option[]) => options.filter(([, , value, byDefault = null]) => value !== byDefault)

@@ -1,3 +1,3 @@
-/** How long a burst lasts, s, and how many times the usual requests it brings beside them. */
+/** Length of a burst, s, and its additional requests as a multiple of the usual ones. */
 export const BURST_S = 5
 export const BURST_FACTOR = 2

@@ -3,7 +3,7 @@ import type { Arrivals } from '@pctodl/platform'
 import { type ArrivalProcess, poissonArrivals } from '@pctodl/traffic'
 import { BURST_FACTOR, BURST_S } from './burst-size.js'
 
-/** The further requests of a burst. */
+/** The additional requests of a burst. */
 interface Burst {
   readonly arrivals: Arrivals
   readonly fromMs: number
@@ -11,22 +11,22 @@ interface Burst {
 }
 
 /**
- * Arrivals to which bursts can be added while they come: each begins with the first usual request at or after its time, so it makes no
- * difference whether it was known in advance.
+ * Arrivals to which bursts can be added while they come. Each burst begins with the first usual request at or after its
+ * time, so it makes no difference whether it was known in advance.
  */
 export class BurstableArrivals implements Arrivals {
   readonly #usual: Arrivals
   readonly #extra: ArrivalProcess
   readonly #seed: number
-  /** Asked for and not begun, ascending, ms. */
+  /** Requested bursts that have not begun, ascending, ms. */
   #asked: number[] = []
   #nextUsualMs: number
   #lastUsualMs = -1
   #running: Burst[] = []
 
   /**
-   * @param ratePerS of the usual requests, above 0
-   * @param seed of the bursts' own requests
+   * @param ratePerS rate of the usual requests, above 0
+   * @param seed seed of the bursts' own requests
    */
   constructor(usual: Arrivals, ratePerS: number, seed: number) {
     this.#usual = usual
@@ -35,7 +35,7 @@ export class BurstableArrivals implements Arrivals {
     this.#nextUsualMs = usual.nextMs()
   }
 
-  /** @param fromMs a time that has not come yet, ms after the begin of the arrivals */
+  /** @param fromMs a future time, ms after the begin of the arrivals */
   burst(fromMs: number): void {
     this.#asked = [...this.#asked, fromMs].sort((a, b) => a - b)
     this.#beginBursts()
@@ -55,7 +55,7 @@ export class BurstableArrivals implements Arrivals {
     return this.#lastUsualMs
   }
 
-  /** Those whose first usual request has been told. */
+  /** Bursts whose first usual request has been emitted. */
   #beginBursts(): void {
     for (let atMs = this.#asked[0]; atMs !== undefined && atMs <= this.#lastUsualMs; atMs = this.#asked[0]) {
       this.#asked.shift()

@@ -8,7 +8,10 @@ import { BurstableArrivals } from './burst.js'
 import { loadOf } from './services-load.js'
 import type { ServicePolicyName, ServicesRunQuestion } from './services-run-question.js'
 
-/** One policy that serves requests on one simulated board, at whatever pace it is let: the runs of `bench-runner --set services`. */
+/**
+ * One policy that serves requests on one simulated board at an adjustable pace: the runs of `bench-runner --set
+ * services`.
+ */
 export class ServedRun extends PacedRun {
   readonly #question: ServicesRunQuestion
   readonly #model: PerfModel
@@ -17,7 +20,7 @@ export class ServedRun extends PacedRun {
   readonly #bursts: number[]
   readonly #streams: { readonly fromS: number; readonly arrivals: BurstableArrivals }[] = []
 
-  /** @throws UnknownNameError, InvalidInputError for a question that is none */
+  /** @throws UnknownNameError, InvalidInputError for an invalid question */
   constructor(question: ServicesRunQuestion, policy: ServicePolicyName, model: PerfModel) {
     const load = loadOf(question)
     super(load.caps)

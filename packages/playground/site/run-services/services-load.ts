@@ -5,7 +5,9 @@ import { WINDOW_S } from '../run/run-question.js'
 import { serviceOf } from '../services/asked-service.js'
 import { type ServicesRunQuestion, USUAL_CAP_W } from './services-run-question.js'
 
-/** What a question asks to be run: the services with their traffic, the caps, the length. @throws UnknownNameError, InvalidInputError */
+/**
+ * The load of a question: services with their traffic, caps and length. @throws UnknownNameError, InvalidInputError
+ */
 export function loadOf(question: ServicesRunQuestion): Pick<ServerLoad, 'services' | 'caps' | 'durationS'> {
   const asked =
     question.caps && capSchedule(question.caps.map(({ powerCapW, atS }) => ({ atMs: 1000 * atS, powerCapW })))

@@ -5,21 +5,21 @@ import { firstServices } from '../services/asked-service.js'
 
 export type ServicePolicyName = Exclude<(typeof serverPolicyNames)[number], 'fixed-clock'>
 
-/** The policies that a page can run: those of `bench-runner --set services` that need no search before they begin. */
+/** The policies that a page can run: those of `bench-runner --set services` that need no search beforehand. */
 export const servicePolicyNames: readonly ServicePolicyName[] = serverPolicyNames.filter(
   (name) => name !== 'fixed-clock',
 )
 
-/** Everything that decides how a run of services comes out. */
+/** All parameters that determine a run of services. */
 export interface ServicesRunQuestion {
   readonly board: string
-  /** Name of a task of `bench-runner --set services`, with its services, caps and length; null for services of one's own. */
+  /** Name of a task of `bench-runner --set services`, with its services, caps and length; null for custom services. */
   readonly task: string | null
-  /** One's own; of a task its own hold. */
+  /** Custom services; a task has its own. */
   readonly services: readonly AskedService[]
-  /** Variance of the gaps between one's own requests over their squared mean; 1: independent users. */
+  /** Custom services: variance of the gaps between requests over their squared mean; 1 for independent users. */
   readonly burstiness: number
-  /** Null for those of the task; services of one's own have some. */
+  /** Null for the task's caps; custom services always have some. */
   readonly caps: readonly CapFrom[] | null
   readonly policies: readonly ServicePolicyName[]
   /** Common factor on all rates. */
@@ -47,5 +47,5 @@ export const firstServicesRun: ServicesRunQuestion = {
   bursts: [],
 }
 
-/** The cap of services of one's own where none is said, W. */
+/** Default cap of custom services, W. */
 export const USUAL_CAP_W = 250

@@ -6,9 +6,9 @@ import type { ServicesRunQuestion } from './services-run-question.js'
 import { servicesRuns } from './services-runs.js'
 import type { TaskDescription } from './task-description.js'
 
-/** What the room of runs of services knows. */
+/** State of the room of services. */
 export class ServicesRunState extends RunRoomState<ServicesRunQuestion> {
-  /** Those of `bench-runner --set services`; empty until the worker has told. */
+  /** Tasks of `bench-runner --set services`; empty until the worker has reported them. */
   readonly tasks: Signal<readonly TaskDescription[]>
 
   constructor(question: Signal<ServicesRunQuestion>, known: KnownBoards) {
@@ -25,7 +25,7 @@ export class ServicesRunState extends RunRoomState<ServicesRunQuestion> {
     this.tasks.value = await worker.call('tasks', null)
   }
 
-  /** Three times the requests of every service for a while, in all runs at the same time. */
+  /** Three times the requests of every service for a while, at the same time in all runs. */
   burst(): void {
     this.act('burst', (atS) => {
       const question = this.question.peek()

@@ -9,7 +9,11 @@ export function colorOfServicePolicy(policy: ServicePolicyName): string {
   return colors[servicePolicyNames.indexOf(policy)]!
 }
 
-/** Runs of services whose requests arrive. @param tasks asked each time: they come from the worker */
+/**
+ * Runs of services whose requests arrive.
+ *
+ * @param tasks read at each call, because they come from the worker
+ */
 export function servicesRuns(tasks: () => readonly TaskDescription[]): RunKind<ServicesRunQuestion> {
   return {
     begin: (worker, question, policy, { pace, ...how }) => worker.call('runServices', { question, policy, pace }, how),

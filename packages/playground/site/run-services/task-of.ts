@@ -2,7 +2,7 @@ import type { CapFrom } from '../run/run-question.js'
 import { type ServicesRunQuestion, USUAL_CAP_W } from './services-run-question.js'
 import type { TaskDescription } from './task-description.js'
 
-/** The task that a question names; undefined for services of one's own, and for one that is not known. */
+/** The task that a question names; undefined for custom services and unknown names. */
 export function taskOf(
   { board, task }: ServicesRunQuestion,
   tasks: readonly TaskDescription[],
@@ -10,7 +10,7 @@ export function taskOf(
   return tasks.find((each) => each.board === board && each.name === task)
 }
 
-/** The caps of a question, its task's where it says none. */
+/** The caps of a question; by default its task's. */
 export function capsOfServices(question: ServicesRunQuestion, tasks: readonly TaskDescription[]): readonly CapFrom[] {
   return question.caps ?? taskOf(question, tasks)?.caps ?? [{ atS: 0, powerCapW: USUAL_CAP_W }]
 }

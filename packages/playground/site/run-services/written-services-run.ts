@@ -3,7 +3,7 @@ import type { ServicesRunQuestion } from './services-run-question.js'
 import type { TaskDescription } from './task-description.js'
 import { capsOfServices, taskOf } from './task-of.js'
 
-/** The command that makes the same runs; undefined where the scenario has none: services, caps or bursts of one's own. */
+/** The command that makes the same runs; undefined if there is none: custom services, caps or bursts. */
 export function servicesRunCommand(
   question: ServicesRunQuestion,
   tasks: readonly TaskDescription[],
@@ -18,7 +18,7 @@ export function servicesRunCommand(
   ].join(' ')
 }
 
-/** A program that makes the same runs, but for bursts and what was done to the board. */
+/** A program that makes the same runs, without bursts and disturbances. */
 export function servicesRunProgram(question: ServicesRunQuestion, tasks: readonly TaskDescription[]): string {
   const { board, task, policies, loadFactor, seed } = question
   const options = [`boardName: '${board}'`, `seed: ${seed}`, ...(loadFactor === 1 ? [] : [`loadFactor: ${loadFactor}`])]

@@ -2,30 +2,30 @@ import type { ServiceReading } from '@pctodl/platform'
 import type { OpenedRecord } from './read-record.js'
 import type { RunFrame, RunOutcome, Said, ServicesReading } from './run-frame.js'
 
-/** Readings come ten times a second: a lane keeps them on that grid, so that lanes can share an axis. */
+/** Readings come ten times a second. A lane keeps them on that grid, so that lanes can share an axis. */
 const PER_SECOND = 10
 
 export type Column = (number | null)[]
 
-/** Seconds over which live attainments are taken. */
+/** Window of live attainments, s. */
 export const ATTAINMENT_S = 5
 
-/** What became of the requests of a service lately. */
+/** Recent outcome of the requests of a service. */
 export interface Served {
   readonly service: string
   readonly arrivedPerS: number
-  /** Of those decided, in time, 0..1; null where none was. */
+  /** Fraction of decided requests within the objective, 0..1; null if there were none. */
   readonly attainment: number | null
   /** That wait now. */
   readonly queued: number
 }
 
-/** What is known of one policy's run so far. */
+/** The run of one policy so far. */
 export class Lane {
   readonly name: string
   /** Of the style sheet. */
   readonly color: string
-  /** Of a record: where it comes from. */
+  /** Origin of a record. */
   readonly source: string | null
   readonly powerW: Column = []
   readonly powerCapW: Column = []
@@ -35,9 +35,9 @@ export class Lane {
   readonly said: Said[] = []
   /** Of runs that serve. */
   readonly services: ServicesReading[] = []
-  /** By seconds, of the last `ATTAINMENT_S`: requests in time of those decided, of the worst service, percent. */
+  /** Per second, over the last `ATTAINMENT_S`: attainment of the worst service, percent. */
   readonly attainment: Column = []
-  /** By seconds: requests that wait, of all services. */
+  /** Per second: waiting requests of all services. */
   readonly waiting: Column = []
   tenants = ''
   timeS = 0
@@ -90,7 +90,7 @@ export class Lane {
     )
   }
 
-  /** What became of each service's requests in the last seconds. */
+  /** Outcome of each service's requests in the last seconds. */
   servedOf(seconds: number): readonly Served[] {
     const now = this.services.at(-1)
     if (!now) return []
@@ -120,7 +120,7 @@ export function timesOf(lanes: readonly Lane[]): number[] {
   return Array.from({ length }, (_, i) => i / PER_SECOND)
 }
 
-/** A column as long as the common times. */
+/** A column with the length of the common times. */
 export function padded(column: Column, length: number): Column {
   return column.length === length ? column.slice() : [...column, ...new Array<null>(length - column.length).fill(null)]
 }

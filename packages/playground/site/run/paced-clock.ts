@@ -2,8 +2,8 @@ import { type Clock, Sleepers } from '@pctodl/platform'
 import { nextTurn } from '../work/next-turn.js'
 
 /**
- * Virtual time that goes no further than somebody allows: the same sleepers wake in the same order as on a `VirtualClock`, so a run
- * is the same at any pace.
+ * Virtual time that advances only as far as allowed. The same sleepers wake in the same order as on a `VirtualClock`,
+ * so a run is the same at any pace.
  */
 export class PacedClock implements Clock {
   #nowMs = 0
@@ -20,13 +20,13 @@ export class PacedClock implements Clock {
     return new Date(this.#epochMs + this.#nowMs)
   }
 
-  /** Let time go on to here at most, ms. */
+  /** Allow time to advance to this point, ms. */
   allow(untilMs: number): void {
     this.#allowedMs = Math.max(this.#allowedMs, untilMs)
     void this.#pump()
   }
 
-  /** Stand still here, whatever was allowed before. */
+  /** Stop here, whatever was allowed before. */
   hold(): void {
     this.#allowedMs = this.#nowMs
   }
@@ -41,7 +41,7 @@ export class PacedClock implements Clock {
     if (this.#pumping) return
     this.#pumping = true
     for (;;) {
-      // A task of its own runs when every pending microtask has: then all code waits for this clock.
+      // A separate task runs after all pending microtasks; then all code waits for this clock.
       await nextTurn()
       const next = this.#sleepers.next()
       if (!next || next.wakeMs > this.#allowedMs) break

@@ -6,10 +6,10 @@ import { PacedClock } from './paced-clock.js'
 import { FrameBuilder, type RunFrame, type RunOutcome } from './run-frame.js'
 import type { CapFrom, Disturbance } from './run-question.js'
 
-/** A run in virtual time that goes no further than it is let, and to which things can be done meanwhile. */
+/** A run in virtual time that advances only as far as allowed, and that can be disturbed meanwhile. */
 export abstract class PacedRun {
   protected readonly clock: PacedClock = new PacedClock()
-  /** The schedule in force: changes of the cap while it runs come in here. */
+  /** The schedule in force; changes of the cap during the run enter here. */
   protected readonly caps: CapStep[]
   /** Absent before the run begins. */
   protected gpu: SimulatedGpu | undefined
@@ -23,7 +23,7 @@ export abstract class PacedRun {
   /** Run to the end. @throws what its policy throws; the signal's reason */
   abstract run(signal: AbortSignal): Promise<RunOutcome>
 
-  /** More requests from a time on, s; of runs of services. */
+  /** Runs of services: additional requests from a time on, s. */
   burst(_atS: number): void {}
 
   /** Where the run has come to, ms. */
@@ -41,23 +41,23 @@ export abstract class PacedRun {
     this.clock.hold()
   }
 
-  /** The caps from now on, those of the past included. */
+  /** The caps from now on, including those of the past. */
   changeCaps(caps: readonly CapFrom[]): void {
     this.caps.splice(0, Infinity, ...stepsOf(caps))
   }
 
-  /** What comes at a time that has passed strikes at once. */
+  /** A disturbance whose time has passed strikes at once. */
   disturb(disturbance: Disturbance): void {
     const fault = faultOf(disturbance)
     this.gpu?.strike({ ...fault, atMs: Math.max(0, fault.atMs - this.timeMs) })
   }
 
-  /** What has happened since the last call; undefined where nothing has. */
+  /** Events since the last call; undefined if there are none. */
   frame(): RunFrame | undefined {
     return this.#frames.isEmpty ? undefined : this.#frames.take()
   }
 
-  /** All that was seen and decided so far, as the log of `pctodl run`: a line of JSON for each event. */
+  /** All events and decisions so far, as the log of `pctodl run`: one line of JSON per event. */
   record(): string {
     return this.#lines.join('')
   }

@@ -3,7 +3,7 @@ import { evaluate, RunRecorder, type RunRecording } from '@pctodl/report/evaluat
 import type { RunEvent } from '@pctodl/scheduler'
 import { FrameBuilder, type RunFrame, type RunOutcome } from './run-frame.js'
 
-/** A run that somebody else made, all of it. */
+/** A complete run from a file. */
 export interface OpenedRecord {
   /** Policy or algorithm. */
   readonly policy: string
@@ -26,7 +26,7 @@ export function readRecord(name: string, text: string): OpenedRecord {
     return first['recordVersion'] === 1 ? recordOfMatrix(name, first) : recordOfEvents(name, text)
   } catch (error) {
     if (error instanceof PctodlError) throw error
-    // Of all that a record holds only what is shown was checked; the figures are made of more.
+    // Only the fields that are shown were checked.
     throw new InvalidInputError(name, (error as Error).message, 'a record as pctodl run or bench-runner write it', {
       cause: error,
     })
@@ -35,7 +35,7 @@ export function readRecord(name: string, text: string): OpenedRecord {
 
 function recordOfEvents(name: string, text: string): OpenedRecord {
   const lines = text.split('\n')
-  // What comes after the last line break is a line that was cut off.
+  // Text after the last newline is a truncated line.
   lines.pop()
   const frames = new FrameBuilder()
   const recorder = new RunRecorder()
@@ -69,7 +69,7 @@ function opened(policy: string, board: string, recording: RunRecording, frames: 
   }
 }
 
-/** Longer runs than a page can show, ms. */
+/** Longest run that a page can show, ms. */
 const LONGEST_MS = 24 * 3_600_000
 
 type Fields = Readonly<Record<string, unknown>>
@@ -98,7 +98,7 @@ function listOf(place: string, field: string, value: unknown): readonly Fields[]
   return (value as unknown[]).map((entry, i) => fieldsOf(place, `${field}[${i}]`, entry))
 }
 
-/** What is read of an event, checked; everything else passes as it is. */
+/** The fields of an event that are read, checked; everything else passes unchanged. */
 function eventOf(place: string, event: Fields): RunEvent {
   const must = (field: string, value: unknown, fits: boolean, expected: string) =>
     need(place, field, value, fits, expected)
@@ -231,7 +231,10 @@ function recordOfMatrix(name: string, record: Fields): OpenedRecord {
   return opened(recording.policy, recording.board, recording, frames)
 }
 
-/** Samples completed until a time: a window's are spread over it evenly, for a record of the matrix says no more. */
+/**
+ * Samples completed until a time. The samples of a window are spread over it evenly, because a matrix record has no
+ * more detail.
+ */
 function completedAt(windows: readonly Fields[], timeMs: number, samplesOf: (window: Fields) => number): number {
   let sum = 0
   for (const window of windows) {
@@ -254,7 +257,7 @@ function parsed(place: string, text: string): Fields {
   return json as Fields
 }
 
-/** A board that nobody here knows keeps the name that its record gives it. */
+/** An unknown board keeps the name in its record. */
 function boardName(board: string): string {
   try {
     return findGpuSpec(board).name

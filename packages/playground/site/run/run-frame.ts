@@ -3,7 +3,7 @@ import type { ServiceReading } from '@pctodl/platform'
 import type { Evaluation } from '@pctodl/report/evaluate'
 import type { RunEvent } from '@pctodl/scheduler'
 
-/** One reading of a run: ms, W, W, MHz, degrees C; null where there was none. */
+/** One reading of a run: ms, W, W, MHz, degrees C; null if missing. */
 export type Reading = readonly [
   timeMs: number,
   powerW: number | null,
@@ -12,7 +12,7 @@ export type Reading = readonly [
   temperatureC: number | null,
 ]
 
-/** The rate of a closed window, samples/s. */
+/** Throughput of a closed window, samples/s. */
 export interface WindowRate {
   readonly endMs: number
   readonly throughput: number
@@ -24,20 +24,20 @@ export interface Said {
   readonly text: string
 }
 
-/** What has become of the requests so far. */
+/** Outcome of the requests so far. */
 export interface ServicesReading {
   readonly timeMs: number
   readonly of: readonly ServiceReading[]
 }
 
-/** What has happened since the last frame. */
+/** Events since the last frame. */
 export interface RunFrame {
   readonly readings: readonly Reading[]
   readonly windows: readonly WindowRate[]
   readonly said: readonly Said[]
-  /** Of runs that serve: the counters of each service at each second. */
+  /** Runs of services: the counters of each service at each second. */
   readonly services: readonly ServicesReading[]
-  /** The processes now, where they have changed. */
+  /** The present processes, if they have changed. */
   readonly tenants?: string
 }
 
@@ -63,7 +63,7 @@ export class FrameBuilder {
     const { timeMs } = event
     if (event.type === 'sample') {
       const { powerAverageW, smClockMhz, temperatureC } = event.telemetry
-      // Records of others may lack what a page can do without.
+      // Records of other programs may lack fields that a page can do without.
       this.#readings.push([timeMs, powerAverageW, event.powerCapW, smClockMhz ?? null, temperatureC ?? null])
       if (event.services && timeMs >= this.#nextServicesMs) {
         this.#services.push({ timeMs, of: event.services })
@@ -120,7 +120,7 @@ function lineOf(event: RunEvent): string | undefined {
   }
 }
 
-/** Like tenants together: `4 × 10 %, batch 32`. */
+/** Identical tenants grouped: `4 × 10 %, batch 32`. */
 function tenantsText(tenants: readonly { readonly mpsPercent: number; readonly batchSize: number }[]): string {
   const counts = new Map<string, number>()
   for (const { mpsPercent, batchSize } of tenants) {

@@ -1,9 +1,9 @@
-/** What can be done to a board while it runs. */
+/** Disturbances of a running board. */
 export const disturbanceKinds = ['kill', 'hang', 'hot', 'bias', 'frozen', 'refused', 'mps'] as const
 
 export type DisturbanceKind = (typeof disturbanceKinds)[number]
 
-/** Something that goes wrong, at a time of the run. */
+/** A disturbance at a time of the run. */
 export interface Disturbance {
   readonly kind: DisturbanceKind
   /** Seconds since the run began. */
@@ -30,19 +30,19 @@ export const policyNames = [
 
 export type PolicyName = (typeof policyNames)[number]
 
-/** Everything that decides how a run comes out. */
+/** All parameters that determine a run. */
 export interface RunQuestion {
   readonly board: string
   readonly model: string
   readonly caps: readonly CapFrom[]
   readonly policies: readonly PolicyName[]
-  /** Of the board: its sensor's error, its noise. */
+  /** Seed of the board's sensor error and noise. */
   readonly seed: number
   readonly durationS: number
   readonly disturbances: readonly Disturbance[]
 }
 
-/** A measuring window, as everywhere in the family, s. */
+/** Length of a measuring window, s, as everywhere in the family. */
 export const WINDOW_S = 5
 
 export const firstRun: RunQuestion = {
@@ -58,12 +58,12 @@ export const firstRun: RunQuestion = {
   disturbances: [],
 }
 
-/** The cap that holds at a time, W. */
+/** The cap at a time, W. */
 export function capAtS(caps: readonly CapFrom[], timeS: number): number {
   return caps.findLast(({ atS }) => atS <= timeS)?.powerCapW ?? caps[0]!.powerCapW
 }
 
-/** The same schedule with another cap from a time on; what would have come later is gone. */
+/** The same schedule with another cap from a time on; later steps are dropped. */
 export function capsWith(caps: readonly CapFrom[], powerCapW: number, atS: number): CapFrom[] {
   if (atS <= 0) return [{ powerCapW, atS: 0 }]
   return [...caps.filter((cap) => cap.atS < atS), { powerCapW, atS }]

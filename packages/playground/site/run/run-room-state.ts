@@ -8,21 +8,23 @@ import type { RunControl } from './serve-run.js'
 
 const recordColors = ['--network-2', '--network-4', '--network-5', '--network-7']
 
-/** What is done to a board when nothing runs happens this far into the next run, when processes have loaded, s. */
+/**
+ * A disturbance requested while nothing runs strikes this far into the next run, after the processes have loaded, s.
+ */
 const WHEN_OVER_S = 10
 
-/** Seconds of a run in a second; 0 stands still. */
+/** Pace: simulated seconds per second; 0 pauses. */
 export const paces = [0, 1, 10, 100] as const
 
 export type Pace = (typeof paces)[number]
 
-/** One policy's worker, and the run in it. */
+/** One policy's worker and its run. */
 interface Seat {
   readonly worker: WorkerThread
   opened: string | undefined
 }
 
-/** What every question of runs has: some policies, each on a board of its own that is like the others'. */
+/** The part common to all questions about runs: the policies, each on its own identical board. */
 export interface AskedRuns {
   readonly board: string
   readonly policies: readonly string[]
@@ -30,7 +32,7 @@ export interface AskedRuns {
   readonly disturbances: readonly Disturbance[]
 }
 
-/** How one kind of question is run. */
+/** How to run one kind of question. */
 export interface RunKind<Question extends AskedRuns> {
   begin(
     worker: WorkerThread,
@@ -39,25 +41,25 @@ export interface RunKind<Question extends AskedRuns> {
     how: { readonly pace: Pace; readonly signal: AbortSignal; readonly onProgress: (frame: RunFrame) => void },
   ): Promise<RunOutcome>
   capsOf(question: Question): readonly CapFrom[]
-  /** What makes another run of it; what is done while it goes on is none of that. */
+  /** Parameters whose change starts a new run; disturbances during a run are not among them. */
   settingOf(question: Question): unknown
-  /** Without what was done to board and cap. */
+  /** Without the changes made to board and cap. */
   cleared(question: Question): Question
   /** Of the style sheet. */
   colorOf(policy: Question['policies'][number]): string
 }
 
-/** What a room of runs knows. Each policy runs in a worker of its own, on the same board with the same seed. */
+/** State of a room of runs. Each policy runs in its own worker, on the same board with the same seed. */
 export class RunRoomState<Question extends AskedRuns> {
   readonly question: Signal<Question>
   readonly known: KnownBoards
   readonly pace: Signal<Pace> = signal(10)
-  /** Policies' runs, then records that were opened. */
+  /** Runs of policies, then opened records. */
   readonly lanes: Signal<readonly Lane[]> = signal([])
   readonly records: Signal<readonly Lane[]> = signal([])
-  /** Counts what has come in: whoever shows lanes looks again when it changes. */
+  /** Increases with each frame, so that views of lanes update. */
   readonly seen: Signal<number> = signal(0)
-  /** The cap that holds or is asked for, W: what shows it is drawn anew when it changes, and not with each reading. */
+  /** The cap in force or requested, W; its views update when it changes, not with each reading. */
   readonly capNowW = computed(() => {
     void this.seen.value
     const caps = this.#kind.capsOf(this.question.value)
@@ -69,7 +71,7 @@ export class RunRoomState<Question extends AskedRuns> {
   readonly #seats: Seat[] = []
   readonly #setting = computed(() => JSON.stringify(this.#kind.settingOf(this.question.value)))
   #ending: AbortController | undefined
-  /** The cap that somebody moves to, before the runs know. */
+  /** The cap that the slider shows before the runs know it. */
   readonly askedCapW: Signal<number | null> = signal(null)
   readonly #acts = new Map<string, (atS: number) => RunControl>()
   #acting = false
@@ -81,7 +83,7 @@ export class RunRoomState<Question extends AskedRuns> {
     this.#kind = kind
   }
 
-  /** Run, and again whenever the setting changes, until the room is left. */
+  /** Run, and restart whenever the setting changes, until the room is left. */
   enter(): () => void {
     const leave = effect(() => {
       void this.#setting.value
@@ -99,7 +101,7 @@ export class RunRoomState<Question extends AskedRuns> {
     }
   }
 
-  /** From the beginning, caps and disturbances at their times. */
+  /** From the beginning, with caps and disturbances at their times. */
   restart(): void {
     this.#ending?.abort(new Error('another run'))
     const ending = new AbortController()
@@ -165,7 +167,7 @@ export class RunRoomState<Question extends AskedRuns> {
     })
   }
 
-  /** Do something that the question remembers, at one time of all runs; when they are over, in the next ones. */
+  /** Do something that the question records, at one time of all runs; if they have ended, in the next ones. */
   act(name: string, remember: (atS: number) => RunControl): void {
     if (this.isOver.peek()) {
       remember(WHEN_OVER_S)
@@ -174,10 +176,10 @@ export class RunRoomState<Question extends AskedRuns> {
   }
 
   /**
-   * Do something at one time of all runs: they stand still, say where they are, are told, and go on. So the address says when it was,
-   * and the same run comes of it.
+   * Act at one time of all runs: they pause, report their times, receive the change, and continue. The address then
+   * records the time, and the same run can be repeated.
    *
-   * @param name of acts one is enough while they wait
+   * @param name of several pending acts with the same name only the last counts
    */
   #atOneTime(name: string, act: (atS: number) => RunControl): void {
     this.#acts.set(name, act)
@@ -191,7 +193,7 @@ export class RunRoomState<Question extends AskedRuns> {
     const tell = (control: RunControl) => Promise.all(seats.map(({ worker }) => worker.call('control', control)))
     const times = await tell({ hold: true })
     const atS = (Math.floor(Math.max(...times) / 100) + 1) / 10
-    // What is asked for meanwhile comes at the same time.
+    // Acts requested meanwhile take effect at the same time.
     for (let next = this.#takeAct(); next; next = this.#takeAct()) {
       if (this.#ending === ending) await tell(next(atS))
     }
@@ -209,7 +211,7 @@ export class RunRoomState<Question extends AskedRuns> {
     return undefined
   }
 
-  /** Forget what was done to cap and board. */
+  /** Forget the changes made to cap and board. */
   clear(): void {
     this.question.value = this.#kind.cleared(this.question.peek())
     this.restart()

@@ -2,26 +2,26 @@ import type { PacedRun } from './paced-run.js'
 import type { RunFrame, RunOutcome } from './run-frame.js'
 import type { CapFrom, Disturbance } from './run-question.js'
 
-/** What a page does to a run that goes on. */
+/** The ways in which a page can change a running run. */
 export type RunControl =
   | { readonly pace: number }
-  /** Stand still, so that several runs can be told of one time; or go on. */
+  /** Pause, so that several runs can be changed at one time, or continue. */
   | { readonly hold: boolean }
   | { readonly caps: readonly CapFrom[] }
   | { readonly disturb: Disturbance }
-  /** More requests of all services, from so many seconds on. */
+  /** More requests for all services from a time on, s. */
   | { readonly burst: number }
 
-/** Milliseconds between two looks at how far a run may go. */
+/** Interval between updates of the allowed time, ms. */
 const TURN_MS = 25
-/** A page in the background must not find a run that has run away. */
+/** A page in the background must not find that a run has raced ahead. */
 const LONGEST_TURN_MS = 250
 
-/** The run that this worker has in hand: each has one. */
+/** The present run of this worker; each worker has one. */
 let running: { readonly run: PacedRun; pace: number; allowedMs: number; isHeld: boolean } | undefined
 
 /**
- * Run at a pace that can be changed, seconds of the run in a second; 0 stands still.
+ * Run at an adjustable pace, simulated seconds per second; 0 pauses.
  *
  * @throws what the run throws
  */
@@ -38,7 +38,7 @@ export async function serveRun(
     const sinceMs = Math.min(LONGEST_TURN_MS, nowMs - lastMs)
     lastMs = nowMs
     if (mine.pace > 0 && !mine.isHeld) {
-      // Where the machine is slower than the pace, what was missed is not made up for.
+      // If the machine is slower than the pace, lost time is not caught up.
       const most = run.timeMs + 1000 + LONGEST_TURN_MS * mine.pace
       mine.allowedMs = Math.min(mine.allowedMs + sinceMs * mine.pace, most)
       run.allow(mine.allowedMs)
@@ -57,7 +57,7 @@ export async function serveRun(
   }
 }
 
-/** @returns where the run has come to, ms; 0 where there is none */
+/** @returns the time of the run, ms; 0 if there is none */
 export function controlRun(control: RunControl): number {
   if (!running) return 0
   const { run } = running
@@ -73,7 +73,7 @@ export function controlRun(control: RunControl): number {
   return run.timeMs
 }
 
-/** What was allowed at another pace is not any more. */
+/** Time allowed at another pace no longer counts. */
 function stop(mine: { readonly run: PacedRun; allowedMs: number }): void {
   mine.run.hold()
   mine.allowedMs = mine.run.timeMs

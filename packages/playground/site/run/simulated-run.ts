@@ -9,7 +9,7 @@ import type { RunOutcome } from './run-frame.js'
 import { type PolicyName, type RunQuestion, WINDOW_S } from './run-question.js'
 import { usualExperiment } from './usual-experiment.js'
 
-/** One policy on one simulated board, at whatever pace it is let. */
+/** One policy on one simulated board at an adjustable pace. */
 export class SimulatedRun extends PacedRun {
   readonly #question: RunQuestion
   readonly #model: PerfModel
@@ -28,13 +28,13 @@ export class SimulatedRun extends PacedRun {
     })
   }
 
-  /** @throws InfeasibleCapError where the policy can tell that it cannot keep the cap; the signal's reason */
+  /** @throws InfeasibleCapError if the policy knows that it cannot keep the cap; the signal's reason */
   async run(signal: AbortSignal): Promise<RunOutcome> {
     const { model, caps, seed, durationS } = this.#question
     const gpu = this.gpu!
     const experiment = usualExperiment(this.#policy, model, gpu.spec.key, caps.length > 1)
     const policy = policyOf(this.#model, experiment)
-    // As the command line: it is the true power that is judged.
+    // As on the command line, true power is judged.
     const recorder = new RunRecorder(() => gpu.truth().meteredEnergyJ)
     await runPolicy({
       gpu,

@@ -3,7 +3,7 @@ import type { PolicyName } from './run-question.js'
 
 const SHARE_STEP = 5
 
-/** As the command line makes it of its usual options; keys are in the order of its records. */
+/** The experiment that the command line makes from its default options; keys are in the order of its records. */
 export function usualExperiment(algorithm: PolicyName, model: string, board: string, scheduled: boolean): Experiment {
   return {
     algorithm,

@@ -6,7 +6,7 @@ export interface AskedService {
   readonly model: string
   /** Requests/s. */
   readonly ratePerS: number
-  /** Latency objective of 99 % of the requests, ms. */
+  /** p99 latency objective, ms. */
   readonly p99Ms: number
   /** Weight of an answered request. */
   readonly weight: number
@@ -21,7 +21,7 @@ export const MAX_SERVICES = 12
 /** Longest name, characters. */
 export const LONGEST_NAME = 60
 
-/** The numbers of a service, in the order in which they are shown, with the bounds of the command line. */
+/** The numbers of a service in display order, with the bounds of the command line. */
 export const serviceNumbers: readonly {
   readonly field: 'ratePerS' | 'p99Ms' | 'weight' | 'maxBatchSize' | 'maxQueueDelayMs'
   readonly head: string
@@ -50,7 +50,7 @@ export const serviceNumbers: readonly {
   },
 ]
 
-/** The fields of a service that are not the defaults. */
+/** The fields of a service that differ from the defaults. */
 export function ownFields(service: AskedService): (readonly [field: string, value: number])[] {
   return (Object.keys(usualService) as (keyof typeof usualService)[])
     .filter((field) => service[field] !== usualService[field])
@@ -67,7 +67,7 @@ export function serviceOf({ name, model, p99Ms, weight, maxBatchSize, maxQueueDe
   return { name, model, objective: { p99Ms }, weight, maxBatchSize, maxQueueDelayMs }
 }
 
-/** One more service, with a new name. */
+/** An additional service with a new name. */
 export function anotherService(services: readonly AskedService[], models: readonly string[]): AskedService {
   const model = models.find((name) => services.every((service) => service.model !== name)) ?? models[0] ?? 'resnet50'
   let count = services.length + 1

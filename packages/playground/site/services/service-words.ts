@@ -9,8 +9,8 @@ import {
 } from './asked-service.js'
 
 /**
- * Services as a word of an address: `name:network:rate:p99`, then `:weight:batch:delay` where they are not the
- * defaults; with commas between services.
+ * Services as a word of an address: `name:network:rate:p99`, then `:weight:batch:delay` if they differ from the
+ * defaults; services are separated by commas.
  */
 export function wordOfServices(services: readonly AskedService[]): string {
   return services
@@ -22,7 +22,7 @@ export function wordOfServices(services: readonly AskedService[]): string {
     .join(',')
 }
 
-/** The services that a word names; undefined where one of them is malformed or two share a name. */
+/** The services that a word names; undefined if one is malformed or two share a name. */
 export function servicesOfWord(word: string): readonly AskedService[] | undefined {
   const services = word.split(',', MAX_SERVICES + 1).map(serviceOfPart)
   if (services.length > MAX_SERVICES || services.includes(undefined)) return undefined

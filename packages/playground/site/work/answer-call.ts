@@ -11,7 +11,7 @@ import type { CallName, Calls } from './calls.js'
 import { describeBoard, modelNamed, openModel, shippedBoards } from './models.js'
 import { nextTurn } from './next-turn.js'
 
-/** What a call may do while it works. */
+/** What a call may do while it runs. */
 export interface Working<Name extends CallName> {
   readonly signal: AbortSignal
   progress(value: Calls[Name]['progress']): void
@@ -24,7 +24,7 @@ type Answerer = {
   ) => Calls[Name]['answer'] | Promise<Calls[Name]['answer']>
 }
 
-/** What the worker knows to answer. */
+/** State of the worker. */
 export const answers: Answerer = {
   boards: () => shippedBoards.map((board) => describeBoard(board, modelNamed(board))),
   openParameters: ({ name, json }) => describeBoard(name, openModel(name, json)),

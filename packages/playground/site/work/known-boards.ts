@@ -2,7 +2,7 @@ import { type Signal, signal } from '@preact/signals'
 import type { BoardDescription } from './models.js'
 import type { WorkerThread } from './worker-thread.js'
 
-/** The boards of a page: those that it comes with, and parameter files that were opened. */
+/** The boards of a page: the shipped ones, and opened parameter files. */
 export class KnownBoards {
   /** Empty until the worker has answered. */
   readonly all: Signal<readonly BoardDescription[]> = signal([])
@@ -21,12 +21,12 @@ export class KnownBoards {
     return this.all.value.find((candidate) => candidate.board === board)
   }
 
-  /** The file of a board that was opened; undefined for the others. */
+  /** The file of an opened board; undefined for the others. */
   parametersOf(board: string): string | undefined {
     return this.#opened.get(board)
   }
 
-  /** Open a file of `pctodl fit`. @throws Error that names what is wrong with it */
+  /** Open a parameter file of `pctodl fit`. @throws Error that says what is wrong with it */
   async open(file: File): Promise<BoardDescription> {
     try {
       const json = await file.text()

@@ -1,10 +1,10 @@
 import { effect, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 
-/** The answer to the newest question: one at a time is asked for, and what is older by then is not. */
+/** The answer to the newest question: one call at a time; outdated questions are skipped. */
 export class LatestAnswer<Question, Answer> {
-  /** The last answer, and what it is the answer to. */
+  /** The last answer, and its question. */
   readonly answered: Signal<{ readonly question: Question; readonly answer: Answer } | null> = signal(null)
-  /** Why there is none; empty where there is. */
+  /** Why there is no answer; empty if there is one. */
   readonly problem: Signal<string> = signal('')
   readonly #question: ReadonlySignal<Question>
   readonly #ask: (question: Question) => Promise<Answer>
@@ -16,7 +16,11 @@ export class LatestAnswer<Question, Answer> {
     this.#ask = ask
   }
 
-  /** Ask whenever the question changes. @returns what ends it */
+  /**
+   * Ask whenever the question changes.
+   *
+   * @returns a function that stops it
+   */
   follow(): () => void {
     return effect(() => {
       void this.#question.value

@@ -1,7 +1,7 @@
 import { loadPerfModel, PerfModel, parsePerfModelParameters, shippedParameters } from '@pctodl/perf-model'
 import { UnknownNameError } from '@pctodl/platform'
 
-/** What a form needs to know of a board. */
+/** The properties of a board that a form needs. */
 export interface BoardDescription {
   /** Key, or name of a parameter file. */
   readonly board: string
@@ -23,7 +23,7 @@ const models = new Map<string, PerfModel>()
 /** Keys of the boards with shipped parameters. */
 export const shippedBoards: readonly string[] = Object.keys(shippedParameters)
 
-/** The predictor of a board, or of a parameter file that was opened before. @throws UnknownNameError */
+/** The predictor of a board, or of a parameter file opened earlier. @throws UnknownNameError */
 export function modelNamed(board: string): PerfModel {
   const known = models.get(board)
   if (known) return known
@@ -34,7 +34,7 @@ export function modelNamed(board: string): PerfModel {
 }
 
 /**
- * Make a predictor of a file of `pctodl fit`.
+ * Make a predictor from a file of `pctodl fit`.
  *
  * @throws what parsing throws
  */

@@ -7,14 +7,14 @@ interface Turns {
 const waiting: (() => void)[] = []
 let turns: Turns | undefined
 
-/** Resolves in a task of its own, after all that was posted before: what else has arrived is seen first. */
+/** Resolves in a separate task, after all messages posted earlier have been handled. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     if (typeof setImmediate === 'function') {
       setImmediate(resolve)
       return
     }
-    // Timers of pages wait for four milliseconds at least; messages do not.
+    // Timers in pages wait for at least four milliseconds; messages do not.
     if (!turns) {
       turns = new MessageChannel() as unknown as Turns
       turns.port1.onmessage = () => waiting.shift()?.()

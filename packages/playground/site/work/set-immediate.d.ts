@@ -1,2 +1,2 @@
-/** What a virtual clock asks of its surroundings; Node has it, browsers do not. */
+/** A virtual clock needs this function; Node has it, browsers do not. */
 declare const setImmediate: (callback: () => void) => void

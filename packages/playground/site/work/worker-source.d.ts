@@ -1,4 +1,4 @@
-/** The bundled worker, put in its place by the build. */
+/** The bundled worker, inserted by the build. */
 declare module '*worker-source.txt' {
   const source: string
   export default source

@@ -7,10 +7,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/**
- * A worker and the calls that are under way in it. Its program is a part of the page, for pages that are opened as files may
- * load none.
- */
+/** A worker and its pending calls. Its program is part of the page, because pages opened as files may load none. */
 export class WorkerThread {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
@@ -23,7 +20,7 @@ export class WorkerThread {
     this.#worker.addEventListener('error', ({ message }) => this.#fail(new Error(`the worker: ${message}`)))
   }
 
-  /** Ask, and hear of it while it works. An aborted call rejects with the signal's reason. */
+  /** Ask, and receive progress meanwhile. An aborted call rejects with the signal's reason. */
   call<Name extends CallName>(
     call: Name,
     question: Calls[Name]['question'],

@@ -9,23 +9,23 @@ import { isSettled, settleStretchMs } from './settle.js'
 import { windowErrors } from './standard-error.js'
 import { nothingMeasured, summarizeWindow } from './summarize-window.js'
 
-/** A board this close to its limit, K, rests before the next row ... */
+/** Within this distance of its temperature limit, K, a board rests before the next row ... */
 const HOT_MARGIN_K = 3
-/** ... until it is this far below it, but not longer than this. */
+/** ... until it is this far below the limit, K, but at most for this time, ms. */
 const COOL_MARGIN_K = 15
 const COOL_MAX_MS = 180_000
-/** No stretch or window grows beyond this, however slow the batches are. */
+/** Upper bound on stretches and windows, ms, however slow the batches are. */
 const LONGEST_MS = 120_000
 
 export interface RowContext {
   readonly board: ProfiledBoard
-  /** Null where no setting may be touched; then no row asks for a clock. */
+  /** Null where no settings may be changed; then no row requests a clock. */
   readonly lease: GpuLease | null
   readonly options: MeasureOptions
   readonly signal?: AbortSignal | undefined
 }
 
-/** Measure one planned row: cool down if need be, apply, settle, measure. */
+/** Measure one planned row: cool down if necessary, apply, settle, measure. */
 export async function measureRow(context: RowContext, planned: PlannedRow, row: number): Promise<ProfileRow> {
   const startedAt = context.board.clock.date().toISOString()
   const coolDownMs = await coolDown(context)
@@ -43,7 +43,7 @@ export async function measureRow(context: RowContext, planned: PlannedRow, row: 
   }
 }
 
-/** Bring clocks and processes to what a row asks for. */
+/** Set the clocks and start the processes that a row needs. */
 export async function applyRow({ board, lease, signal }: RowContext, planned: PlannedRow): Promise<void> {
   if (lease) {
     await (planned.memClockMhz === null ? lease.resetMemClock() : lease.lockMemClock(planned.memClockMhz))
@@ -111,7 +111,7 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
   return {
     ...summarizeWindow(planned, start, window, options.sampleMs),
     ...provenance,
-    // What was measured is kept, since nothing speaks against it but that nobody can vouch for it.
+    // The values are kept: nothing contradicts them, they just cannot be confirmed.
     ...(untold ?? { status, message: '' }),
     failed: false,
     settleMs,

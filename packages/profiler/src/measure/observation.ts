@@ -1,19 +1,22 @@
 import type { BoardOccupancy, Telemetry, TenantCounters } from '@pctodl/platform'
 
-/** What was read at one instant: the board's sensors and every tenant's counters. */
+/** One instant: the board's sensors and every tenant's counters. */
 export interface Observation {
   readonly telemetry: Telemetry
   readonly counters: readonly TenantCounters[]
-  /** Absent where nobody else can be on the board. */
+  /** Absent where no other process can be on the board. */
   readonly occupancy?: BoardOccupancy
 }
 
-/** Board power of an observation, W: the plain reading, as the Python code's traces have it, or the instant one where that is all. */
+/**
+ * Board power of an observation, W: the plain reading, as in the Python code's traces; the instant reading where there
+ * is no other.
+ */
 export function powerOf({ telemetry }: Observation): number | null {
   return telemetry.powerAverageW ?? telemetry.powerInstantW
 }
 
-/** Mean of a reading over observations; NaN where none has it. */
+/** Mean of a reading over observations; NaN if no observation has it. */
 export function meanOf(
   observations: readonly Observation[],
   reading: (observation: Observation) => number | null,
@@ -30,8 +33,8 @@ export function meanOf(
 }
 
 /**
- * Samples/s of tenant `i` between two observations, from completed batch to completed batch, so that no edge cuts a batch in
- * two; null where no batch was completed in between.
+ * Throughput of tenant `i` between two observations, samples/s, from one completed batch to another, so that no edge
+ * cuts a batch; null if no batch completed in between.
  */
 export function tenantRate(from: Observation, to: Observation, i: number): number | null {
   const before = from.counters[i]!
@@ -40,7 +43,7 @@ export function tenantRate(from: Observation, to: Observation, i: number): numbe
   return spanMs > 0 ? ((after.samples - before.samples) / spanMs) * 1000 : null
 }
 
-/** Samples/s of all tenants; null where one of them completed nothing. */
+/** Throughput of all tenants, samples/s; null if one of them completed nothing. */
 export function totalRate(from: Observation, to: Observation): number | null {
   let sum = 0
   for (let i = 0; i < to.counters.length; i++) {

@@ -8,7 +8,7 @@ type Provenance = Pick<ProfileRow, 'boardProcesses' | 'devices' | 'batches'>
 /** Of a row that has no window. */
 export const nothingKnown: Provenance = { boardProcesses: '', devices: [], batches: [] }
 
-/** Who was on the board at any time of a window, where inference ran, and how many batches it completed. */
+/** Processes on the board at any time in a window, the device of each tenant, and its completed batches. */
 export function provenanceOf(start: Observation, window: readonly Observation[]): Provenance {
   const seen = [start, ...window]
   const end = window.at(-1)!
@@ -19,7 +19,7 @@ export function provenanceOf(start: Observation, window: readonly Observation[])
   }
 }
 
-/** Why a window is not one of our tenants alone on this board, at any of its readings; undefined where nothing speaks against it. */
+/** Why a window was not our tenants alone on this board; undefined if nothing suggests it. */
 export function intrusionOf(observations: readonly Observation[]): RowFailure | undefined {
   const foreign = processesOf(observations).filter(({ isOurs }) => isOurs === false)
   if (foreign.length > 0) {
@@ -30,7 +30,7 @@ export function intrusionOf(observations: readonly Observation[]): RowFailure | 
   return { status: 'wrong-device', message: `process ${astray.pid} infers on ${astray.device}, not on this board` }
 }
 
-/** What the driver did not tell about a window; undefined where it told all. */
+/** What the driver did not report about a window; undefined if it reported everything. */
 export function untoldOf(observations: readonly Observation[]): RowFailure | undefined {
   const strange = processesOf(observations).filter(({ isOurs }) => isOurs === null)
   if (strange.length > 0) {
@@ -46,7 +46,8 @@ function processesOf(observations: readonly Observation[]): BoardProcess[] {
   const byPid = new Map<number, BoardProcess>()
   for (const { occupancy } of observations) {
     for (const process of occupancy?.processes ?? []) {
-      // One that ends between the driver's answer and ours cannot be read any more; what was known of it holds.
+      // A process that ends between the driver's answer and our lookup cannot be read any more; its earlier identity
+      // holds.
       if (process.isOurs !== null || !byPid.has(process.pid)) byPid.set(process.pid, process)
     }
   }

@@ -3,8 +3,8 @@ import { applyRow, type RowContext } from './measure-row.js'
 import type { ProfileRow } from './profile-row.js'
 
 /**
- * Take a board that lives in this process through a row that was measured before: the same settings and processes for the same
- * number of the same waits, so that its temperature, its noise and its processes are afterwards what they were then, to the bit.
+ * Replay a measured row on a board that lives in this process: the same settings and processes, with the same waits, so
+ * that temperature, noise and processes end up bit-identical.
  */
 export async function replayRow(context: RowContext, planned: PlannedRow, measured: ProfileRow): Promise<void> {
   const { board } = context
@@ -17,6 +17,6 @@ export async function replayRow(context: RowContext, planned: PlannedRow, measur
 }
 
 async function passTime({ board, options, signal }: RowContext, durationMs: number): Promise<void> {
-  // One by one: a single long sleep would round differently than the sum of the short ones did.
+  // One by one: a single long sleep would round differently from the sum of short ones.
   for (let i = Math.round(durationMs / options.sampleMs); i > 0; i--) await board.clock.sleep(options.sampleMs, signal)
 }

@@ -44,7 +44,7 @@ export interface RowFailure {
   readonly message: string
 }
 
-/** Whether a tenant has failed, or is not the process that it was at the start; undefined while all is well. */
+/** Whether a tenant has failed or was replaced since the start; undefined if all is well. */
 export function failureOf(
   counters: readonly TenantCounters[],
   atStart: readonly TenantCounters[] = counters,
@@ -63,10 +63,10 @@ export function failureOf(
 }
 
 /**
- * Why what the tenants completed cannot be believed, undefined where it can: the counters at the window's edges, and each
- * reading within it against the one before.
+ * Why the completed batches cannot be trusted; undefined if they can. Compares the counters at the edges of the window,
+ * and each reading with the one before.
  *
- * @param start the observation at its left edge
+ * @param start observation at the left edge of the window
  */
 export function doubtOf(start: Observation, window: readonly Observation[]): RowFailure | undefined {
   const end = window.at(-1)!

@@ -1,19 +1,19 @@
 import type { MeasureOptions } from '../plan/profile-plan.js'
 import { meanOf, type Observation, powerOf, slowestBatchMs, totalRate } from './observation.js'
 
-/** Batches of the slowest tenant that one half of the stretch has to hold. */
+/** Minimum number of batches of the slowest tenant in half a stretch. */
 const BATCHES_PER_HALF = 2
-/** Drift of the temperature over the stretch that counts as none, K; sensors read whole degrees. */
+/** Temperature drift over the stretch that counts as none, K; sensors report whole degrees. */
 const TEMPERATURE_DRIFT_K = 1
 
 /**
- * Whether power, throughput and temperature are stationary: over the last stretch (`settleWindowMs`, or four batches of the
- * slowest tenant if those take longer), the means of its two halves differ by at most `settleTolerancePercent` of the
- * second, for power and for throughput, and the temperatures of its first and last fifth by at most 1 K. With the default stretch
- * of 5 s, a board that heats up with a time constant of 20 s passes when it has less than about 6 K to go, which leakage turns
- * into about 1 % of its power.
+ * Whether power, throughput and temperature are stationary. Over the last stretch (`settleWindowMs`, or four batches of
+ * the slowest tenant if those take longer), the means of power and throughput of its halves differ by at most
+ * `settleTolerancePercent` of the second half, and the temperatures of its first and last fifth by at most 1 K. With
+ * the default stretch of 5 s, a board with a thermal time constant of 20 s passes when it has less than about 6 K to
+ * go; leakage turns these into about 1 % of its power.
  *
- * @param observations since the load began, oldest first, one each `sampleMs`
+ * @param observations since the load began, oldest first, one every `sampleMs`
  */
 export function isSettled(observations: readonly Observation[], options: MeasureOptions): boolean {
   const last = observations.at(-1)
@@ -36,7 +36,7 @@ export function isSettled(observations: readonly Observation[], options: Measure
   return (
     isSteady(meanOf(first, powerOf), meanOf(second, powerOf)) &&
     (last.counters.length === 0 || isSteady(...rates)) &&
-    // Where there is no temperature sensor, power alone has to say it.
+    // Without a temperature sensor, power alone decides.
     !(Math.abs(heating) > TEMPERATURE_DRIFT_K)
   )
 }

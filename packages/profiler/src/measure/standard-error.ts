@@ -2,23 +2,25 @@ import { mean, sampleVariance } from '@pctodl/numerics'
 import { meanOf, type Observation, powerOf, totalRate } from './observation.js'
 
 /**
- * Readings closer than this say the same thing twice: on most boards the plain power reading is a one-second running average.
+ * Readings closer together than this are not independent: on most boards the plain power reading is a one-second
+ * running average.
  */
 const BLOCK_MS = 1000
 const MIN_BLOCKS = 4
 
-/** Relative standard errors of the means over a window, percent; NaN where the window is too short to tell. */
+/** Relative standard errors of the means over a window, percent; NaN if the window is too short. */
 export interface WindowErrors {
   readonly powerPercent: number
   readonly throughputPercent: number
 }
 
 /**
- * Standard errors by the method of batch means: readings within a second are correlated (the sensor averages, batches overlap),
- * so the window is cut into blocks of at least a second whose means are nearly independent, and the error is their standard
- * deviation over the square root of their number. Blocks grow until every tenant completes a batch in each.
+ * Standard errors by the method of batch means. Readings within a second are correlated (the sensor averages, batches
+ * overlap), so the window is cut into blocks of at least a second whose means are nearly independent; the error is
+ * their standard deviation over the square root of their number. Blocks grow until every tenant completes a batch in
+ * each.
  *
- * @param start the observation at the window's left edge, not part of it
+ * @param start observation at the left edge of the window, not part of it
  */
 export function windowErrors(start: Observation, window: readonly Observation[], sampleMs: number): WindowErrors {
   const powers: number[] = []

@@ -27,10 +27,10 @@ type Measurements = Pick<
 >
 
 /**
- * What a window says.
+ * Means and errors of a window.
  *
- * @param start the observation at its left edge
- * @param window the others, the last one at its right edge
+ * @param start observation at its left edge
+ * @param window the other observations; the last is at its right edge
  */
 export function summarizeWindow(
   planned: PlannedRow,
@@ -71,7 +71,7 @@ export function summarizeWindow(
   }
 }
 
-/** What a row has that could not be measured. */
+/** Fields of a row that could not be measured. */
 export function nothingMeasured(planned: PlannedRow, memClockMhz: number): Measurements {
   const unknown: Pick<TraceRow, 'smClockMhz' | 'smUtilPercent' | 'memUtilPercent' | 'throughput'> = {
     smClockMhz: Number.NaN,

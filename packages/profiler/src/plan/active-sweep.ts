@@ -9,28 +9,28 @@ export interface ActiveOptions {
   /** How many rows. */
   readonly count: number
   readonly seed: number
-  /** Configurations that a search would choose with what is known now; what is known of them is to become better. */
+  /** Configurations that a search would choose with the present predictor; their predictions are to improve. */
   readonly plans: readonly Configuration[]
   /**
-   * Relative standard deviation of what is predicted of a configuration now, above 0, or undefined for one that cannot be measured, e.g.
-   * because its tenants need more memory than the board has.
+   * Present relative standard deviation of a prediction, above 0; undefined for a configuration that cannot be
+   * measured, for example because its tenants need more memory than the board has.
    */
   readonly sdOf: (configuration: Configuration) => number | undefined
 }
 
-/** Rows to choose from: so many for each that is wanted, within bounds that keep the choice at seconds. */
+/** Candidates for each requested row, within bounds that keep the choice to seconds. */
 const POOL_PER_ROW = 4
 const MIN_POOL = 400
 const MAX_POOL = 1200
-/** How much better knowledge of plans counts; the rest is for everything else that could be measured. */
+/** Weight of the plans' variance; the rest is for all other configurations. */
 const PLANS_PART = 0.5
 
 /**
- * The rows that leave least unknown of what plans depend on: from a pool of random mixes and of the plans themselves that row is taken,
- * again and again, which lowers the expected variance over plans and pool the most, given those taken before it (greedy
- * V-optimal design: V. Fedorov, Theory of Optimal Experiments, 1972).
+ * The rows that most reduce the uncertainty of plans. From a pool of random mixes and of the plans themselves, the
+ * algorithm repeatedly takes the row that most lowers the expected variance over plans and pool, given the rows taken
+ * before (greedy V-optimal design: V. Fedorov, Theory of Optimal Experiments, 1972).
  *
- * @throws InvalidInputError for a memory clock that the board does not have, or where nothing can be measured
+ * @throws InvalidInputError for a memory clock that the board does not have, or if nothing can be measured
  */
 export function activeSweep(
   spec: GpuSpec,
@@ -65,7 +65,10 @@ export function activeSweep(
   })
 }
 
-/** Random mixes of few and of many tenants; half of them of one network, as most plans are, and half of those of like tenants. */
+/**
+ * Random mixes of few and of many tenants. Half use one network, as most plans do; half of those have identical
+ * tenants.
+ */
 function candidates(
   spec: GpuSpec,
   models: readonly string[],

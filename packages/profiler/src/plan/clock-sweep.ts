@@ -2,7 +2,7 @@ import { type GpuSpec, InvalidInputError, smClocksAt, snapNearest, type Tenant }
 import { identicalTenants } from './anchor-grid.js'
 import type { PlannedRow } from './profile-plan.js'
 
-/** Clocks from the lowest to the highest in steps; the ends are always there. */
+/** Clocks from the lowest to the highest in steps; both ends are included. */
 export interface ClockRange {
   readonly fromMhz?: number
   readonly toMhz?: number
@@ -11,9 +11,9 @@ export interface ClockRange {
 }
 
 /**
- * Supported SM clocks of a range at a memory clock, ascending; what falls between two states goes to the nearest.
+ * Supported SM clocks in a range at a memory clock, ascending; a value between two states is rounded to the nearer one.
  *
- * @throws InvalidInputError for a memory clock that the board does not have, or a range that is upside down
+ * @throws InvalidInputError for a memory clock that the board does not have, or a reversed range
  */
 export function clocksOfRange(spec: GpuSpec, memClockMhz: number | null, range: ClockRange = {}): number[] {
   const states = statesAt(spec, memClockMhz)
@@ -36,7 +36,7 @@ export function statesAt(spec: GpuSpec, memClockMhz: number | null): readonly nu
   return states
 }
 
-/** The configurations whose scaling along the clock published PctoDL profiles have. */
+/** The configurations of the clock scaling in published PctoDL profiles. */
 const scaledMixes = [
   { mpsPercent: 25, count: 4 },
   { mpsPercent: 50, count: 2 },
@@ -44,7 +44,7 @@ const scaledMixes = [
 ]
 const scaledBatches = [8, 16, 32]
 
-/** Nine configurations of one network at every clock of a range. */
+/** Nine configurations of one network at every clock in a range. */
 export function clockSweep(
   spec: GpuSpec,
   model: string,
@@ -58,7 +58,7 @@ export function clockSweep(
   )
 }
 
-/** One process that has the whole board, batch 128, at every clock of a range. */
+/** One process on the whole board, batch 128, at every clock in a range. */
 export function frequencyScaling(
   spec: GpuSpec,
   model: string,
@@ -68,12 +68,12 @@ export function frequencyScaling(
   return atEveryClock(spec, 'scaling', identicalTenants(model, 1, 100, 128), memClockMhz, range)
 }
 
-/** The board without work at every clock of a range: its static power. */
+/** The board without work at every clock in a range: its static power. */
 export function staticSweep(spec: GpuSpec, memClockMhz: number | null, range: ClockRange = {}): PlannedRow[] {
   return atEveryClock(spec, 'static', [], memClockMhz, range)
 }
 
-/** Any tenants at every clock of a range. */
+/** Given tenants at every clock in a range. */
 export function atEveryClock(
   spec: GpuSpec,
   sweep: PlannedRow['sweep'],

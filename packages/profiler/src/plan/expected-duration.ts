@@ -1,29 +1,29 @@
 import { processesOf } from './order-rows.js'
 import type { PlannedRow, ProfilePlan } from './profile-plan.js'
 
-/** What the processes of a row take to end and to start again, ms; a guess before the first were seen. */
+/** Time to stop and start the processes of a row, ms; a guess before the first are seen. */
 const RESTART_MS = 4000
-/** Settling usually takes this much longer than its shortest, ms. */
+/** Usual settling time beyond the minimum, ms. */
 const EXTRA_SETTLE_MS = 1000
 
-/** The Python code's fixed schedule: warm-up and window of each row, s. */
+/** Warm-up and window of each row in the Python code's fixed schedule, s. */
 const REFERENCE_ROW_S = 15
 
 export interface PlannedDuration {
   readonly rows: number
-  /** Rows before which processes start anew. */
+  /** Rows before which processes restart. */
   readonly restarts: number
   readonly expectedMs: number
-  /** The same rows in the Python code's schedule: 15 s each, and a restart before every one. */
+  /** Duration of the same rows in the Python code's schedule: 15 s each, and a restart before each. */
   readonly referenceMs: number
 }
 
-/** Whether a row needs other processes than the one before it. */
+/** Whether a row needs other processes than the row before. */
 export function needsRestart(row: PlannedRow, before: PlannedRow | undefined): boolean {
   return row.tenants.length > 0 && (before === undefined || processesOf(row) !== processesOf(before))
 }
 
-/** What one row is expected to take, ms. */
+/** Expected duration of one row, ms. */
 export function expectedRowMs(row: PlannedRow, before: PlannedRow | undefined, { measure }: ProfilePlan): number {
   const restartMs = needsRestart(row, before) ? RESTART_MS : 0
   return restartMs + Math.max(measure.settleMinMs, measure.settleWindowMs) + EXTRA_SETTLE_MS + measure.windowMinMs

@@ -7,26 +7,26 @@ import { mixSweep } from './mix-sweep.js'
 import { orderRows, repeated } from './order-rows.js'
 import { defaultMeasure, type MeasureOptions, type PlannedRow, type ProfilePlan } from './profile-plan.js'
 
-/** The parts of a plan; what is absent is not measured. */
+/** The parts of a plan; absent parts are not measured. */
 export interface PlanRequest {
   readonly models: readonly string[]
-  /** Null leaves the memory clock alone. */
+  /** Null leaves the memory clock unchanged. */
   readonly memClocksMhz: readonly (number | null)[]
   /** Grid of identical tenants per network. */
   readonly grid?: readonly GridCells[]
-  /** Nine configurations per network along the clock. */
+  /** Nine configurations per network over the clocks. */
   readonly clocks?: ClockRange
-  /** One process with the whole board along the clock. */
+  /** One process on the whole board over the clocks. */
   readonly scaling?: ClockRange
-  /** The board without work, along the clock or at one. */
+  /** The board without work, over the clocks or at one. */
   readonly static?: ClockRange | { readonly smClockMhz: number | null }
   /** These tenants along the clock. */
   readonly sweep?: { readonly tenants: readonly Tenant[]; readonly range: ClockRange }
-  /** These tenants at one clock; null leaves it alone. */
+  /** These tenants at one clock; null leaves it unchanged. */
   readonly single?: { readonly tenants: readonly Tenant[]; readonly smClockMhz: number | null }
-  /** So many mixes of unlike tenants at each memory clock. */
+  /** Number of mixes of unlike tenants at each memory clock. */
   readonly mixes?: number
-  /** So many rows at each memory clock, chosen by what is known of the board and what plans depend on. */
+  /** Number of rows at each memory clock that most reduce the uncertainty of plans. */
   readonly active?: Omit<ActiveOptions, 'seed'>
   readonly repeats?: number
   readonly seed: number
@@ -34,7 +34,7 @@ export interface PlanRequest {
 }
 
 /**
- * Put the parts together and decide the order of their rows.
+ * Combine the parts and order their rows.
  *
  * @throws InvalidInputError for clocks that the board does not have, or a request without rows
  */
@@ -93,7 +93,8 @@ const matrixSchema = z.object({
 })
 
 /**
- * A grid from the Python code's `profiler_matrix.json`; cells whose shares sum to more than 100 are left out, as the Python code does.
+ * A grid from the Python code's `profiler_matrix.json`; cells whose shares sum to more than 100 are omitted, as in the
+ * Python code.
  *
  * @throws InvalidInputError naming the place and what was expected there
  */

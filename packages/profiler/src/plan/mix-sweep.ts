@@ -7,7 +7,7 @@ export interface MixOptions {
   /** How many mixes. */
   readonly count: number
   readonly seed: number
-  /** Most tenants of one mix, 2 to 20. Default 8. */
+  /** Maximum number of tenants per mix, 2 to 20. Default 8. */
   readonly maxTenants?: number
 }
 
@@ -15,9 +15,9 @@ const SHARE_STEP = 5
 const batchLadder = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
 
 /**
- * Unlike tenants that fill the space of configurations evenly. Number of tenants, total share, SM clock, and each tenant's
- * part of the share, batch size and network are the axes of a Latin hypercube (McKay, Beckman and Conover, 1979): every axis
- * is cut into as many strata as there are mixes, and every stratum is used once.
+ * Unlike tenants that fill the space of configurations evenly. The axes of a Latin hypercube (McKay, Beckman and
+ * Conover, 1979) are the number of tenants, the total share, the SM clock, and each tenant's part of the share, batch
+ * size and network: every axis is cut into as many strata as there are mixes, and every stratum is used once.
  *
  * @throws InvalidInputError for a memory clock that the board does not have, or options out of range
  */
@@ -57,7 +57,7 @@ export function mixSweep(
   })
 }
 
-/** Hand out `total` steps in proportion to the parts, at least one each, by largest remainder. */
+/** Distribute `total` steps in proportion to the parts, at least one each, by largest remainder. */
 function sharesOf(parts: readonly number[], total: number): number[] {
   const sum = parts.reduce((a, b) => a + b, 0)
   const free = total - parts.length

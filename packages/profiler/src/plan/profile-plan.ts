@@ -29,13 +29,13 @@ export interface PlannedRow {
   readonly repeat: number
 }
 
-/** How a row is measured; every time in milliseconds. */
+/** How rows are measured; all times in milliseconds. */
 export interface MeasureOptions {
   /** Period of the readings. */
   readonly sampleMs: number
-  /** Throughput and power count as stationary over a stretch of this length, see `settle`. */
+  /** Length of the stretch over which throughput and power must be stationary, see `settle`. */
   readonly settleWindowMs: number
-  /** No settling is shorter; the Python code's warm-up as a lower bound. */
+  /** Minimum settling time; the Python code's warm-up as a lower bound. */
   readonly settleMinMs: number
   /** A row that has not settled by then is measured and marked. */
   readonly settleMaxMs: number
@@ -45,7 +45,7 @@ export interface MeasureOptions {
   readonly windowMaxMs: number
   /** The window grows until the standard errors of mean power and throughput are below this, percent. */
   readonly standardErrorPercent: number
-  /** Batches that every tenant completes in a window, at least. */
+  /** Minimum number of batches per tenant in a window. */
   readonly minBatches: number
 }
 
@@ -61,12 +61,12 @@ export const defaultMeasure: MeasureOptions = {
   minBatches: 3,
 }
 
-/** A profile as a file: what is measured, in this order, and how. */
+/** A profile as a file: the rows in order, and how to measure them. */
 export interface ProfilePlan {
   readonly version: 1
   /** Key of the board that the plan was made for. */
   readonly board: string
-  /** Decided the order of the rows and what was drawn. */
+  /** Determines the order of the rows and the random draws. */
   readonly seed: number
   readonly measure: MeasureOptions
   readonly rows: readonly PlannedRow[]
@@ -109,9 +109,9 @@ const planSchema = z.strictObject({
 })
 
 /**
- * Check somebody's JSON as a plan.
+ * Parse a plan from JSON.
  *
- * @param source for messages, e.g. the file name
+ * @param source name for messages, e.g. the file's
  * @throws InvalidInputError naming the place and what was expected there
  */
 export function parsePlan(json: unknown, source: string): ProfilePlan {

@@ -4,16 +4,16 @@ import type { Configuration } from '@pctodl/platform'
 const CORRELATION_LENGTH = 0.7
 /** ... and in the SM clock, in parts of the highest. */
 const CLOCK_LENGTH = 0.5
-/** Variance of what all tenants of a network have in common, in parts of that of what changes from one to the next. */
+/** Variance common to all tenants of a network, relative to the variance that changes from one tenant to the next. */
 const LEVEL = 1
-/** Variance that measuring a row itself leaves, in parts of what is not known of it. */
+/** Variance left by measuring a row itself, relative to the prior variance. */
 const NOISE = 0.2
 
 /**
- * Chooses one configuration of a pool after the other: each time that one whose measurement lowers the weighted sum of the variances
- * of all the most. What is not known of a configuration is taken to be a Gaussian process: a sum over its tenants of what is not
- * known of each, which like tenants of the same network have in common, as in the corrections of `@pctodl/perf-model`; its
- * size is given. (Chapter 2 of C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006.)
+ * Chooses configurations of a pool one by one: each time the one whose measurement most lowers the weighted sum of all
+ * variances. The unknown part of a configuration is modelled as a Gaussian process: a sum over its tenants, of which
+ * similar tenants of one network share a part, as in the corrections of `@pctodl/perf-model`; its size is given. (C.
+ * Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, chapter 2.)
  */
 export class RowChooser {
   readonly #covariance: Float64Array
@@ -23,7 +23,7 @@ export class RowChooser {
 
   /**
    * @param sds relative standard deviation of each configuration of the pool
-   * @param weights how much each one's variance counts
+   * @param weights weight of each variance
    */
   constructor(pool: readonly Configuration[], sds: readonly number[], weights: readonly number[], topClockMhz: number) {
     const n = pool.length
@@ -35,7 +35,7 @@ export class RowChooser {
     this.#noise = Float64Array.from(sds, (sd) => NOISE * sd * sd)
   }
 
-  /** Index of the next one, which counts as measured from now on. */
+  /** Index of the next configuration, which counts as measured from now on. */
   next(): number {
     const n = this.#count
     const covariance = this.#covariance
@@ -54,7 +54,7 @@ export class RowChooser {
     return best
   }
 
-  /** Weighted sum of the variances that are left. */
+  /** Weighted sum of the remaining variances. */
   get variance(): number {
     return this.#weights.reduce((sum, weight, i) => sum + weight * this.#covariance[i * this.#count + i]!, 0)
   }
@@ -95,7 +95,7 @@ function covarianceOf(pool: readonly Configuration[], topClockMhz: number): Floa
   return matrix
 }
 
-/** Kinds of tenants of a configuration, with the part of its tenants that they are. */
+/** Kinds of tenants in a configuration, each with its fraction of the tenants. */
 function kindsOf({ tenants }: Configuration) {
   const kinds = new Map<string, { model: string; share: number; batch: number; weight: number }>()
   for (const { model, mpsPercent, batchSize } of tenants) {

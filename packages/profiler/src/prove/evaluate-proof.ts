@@ -5,7 +5,7 @@ import type { ProfileRow } from '../measure/profile-row.js'
 
 const FEWEST_TO_FIT = 40
 const FEWEST_TO_TEST = 10
-/** Of the intervals whose coverage is counted, and of a plan's draw above its prediction. */
+/** Quantile, in standard deviations, of the intervals whose coverage is counted, and of the margin of a plan. */
 const RISK = 0.05
 
 interface Errors {
@@ -20,7 +20,7 @@ export interface ProofEvaluation {
   readonly tested: number
   readonly throughput: Errors
   readonly power: Errors
-  /** Mixes that draw more than a planner reckons with at a risk of 5 %. */
+  /** Mixes that draw more than a planner assumes at a risk of 5 %. */
   readonly plansAtRisk: number
   readonly predictions: readonly {
     readonly row: number
@@ -35,10 +35,10 @@ export interface ProofEvaluation {
 export const isToFit = ({ sweep }: ProfileRow): boolean => sweep === 'mixes' || sweep === 'pairs' || sweep === 'single'
 
 /**
- * Fit the predictor to the rows that are for it and predict the mixes that it has not seen, from what is known before they run: where
- * no clock was locked, the clock at which predicted power is within the board's limit.
+ * Fit the predictor to the rows for fitting, and predict the mixes for testing from what is known before they run:
+ * where no clock was locked, at the clock whose predicted power is within the board's limit.
  *
- * @returns why there is nothing to say, in words
+ * @returns one sentence if there is nothing to evaluate
  */
 export async function evaluateProof(
   rows: readonly ProfileRow[],

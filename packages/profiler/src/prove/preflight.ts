@@ -2,20 +2,20 @@ import type { Backend } from '@pctodl/backend'
 import { PctodlError } from '@pctodl/platform'
 import type { PlannedRow } from '../plan/profile-plan.js'
 
-/** All of the preflight takes no longer, ms. */
+/** Time limit of the whole preflight, ms. */
 const LIMIT_MS = 20_000
 
 /** What a proof can measure here, found out by trying. */
 export interface Preflight {
-  /** One process infers on the board (with PyTorch: torch and CUDA are there). */
+  /** One process infers on the board; with PyTorch, torch and CUDA are installed. */
   readonly tenants: Finding
-  /** The daemon starts, takes a client and stops. */
+  /** The daemon starts, serves a client and stops. */
   readonly mps: Finding
-  /** The driver tells whose processes are on the board. */
+  /** The driver reports the processes on the board. */
   readonly pids: Finding
   readonly energyCounter: Finding
   readonly powerSensor: Finding
-  /** Clocks may be locked; only tried where that is allowed. */
+  /** Clocks can be locked; only tried where that is allowed. */
   readonly settings: Finding
 }
 
@@ -25,10 +25,10 @@ export interface Finding {
 }
 
 const works = (because: string): Finding => ({ works: true, because })
-const slow = works(`no process was ready within ${LIMIT_MS / 1000} s; the rows will tell`)
+const slow = works(`no process was ready within ${LIMIT_MS / 1000} s; rows will be tried`)
 const missing = (because: string): Finding => ({ works: false, because })
 
-/** What somebody who reads the table wants to be told of each. */
+/** Each finding in words, for the printed table. */
 export const preflightWords: Readonly<Record<keyof Preflight, string>> = {
   tenants: 'inference on the board',
   mps: 'MPS daemon: start, client, stop',
@@ -38,7 +38,7 @@ export const preflightWords: Readonly<Record<keyof Preflight, string>> = {
   settings: 'clocks may be set',
 }
 
-/** @param reopen gives the board without MPS, for where its daemon does not start */
+/** @param reopen returns the board without MPS, for hosts whose daemon does not start */
 export async function examine(
   backend: Backend,
   options: { readonly mps: boolean; readonly allowSettings: boolean; readonly signal: AbortSignal },
@@ -46,7 +46,7 @@ export async function examine(
 ): Promise<{ readonly backend: Backend; readonly preflight: Preflight }> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(LIMIT_MS)])
   const settings = await trySettings(backend, options.allowSettings)
-  // A sensor has no reading of a board that was just opened.
+  // A sensor that was just opened has no reading yet.
   await backend.clock.sleep(500, options.signal)
   const { powerAverageW, powerInstantW, energyJ } = await backend.gpu.sample()
   const fields = [powerAverageW === null ? '' : 'average', powerInstantW === null ? '' : 'instant'].filter(Boolean)
@@ -62,7 +62,7 @@ export async function examine(
       return { backend, preflight: { ...board, ...tried, mps: tried.tenants.works ? works('tried') : tried.tenants } }
     } catch (error) {
       options.signal.throwIfAborted()
-      // The daemon has started, or that would be another error; what is slow is the first start of a process.
+      // The daemon has started, or the error would differ; the first start of a process is slow.
       if (isTimeout(error)) return { backend, preflight: { ...board, tenants: slow, pids: slow, mps: slow } }
       mps = missing(reasonOf(error))
       await backend.close()
@@ -79,7 +79,7 @@ export async function examine(
   }
 }
 
-/** Why a row cannot be measured here; undefined where it can. */
+/** Why a row cannot be measured here; undefined if it can. */
 export function whyNot({ tenants, mps, settings }: Preflight, row: PlannedRow): string | undefined {
   if (row.smClockMhz !== null && !settings.works) return `clocks cannot be set: ${settings.because}`
   if (row.tenants.length === 0) return undefined
@@ -107,7 +107,7 @@ async function tryTenant(
     const hidden = 'the driver does not list our process; rows are kept with status unknown'
     return {
       tenants: works(place?.device ?? 'simulated'),
-      pids: place?.isOnBoard === null ? missing(hidden) : works(occupancy ? 'listed' : 'nobody else can be there'),
+      pids: place?.isOnBoard === null ? missing(hidden) : works(occupancy ? 'listed' : 'no other process can be there'),
     }
   } finally {
     await tenants.stop()

@@ -1,4 +1,7 @@
-/** One microbenchmark: a tenant of this name repeats it, and one of its samples is this much work in half precision. */
+/**
+ * One microbenchmark: a tenant of this name repeats it. The fields are the work of one of its samples, in half
+ * precision.
+ */
 export interface Probe {
   readonly name: string
   readonly batchSize: number
@@ -6,7 +9,10 @@ export interface Probe {
   readonly bytes: number
 }
 
-/** Shapes as in `pctodl_resident_networks.py`, and in the simulated boards of gpu-sim: attention has 32 heads of 128 features over 2048 positions. */
+/**
+ * Shapes as in `pctodl_resident_networks.py` and in the simulated boards of gpu-sim: attention has 32 heads of 128
+ * features over 2048 positions.
+ */
 const HEADS = 32
 const FEATURES = 128
 const POSITIONS = 2048
@@ -31,5 +37,5 @@ export const probes: readonly Probe[] = [
   { name: 'stream_copy', batchSize: 8, flop: 0, bytes: 4 * COPIED_ELEMENTS },
 ]
 
-/** A tenant of the mixes beside the seven networks: an encoder of 12 layers, 768 features, 128 positions. */
+/** A tenant beside the seven networks: an encoder with 12 layers, 768 features and 128 positions. */
 export const TRANSFORMER = 'transformer'

@@ -61,7 +61,7 @@ function leftWords({ left }: Proof): string {
   return left === 0 ? 'nothing is left.' : `${left} are left: run the same command again.`
 }
 
-/** The figures that a proof is for, in the words of the page and of the command. */
+/** The main figures of a proof, as the page and the command print them. */
 export function evaluationText({ evaluation, notEvaluated }: Proof): string {
   if (evaluation === null) return `Not evaluated: ${notEvaluated}.`
   const { throughput, power, plansAtRisk, fitted, tested } = evaluation
@@ -106,7 +106,7 @@ function powersOf(row: ProfileRow): [string, string] {
   return [fixed(row.powerAverageW, 1), row.energyJ === null ? 'none' : fixed(energyPowerOf(row), 1)]
 }
 
-/** Mean power by the energy counter, W; by the sensor where there is none. */
+/** Mean power from the energy counter, W; from the power sensor where there is no counter. */
 function energyPowerOf({ energyJ, windowMs, powerAverageW }: ProfileRow): number {
   return energyJ === null ? powerAverageW : (1000 * energyJ) / windowMs
 }

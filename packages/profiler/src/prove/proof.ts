@@ -5,7 +5,7 @@ import type { ProofEvaluation } from './evaluate-proof.js'
 import type { Preflight } from './preflight.js'
 import type { SensorStep } from './sensor-step.js'
 
-/** Everything that is known, as `proof.json` holds it. */
+/** The content of `proof.json`. */
 export interface Proof {
   readonly version: 1
   readonly tool: string
@@ -14,9 +14,9 @@ export interface Proof {
   readonly description: string
   readonly preflight: Preflight
   readonly planned: number
-  /** Rows that are still to be measured by the next call. */
+  /** Rows that the next call must still measure. */
   readonly left: number
-  /** What cannot be measured here, and why. */
+  /** Rows that cannot be measured here, and why. */
   readonly skipped: readonly { readonly rows: number; readonly because: string }[]
   readonly sensorStep: SensorStep | null
   readonly evaluation: ProofEvaluation | null

@@ -44,7 +44,7 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
     .option('--allow-settings', 'lock clocks for half of the mixes; without, no setting is changed')
     .option('--minutes <n>', 'measure no longer than this', positiveNumber('minutes'), 9)
     .option('--seed <n>', 'seed of what is drawn, and of a simulated board', integerFrom(0), 1)
-    .option('--out <folder>', 'where the proof is, and is gone on with (default: proof/<board>)')
+    .option('--out <folder>', 'folder of the proof; an existing one is continued (default: proof/<board>)')
     .option('--json', 'print the proof as JSON on standard output')
   await parseCommand(command, argv)
   const options = command.opts<RawOptions>()
@@ -86,7 +86,7 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
       ? `${JSON.stringify(proof, null, 1)}\n`
       : `${evaluationText(proof)}\n${skipped}${retries}${state}${path.join(out, 'proof.md')}\n`,
   )
-  // Time that ran out before the first row is no failure: the next call has the same.
+  // Running out of time before the first row is not a failure: the next call has the same time.
   const outOfTime = proof.rows.length === 0 && proof.left > 0
   return outOfTime || proof.rows.some((row) => !row.failed) ? 0 : 1
 }

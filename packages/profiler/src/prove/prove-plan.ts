@@ -5,7 +5,7 @@ import { defaultMeasure, type PlannedRow, type ProfilePlan, type SweepName } fro
 import { probes, TRANSFORMER } from './probe-networks.js'
 
 const networks: readonly string[] = [...networkNames, TRANSFORMER]
-/** Each is measured with two sets of batch sizes, because a process starts slowly. */
+/** Two sets of batch sizes per microbenchmark, because a process starts slowly. */
 const LAYOUTS = 30
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
 const pairShares = [
@@ -30,8 +30,8 @@ export interface ProvePlanOptions {
 }
 
 /**
- * What a proof measures, in an order that leaves something to evaluate wherever it ends: the idle board, microbenchmarks, each network
- * alone, then in turn mixes to fit, mixes to test, and pairs.
+ * The rows of a proof, ordered so that an early end still leaves something to evaluate: the idle board,
+ * microbenchmarks, each network alone, then in turn mixes to fit, mixes to test, and pairs.
  */
 export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptions): ProfilePlan {
   const random = new SeededRandom(seedFrom('prove', spec.key, seed))
@@ -56,7 +56,7 @@ export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptio
         batchSize: batchSizes[(i + random.integer(4) + 4 * t) % batchSizes.length]!,
       }),
     )
-    // One after the other, so that each process starts once.
+    // Grouped by process, so that each process starts once.
     return [[tenants[0]!], tenants, [tenants[1]!]].map((each) => row('pairs', each))
   })
   const mixes = (sweep: 'mixes' | 'test') =>

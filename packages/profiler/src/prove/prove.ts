@@ -16,11 +16,11 @@ import { proofPage } from './proof-page.js'
 import { provePlan } from './prove-plan.js'
 import { measureSensorStep, type SensorStep } from './sensor-step.js'
 
-/** No row is begun with less time left than this, ms. */
+/** No row starts with less time left than this, ms. */
 const ONE_ROW_MS = 20_000
 
 export interface ProveOptions {
-  /** Folder of the proof; what lies there is gone on with. */
+  /** Folder of the proof; an existing proof there is continued. */
   readonly out: string
   readonly seed: number
   readonly minutes: number
@@ -31,9 +31,10 @@ export interface ProveOptions {
 }
 
 /**
- * Measure what is left of a proof for so many minutes, then evaluate all that there is. No setting is changed without `allowSettings`.
+ * Measure the remaining rows of a proof for a number of minutes, then evaluate all rows. No setting is changed without
+ * `allowSettings`.
  *
- * @param open gives the board, with MPS or without; it is closed at the end
+ * @param open returns the board, with MPS or without; it is closed at the end
  */
 export async function prove(open: (mps: boolean) => Promise<Backend>, options: ProveOptions): Promise<Proof> {
   const { out, signal, note } = options
@@ -57,7 +58,7 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
     try {
       const sensorStep = await sensorStepOf(backend, preflight, files.sensorStep, signal)
       let measured = store.measured.length
-      // A simulated board is first taken through what it had gone through before, which is no time of this call.
+      // A simulated board first replays its history, which does not count as time of this call.
       let overMs = backend.livesInProcess && measured > 0 ? undefined : startedMs + 60_000 * options.minutes
       await runPlan(backend, plan, {
         measured: store.measured,
@@ -146,7 +147,7 @@ const proofFiles = (out: string) => ({
   parameters: (board: string) => path.join(out, `${board}.json`),
 })
 
-/** Measured once; but a simulated board is new in each process, and has to go through it again. */
+/** Measured once, except on a simulated board: it is new in each process and must go through it again. */
 async function sensorStepOf(
   backend: Backend,
   preflight: Preflight,

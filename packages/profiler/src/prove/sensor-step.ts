@@ -7,16 +7,16 @@ const PERIOD_MS = 20
 const LOADED_MS = 4000
 const IDLE_MS = 6000
 
-/** How the power sensor follows the end of a load. */
+/** Step response of the power sensor at the end of a load. */
 export interface SensorStep {
-  /** Time since the load ended, ms (negative: under load), and what was read then. */
+  /** Time since the load ended, ms (negative under load), and the reading. */
   readonly readings: readonly {
     readonly ms: number
     readonly averageW: number | null
     readonly instantW: number | null
     readonly energyJ: number | null
   }[]
-  /** Null where the board has no such field, or it did not show the step. */
+  /** Null if the board has no such field, or the field did not show the step. */
   readonly average: StepResponse | null
   readonly instant: StepResponse | null
 }
@@ -24,14 +24,18 @@ export interface SensorStep {
 interface StepResponse {
   readonly fromW: number
   readonly toW: number
-  /** Median time between two different values: how old a reading can be, ms. */
+  /** Median time between two different values, which is the age that a reading can reach, ms. */
   readonly refreshMs: number
-  /** From the end of the load until half, and nine tenths, of the step were shown, ms. */
+  /** Time from the end of the load until half, and nine tenths, of the step are visible, ms. */
   readonly halfMs: number
   readonly ninetyMs: number
 }
 
-/** Load the board with matrix products, end them at once, and watch. @throws what the pool throws where no tenant starts */
+/**
+ * Load the board with matrix products, stop them at once, and watch.
+ *
+ * @throws what the pool throws if no tenant starts
+ */
 export async function measureSensorStep(
   { gpu, tenants, clock }: ProfiledBoard,
   signal?: AbortSignal,

@@ -36,7 +36,7 @@ export function duration(ms: number): string {
   return s >= 60 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${s} s`
 }
 
-/** How far a run is, with the time that is left at the pace so far. */
+/** Progress of a run, with the remaining time at the pace so far. */
 export class ProfileProgress {
   readonly #progress: Progress
   readonly #plan: ProfilePlan

@@ -6,7 +6,10 @@ interface ChartStyle {
   readonly palette: typeof palette
 }
 
-/** Throughput against power, one point a row, one panel a network; shape and colour say how many tenants share the board. */
+/**
+ * Throughput against power: one point per row, one panel per network; shape and colour show how many tenants share the
+ * board.
+ */
 export function profileChart(
   rows: readonly ProfileRow[],
   board: string,

@@ -6,7 +6,7 @@ import type { ProfilePlan } from '../plan/profile-plan.js'
 import { duration } from './describe.js'
 
 export interface RunFacts {
-  /** Time that passed on the board's clock and on the wall, ms, in this call. */
+  /** Time elapsed on the board's clock and on the wall clock in this call, ms. */
   readonly boardMs: number
   readonly wallMs: number
   readonly files: readonly string[]

@@ -1,6 +1,6 @@
 import { InvalidInputError, snapNearest } from '@pctodl/platform'
 
-/** A setting that was measured, and what it gives for a watt. */
+/** A measured setting and its throughput per watt. */
 export interface KneePoint {
   /** SM clock, MHz, or power limit, W. */
   readonly setting: number
@@ -9,26 +9,30 @@ export interface KneePoint {
 }
 
 export interface KneeOptions {
-  /** Most settings that are measured, 3 or more. Default 6. */
+  /** Maximum number of settings to measure, at least 3. Default 6. */
   readonly maxPoints?: number
-  /** Points that were measured already; they count. */
+  /** Points measured earlier; they count. */
   readonly measured?: readonly KneePoint[]
 }
 
-/** Where a search begins, in parts of the range: what little was measured of boards has its knee between the first and the last. */
+/**
+ * First points of a search, as fractions of the range; on the boards measured so far the knee lies between the first
+ * and the last.
+ */
 const firstParts = [0.2, 0.45, 0.7]
-/** No two settings closer than this are measured, in parts of the range. */
+/** Minimum distance between measured settings, as a fraction of the range. */
 const MIN_APART = 0.03
 
 /**
- * The setting with the most throughput per watt, from at most six measurements: three over the range, then each time the vertex of the parabola through
- * the best point and its neighbours (successive parabolic interpolation: R. Brent, Algorithms for Minimization without
- * Derivatives, 1973, chapter 5), in the logarithm of throughput per watt; the wider interval beside the best point where that says nothing
- * new. Where the best point is the outermost, the end of the range is next. It supposes a curve with one top: of a second one it may see nothing.
+ * The setting with the most throughput per watt, from at most six measurements: three over the range, then each time
+ * the vertex of the parabola through the best point and its neighbours (successive parabolic interpolation: R. Brent,
+ * Algorithms for Minimization without Derivatives, 1973, chapter 5), in the logarithm of throughput per watt. Where the
+ * vertex is not new, the wider interval beside the best point is halved; where the best point is outermost, the end of
+ * the range is next. The search assumes a curve with one peak and may miss a second one.
  *
  * @param settings to choose from, ascending
  * @param measure throughput, samples/s, and power, W, at a setting
- * @returns all points in the order in which they were measured; `best` of them
+ * @returns all points in the order in which they were measured, and the `best` of them
  * @throws InvalidInputError for no settings, or fewer than three points
  */
 export async function findKnee(
@@ -62,7 +66,7 @@ function bestOf(points: readonly KneePoint[]): KneePoint {
   return points.reduce((best, point) => (efficiencyOf(point) > efficiencyOf(best) ? point : best))
 }
 
-/** Undefined where nothing new is to be learnt. */
+/** Undefined if no setting is worth measuring. */
 function nextSetting(settings: readonly number[], points: readonly KneePoint[]): number | undefined {
   const low = settings[0]!
   const high = settings.at(-1)!
@@ -86,7 +90,7 @@ function nextSetting(settings: readonly number[], points: readonly KneePoint[]):
   return (vertex === undefined ? undefined : fresh(vertex)) ?? fresh(wider) ?? fresh(other)
 }
 
-/** Where the parabola through a point and its neighbours is highest. */
+/** Vertex of the parabola through a point and its neighbours. */
 function vertexOf(sorted: readonly KneePoint[], at: number): number | undefined {
   const three = sorted.slice(at - 1, at + 2)
   if (at === 0 || three.length < 3) return undefined

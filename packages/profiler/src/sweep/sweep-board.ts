@@ -6,7 +6,7 @@ import { statesAt } from '../plan/clock-sweep.js'
 import { defaultMeasure, type MeasureOptions, type PlannedRow } from '../plan/profile-plan.js'
 import { findKnee, type KneePoint } from './find-knee.js'
 
-/** What a sweep goes over: SM clocks that are locked, or power limits under which the firmware chooses the clock. */
+/** What a sweep varies: locked SM clocks, or power limits under which the firmware chooses the clock. */
 export type SweptSetting = 'clocks' | 'limits'
 
 export interface SweepOptions {
@@ -14,7 +14,7 @@ export interface SweepOptions {
   readonly over: SweptSetting
   /** Memory clock to lock, MHz; null leaves it to the firmware. */
   readonly memClockMhz: number | null
-  /** Most rows that are measured, 3 or more. Default 6. */
+  /** Maximum number of rows to measure, at least 3. Default 6. */
   readonly maxPoints?: number
   readonly measure?: Partial<MeasureOptions>
   readonly signal?: AbortSignal | undefined
@@ -26,18 +26,18 @@ export interface Sweep {
   readonly over: SweptSetting
   /** The point with the most throughput per watt. */
   readonly best: KneePoint
-  /** What the board does without any limit or lock but its own, where that was measured: the highest of its settings. */
+  /** The board without any limit or lock of ours, if measured: the highest of its settings. */
   readonly highest: KneePoint | undefined
-  /** In the order in which they were measured. */
+  /** In the order of measurement. */
   readonly points: readonly KneePoint[]
 }
 
 /**
- * Find the clock or power limit at which a board does most for a watt with these tenants, by measuring it at a few. Under
- * one lease: however it ends, processes are stopped and clocks and limit are put back.
+ * Find the clock or power limit with the most throughput per watt for these tenants from a few measurements under one
+ * lease. However it ends, processes are stopped, and clocks and limit restored.
  *
  * @throws InvalidInputError for a memory clock that the board does not have
- * @throws PctodlError `LEASE_HELD` while someone else holds the board, `NOT_MEASURED` where a row fails
+ * @throws PctodlError `LEASE_HELD` while someone else holds the board, `NOT_MEASURED` if a row fails
  */
 export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): Promise<Sweep> {
   const { tenants, over, memClockMhz, maxPoints = 6, measure, signal, onRow } = options
@@ -62,7 +62,7 @@ export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): P
       const { best, points } = await findKnee(states, pointAt, { maxPoints })
       return { over, best, highest: points.find(({ setting }) => setting === states.at(-1)), points }
     }
-    // Above what the tenants draw without a limit all limits are the same one.
+    // Limits above the power that the tenants draw without one are all equivalent.
     const highest = await pointAt(spec.powerLimitW.max)
     const { best, points } = await findKnee(limitsOf(spec, highest.powerW), pointAt, {
       maxPoints,
@@ -83,7 +83,7 @@ export function unitOf(over: SweptSetting, setting: number): string {
   return over === 'clocks' ? `${setting} MHz` : `${setting} W`
 }
 
-/** Whole watts from the lowest limit that a board takes to what tenants draw without one. */
+/** Whole watts from the board's lowest limit to the power that the tenants draw without one. */
 export function limitsOf(spec: GpuSpec, drawnW: number): number[] {
   const { min, max } = spec.powerLimitW
   const lowest = Math.ceil(min)

@@ -7,7 +7,7 @@ interface ChartStyle {
   readonly palette: typeof palette
 }
 
-/** Samples per joule over the settings that were measured, with the best one named. */
+/** Samples per joule over the measured settings, with the best one labelled. */
 export function sweepChart(
   { over, best, points }: Sweep,
   board: string,

@@ -16,7 +16,7 @@ import type { MeasureOptions } from '../plan/profile-plan.js'
 import { boardOf, perTenant, shareOf } from '../tenant-options.js'
 import type { SweptSetting } from './sweep-board.js'
 
-/** What one call of `pctodl sweep` asks for, checked. */
+/** Checked options of one `pctodl sweep` call. */
 export interface SweepCommandOptions {
   readonly backend: BackendKind
   readonly gpu: string
@@ -52,7 +52,7 @@ interface RawOptions {
   readonly json?: boolean
 }
 
-/** @throws UsageError for anything that a user could have typed wrong */
+/** @throws UsageError for anything that a user could have mistyped */
 export async function parseSweepOptions(argv: readonly string[], terminal: Terminal): Promise<SweepCommandOptions> {
   const command = newCommand(
     {
@@ -82,7 +82,7 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
       '--worker <kind>',
       'processes on a real board: torch, onnx, or a command that speaks the protocol (default: torch)',
     )
-    .option('--no-mps', 'real board: no MPS daemon; tenants take turns, and shares bind nobody')
+    .option('--no-mps', 'real board: no MPS daemon; tenants take turns and shares have no effect')
     .option('--warmup-seconds <s>', 'shortest settling (default 5)', positiveNumber('seconds'))
     .option('--measure-seconds <s>', 'shortest window (default 4)', positiveNumber('seconds'))
     .option('--seed <n>', 'seed of a simulated board', integerFrom(0), 1)

@@ -4,19 +4,19 @@ import { openToWrite } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 
 /**
- * A file of lines that only grows. A line is there as a whole, once `append` has returned, even if the machine loses power;
- * what a killed writer left of a line is cut off when the file is opened the next time. A file with another header is left as it is.
+ * An append-only file of lines. Once `append` returns, the line is on disk even if the machine loses power; a partial
+ * line left by a killed writer is cut off when the file is next opened. A file with another header is left unchanged.
  */
 export class AppendOnlyFile {
   readonly path: string
-  /** Whole lines that were there when it was opened, the header included. */
+  /** Whole lines at the time of opening, including the header. */
   readonly before: string
   readonly #descriptor: number
 
   /**
    * @param header first line, written if the file has none
-   * @throws PctodlError `CANNOT_WRITE` naming the file and the cause, as a link in the file's place; `NOT_THIS_FILE` if it begins
-   *   with another header
+   * @throws PctodlError `CANNOT_WRITE` naming the file and the cause, for example a link in its place; `NOT_THIS_FILE`
+   * if it begins with another header
    */
   constructor(file: string, header: string) {
     this.path = file
@@ -30,7 +30,7 @@ export class AppendOnlyFile {
     }
     const whole = found.subarray(0, found.lastIndexOf(0x0a) + 1)
     this.before = whole.toString('utf8')
-    // Half a header is of a writer that was killed at once; anything else without an end of a line is no file of ours.
+    // Half a header comes from a writer that was killed at once; any other file without a final newline is not ours.
     const isOurs =
       whole.length === 0 ? header.startsWith(found.toString('utf8')) : this.before.split('\n', 1)[0] === header
     if (!isOurs) {

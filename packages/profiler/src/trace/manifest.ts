@@ -5,7 +5,7 @@ import { type GpuInfo, InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { type ProfilePlan, parsePlan } from '../plan/profile-plan.js'
 
-/** What a trace was measured on, with what, and by which plan. */
+/** Board, software and plan of a trace. */
 export interface Manifest {
   readonly version: 1
   readonly tool: string
@@ -19,7 +19,7 @@ export interface Manifest {
     readonly driverVersion: string
     readonly powerLimitW: number
   }
-  /** What the tenants infer on, in words. */
+  /** Inputs of the tenants, in words. */
   readonly inputs: string
   readonly planSha256: string
   readonly plan: ProfilePlan
@@ -42,7 +42,7 @@ export function planSha256(plan: ProfilePlan): string {
 }
 
 /**
- * Undefined where there is no such file.
+ * Undefined if there is no such file.
  *
  * @throws InvalidInputError for a file that is not a manifest
  */
@@ -67,7 +67,9 @@ export function writeManifest(file: string, manifest: Manifest): void {
   writeFileAtomically(file, `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
-/** @throws PctodlError `ANOTHER_RUN` naming what differs between the run on disk and the one that wants to go on with it */
+/**
+ * @throws PctodlError `ANOTHER_RUN` naming the difference between the run on disk and the one that would continue it
+ */
 export function assertSameRun(found: Manifest, wanted: Manifest, file: string): void {
   const differences: [string, string, string][] = [
     ['plan', found.planSha256.slice(0, 12), wanted.planSha256.slice(0, 12)],

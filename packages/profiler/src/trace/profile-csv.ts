@@ -31,7 +31,7 @@ const ownColumns = [
 
 export const profileHeader: string = [...traceColumns, ...ownColumns].join(',')
 
-/** One row as a line without its end. */
+/** One row as a line without a newline. */
 export function formatProfileRow(row: ProfileRow): string {
   const own: Record<(typeof ownColumns)[number], string> = {
     row: String(row.row),
@@ -59,7 +59,7 @@ export function formatProfileRow(row: ProfileRow): string {
 }
 
 /**
- * Read back what the profiler wrote.
+ * Read back the profiler's own files.
  *
  * @throws TraceFormatError naming row and column
  */
@@ -97,7 +97,7 @@ export function parseProfileCsv(text: string): ProfileRow[] {
   })
 }
 
-/** Columns that files of earlier versions do not have. */
+/** Columns that files of earlier versions lack. */
 export function parseProvenance(field: Field): Pick<ProfileRow, 'boardProcesses' | 'devices' | 'batches'> {
   return {
     boardProcesses: field.has('board_processes') ? field.text('board_processes') : '',

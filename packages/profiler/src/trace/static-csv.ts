@@ -3,7 +3,10 @@ import type { ProfileRow } from '../measure/profile-row.js'
 import { type RowStatus, rowStatuses } from '../measure/row-status.js'
 import { decimal, Field, parseProvenance, quoted, seconds } from './profile-csv.js'
 
-/** The Python code's columns of a static power file, then ours. A blank `sm_freq` is a clock left to the firmware. */
+/**
+ * The Python code's columns of a static power file, then ours. A blank `sm_freq` means that the firmware chose the
+ * clock.
+ */
 const staticColumns = [
   'sm_freq',
   'mem_freq',
@@ -28,7 +31,7 @@ const staticColumns = [
 
 export const staticHeader: string = staticColumns.join(',')
 
-/** A row of the board without work, as a line without its end. */
+/** A row of the board without work, as a line without a newline. */
 export function formatStaticRow(row: ProfileRow): string {
   const fields: Record<(typeof staticColumns)[number], string> = {
     sm_freq: row.targetSmClockMhz === null ? '' : String(row.targetSmClockMhz),

@@ -2,12 +2,12 @@ import { median } from '@pctodl/numerics'
 import { type TraceRow, traceColumns, traceFields } from '@pctodl/platform'
 import type { ProfileRow } from '../measure/profile-row.js'
 
-/** What repeated measurements of one configuration agree on. */
+/** Summary of repeated measurements of one configuration. */
 export interface RepeatSummary {
-  /** Means over the repeats that are not outliers; failed where most repeats failed. */
+  /** Means over the repeats that are not outliers; failed if most repeats failed. */
   readonly mean: TraceRow
   readonly repeats: number
-  /** Rows of the trace that lie too far from the others. */
+  /** Rows of the trace that are outliers. */
   readonly outlierRows: readonly number[]
   /** Largest minus smallest over the mean, without outliers, percent. */
   readonly throughputSpreadPercent: number
@@ -16,12 +16,13 @@ export interface RepeatSummary {
 
 /** Iglewicz and Hoaglin, "How to detect and handle outliers" (1993): modified z-scores above this. */
 const MODIFIED_Z = 3.5
-/** Scatter below this is agreement, percent of the median: the resolution that rows are measured with. */
+/** Scatter below this counts as agreement, percent of the median: the resolution of the measurements. */
 const AGREEMENT_PERCENT = 0.5
 
 /**
- * Group rows by configuration and mark outliers: throughput or power further from the median of the repeats than 3.5 modified
- * z-scores (0.6745 x deviation / median absolute deviation). It takes three repeats to say which one is wrong.
+ * Group rows by configuration and mark outliers: throughput or power further from the median of the repeats than 3.5
+ * modified z-scores (0.6745 x deviation / median absolute deviation). At least three repeats are needed to identify
+ * one.
  */
 export function summarizeRepeats(rows: readonly ProfileRow[]): RepeatSummary[] {
   const groups = new Map<string, ProfileRow[]>()

@@ -29,24 +29,24 @@ export function readTrace(out: string): ProfileRow[] {
   ])
 }
 
-/** By their place in the plan; of a row that was measured again the last. */
+/** By index in the plan; the last measurement of each row. */
 function inOrder(rows: readonly ProfileRow[]): ProfileRow[] {
   return [...new Map(rows.map((row) => [row.row, row])).values()].sort((a, b) => a.row - b.row)
 }
 
-/** A run's rows on disk: they are appended as they are measured, and a killed run goes on after its last whole one. */
+/** A run's rows on disk: appended as they are measured. A killed run continues after its last whole row. */
 export class TraceStore {
   readonly files: TraceFiles
-  /** Rows that were there and are not measured again, in the order of the plan. */
+  /** Earlier rows that are not measured again, in the order of the plan. */
   readonly measured: readonly ProfileRow[]
-  /** Rows that were there and are measured again, by their place in the plan. */
+  /** Indices in the plan of earlier rows that are measured again. */
   readonly retries: ReadonlySet<number>
   readonly #trace: AppendOnlyFile | undefined
   readonly #static: AppendOnlyFile | undefined
 
   /**
-   * @param resume go on with the run that is there, if there is one; without it files that exist are an error. `retry`: rows that
-   *   failed are measured again, except where a tenant does not fit
+   * @param resume continue an existing run; without it, existing files are an error. `retry`: measure failed rows
+   * again, except where a tenant does not fit
    * @throws PctodlError `EXISTS`, `ANOTHER_RUN`, `CANNOT_WRITE`
    */
   constructor(out: string, manifest: Manifest, resume: boolean | 'retry') {

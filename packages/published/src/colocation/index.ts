@@ -1,11 +1,8 @@
 // Prediction model, selection rules and splits of the KACE study (SoCC 2024), for parity and as baselines.
 import {
   type Colocation,
-  type ColocationRow,
-  contains,
   type Members,
   type Method,
-  type Scaling,
   type Split,
   scalingOf,
   standardize,
@@ -63,10 +60,14 @@ export function aggregateFeatures(members: Members): Float64Array {
 export class PublishedLinearModel {
   readonly name = 'published linear model'
   readonly #coefficients: Float64Array
-  readonly #features: Scaling
-  readonly #label: Scaling
+  readonly #features: ReturnType<typeof scalingOf>
+  readonly #label: ReturnType<typeof scalingOf>
 
-  private constructor(coefficients: Float64Array, features: Scaling, label: Scaling) {
+  private constructor(
+    coefficients: Float64Array,
+    features: ReturnType<typeof scalingOf>,
+    label: ReturnType<typeof scalingOf>,
+  ) {
     this.#coefficients = coefficients
     this.#features = features
     this.#label = label
@@ -161,7 +162,7 @@ const publishedSplits = z.record(
  * @returns splits by level, in the file's order
  * @throws TableError naming the problem
  */
-export function parseSplits<C extends ColocationRow>(
+export function parseSplits<C extends Colocation & { readonly row: number }>(
   text: string,
   colocations: readonly C[],
   file = 'splits',
@@ -233,7 +234,7 @@ export const ruleMethods: readonly Method[] = publishedRules.map((rule) => ({
 /** Expected gain of choosing a workload's candidate at random: mean sum / best sum. */
 export function randomGains(colocations: readonly Colocation[]): TargetGain[] {
   return targetGains(colocations, () => [0]).map(({ target, candidates }) => {
-    const sums = colocations.filter(({ members }) => contains(members, target)).map(throughputSum)
+    const sums = colocations.filter(({ members }) => members.some(({ name }) => name === target)).map(throughputSum)
     const best = Math.max(...sums)
     const expected = mean(sums)
     return { target, candidates, gain: expected / best, regretPerS: best - expected }

@@ -1,6 +1,5 @@
 import path from 'node:path'
 import {
-  asUsage,
   exampleText,
   integerFrom,
   listOf,
@@ -13,7 +12,6 @@ import {
 } from '@pctodl/command-line'
 import { silenceLine } from '@pctodl/job-array'
 import { mean } from '@pctodl/numerics'
-import { PctodlError } from '@pctodl/platform'
 import type { Command } from 'commander'
 import { version } from '../../package.json'
 import { countServers } from '../cluster/cluster.js'
@@ -96,27 +94,19 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
   }
   const runs: SlurmRun[] = []
   const { slurmArgument } = options
-  const executor = opened(
-    () =>
-      new SlurmScheduleExecutor({
-        ...{
-          workDir: options.workDir,
-          nodes: options.nodes,
-          graceS: options.grace,
-          maxFailures: options.maxFailures,
-        },
-        commandOf: (job) => words.map((word) => fillIn(word, job)) as [string, ...string[]],
-        onRun: (run) => {
-          runs.push(run)
-          terminal.stderr.write(
-            `job ${run.jobId} run ${run.run}: started after ${run.startUpS.toFixed(1)} s in the queue\n`,
-          )
-        },
-        onSilence: (silence) => terminal.stderr.write(silenceLine(silence)),
-        onNode: ({ node, state }) => terminal.stderr.write(`node ${node}: ${state}\n`),
-        ...(slurmArgument === undefined ? {} : { sbatchArguments: slurmArgument }),
-      }),
-  )
+  const executor = new SlurmScheduleExecutor({
+    ...{ workDir: options.workDir, nodes: options.nodes, graceS: options.grace, maxFailures: options.maxFailures },
+    commandOf: (job) => words.map((word) => fillIn(word, job)) as [string, ...string[]],
+    onRun: (run) => {
+      runs.push(run)
+      terminal.stderr.write(
+        `job ${run.jobId} run ${run.run}: started after ${run.startUpS.toFixed(1)} s in the queue\n`,
+      )
+    },
+    onSilence: (silence) => terminal.stderr.write(silenceLine(silence)),
+    onNode: ({ node, state }) => terminal.stderr.write(`node ${node}: ${state}\n`),
+    ...(slurmArgument === undefined ? {} : { sbatchArguments: slurmArgument }),
+  })
   const jobs = await executeSchedule(
     {
       ...{ cluster: scenario.cluster, profiles: scenario.profiles, jobs: scenario.jobs },
@@ -162,18 +152,6 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
 function lineOf({ job, outcome, firstPlacedS, finishS, completionS, runs }: ExecutedJob): string {
   const placed = firstPlacedS?.toFixed(1) ?? '-'
   return [job.id, job.model, job.gpus, placed, finishS.toFixed(1), completionS.toFixed(1), runs, outcome].join('  ')
-}
-
-/** That another schedule has the folder is no mistake in the words. */
-function opened<T>(open: () => T): T {
-  try {
-    return open()
-  } catch (error) {
-    if (error instanceof PctodlError && error.code === 'FOLDER_IN_USE') throw error
-    return asUsage((): T => {
-      throw error
-    })
-  }
 }
 
 function fillIn(word: string, job: Job): string {

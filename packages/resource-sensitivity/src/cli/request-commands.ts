@@ -25,10 +25,11 @@ export function addRequestCommands(parent: Command, terminal: Terminal): void {
       ask({ submit: jobs.map(({ id, model, iterations, gpus }) => ({ id, model, iterations, gpus })) }, folder)
     })
   const cancel = newSubcommand(parent, 'cancel', 'Cancel jobs of a schedule that execute runs.', terminal)
-    .argument('<jobs...>', 'ids of jobs that have arrived')
+    .argument('<jobs...>', 'ids of jobs that have arrived', (word, ids: number[] | undefined) => [
+      ...(ids ?? []),
+      integerFrom(0)(word),
+    ])
     .requiredOption(...workDir)
     .addHelpText('after', exampleText('pctodl sensitivity cancel --work-dir /shared/run-1 3 7'))
-    .action((ids: string[]) => {
-      ask({ cancel: ids.map(integerFrom(0)) }, cancel.opts<{ workDir: string }>().workDir)
-    })
+    .action((ids: number[]) => ask({ cancel: ids }, cancel.opts<{ workDir: string }>().workDir))
 }

@@ -18,7 +18,6 @@ interface Told extends Grant {
 export class ActionRecord {
   readonly #seatsOf: (job: EngineJob) => Seat[]
   readonly #told = new Map<EngineJob, Told>()
-  readonly #runs = new Map<EngineJob, number>()
   readonly #reasons = new Map<EngineJob, PreemptReason>()
   readonly #lost = new Set<EngineJob>()
 
@@ -33,10 +32,6 @@ export class ActionRecord {
 
   hasTold(job: EngineJob): boolean {
     return this.#told.has(job)
-  }
-
-  runsOf(job: EngineJob): number {
-    return this.#runs.get(job) ?? 0
   }
 
   /** Jobs that run there as far as an executor knows: also those whose place was taken away since. */
@@ -62,7 +57,7 @@ export class ActionRecord {
       const isLost = this.#lost.has(job)
       const isRunning = job.state === 'running'
       if (told === undefined || (isRunning && !isLost && isSamePlacement(told.placement, this.#seatsOf(job)))) return []
-      note(job, this.runsOf(job), servers(told.placement), isLost)
+      note(job, job.runs, servers(told.placement), isLost)
       return [this.#stop(job)]
     })
   }
@@ -93,18 +88,18 @@ export class ActionRecord {
       if (stays && isSameGrant(told, grant)) continue
       const placement = stays ? told.placement : this.#seatsOf(job)
       if (told === undefined) {
-        starting.push({ type: 'place', jobId, run: this.#nextRun(job), placement, ...grant })
+        starting.push({ type: 'place', jobId, run: ++job.runs, placement, ...grant })
       } else if (!isSamePlacement(told.placement, placement)) {
-        moving.push({ type: 'migrate', jobId, run: this.#nextRun(job), from: told.placement, placement, ...grant })
+        moving.push({ type: 'migrate', jobId, run: ++job.runs, from: told.placement, placement, ...grant })
       } else if (isLost) {
         // The server is back already, but its run is not: this is another.
         leaving.push(this.#stop(job, 'server-failed'))
-        starting.push({ type: 'place', jobId, run: this.#nextRun(job), placement, ...grant })
+        starting.push({ type: 'place', jobId, run: ++job.runs, placement, ...grant })
       } else if (!isSameGrant(told, grant)) {
         const isLower = powerLimitsW?.some((limitW, i) => limitW < (told.powerLimitsW?.[i] ?? Number.POSITIVE_INFINITY))
         const hasMore = cpusPerGpu > told.cpusPerGpu || memoryGbPerGpu > told.memoryGbPerGpu
         const list = (powerLimitsW === undefined ? hasMore : !isLower) ? growing : shrinking
-        list.push({ type: 'resize', jobId, run: this.runsOf(job), ...grant })
+        list.push({ type: 'resize', jobId, run: job.runs, ...grant })
       } else continue
       this.#told.set(job, { placement, server, ...grant })
     }
@@ -115,12 +110,6 @@ export class ActionRecord {
 
   #stop(job: EngineJob, reason: PreemptReason = this.#reasons.get(job) ?? 'policy'): ScheduleAction {
     this.#told.delete(job)
-    return { type: 'preempt', jobId: job.id, run: this.runsOf(job), reason }
-  }
-
-  #nextRun(job: EngineJob): number {
-    const run = this.runsOf(job) + 1
-    this.#runs.set(job, run)
-    return run
+    return { type: 'preempt', jobId: job.id, run: job.runs, reason }
   }
 }

@@ -48,8 +48,8 @@ export interface MigrateAction extends Grant {
   readonly placement: readonly Seat[]
 }
 
-/** Others come first; its server failed, or drains; its GPUs are reserved; it was cancelled; the watts do not suffice. */
-export type PreemptReason = 'policy' | 'server-failed' | 'server-draining' | 'reserved' | 'cancelled' | 'budget'
+/** Others come first; its server failed, or drains; it was cancelled; the watts do not suffice. */
+export type PreemptReason = 'policy' | 'server-failed' | 'server-draining' | 'cancelled' | 'budget'
 
 export interface Plan {
   readonly timeS: number

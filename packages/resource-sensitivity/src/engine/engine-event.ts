@@ -11,8 +11,6 @@ import type { Job } from '../trace/job.js'
  * - `progressed`: it has done so much. `saved` says that this is in a checkpoint, so that it outlives the server.
  * - `server-failed`: what ran there waits again and goes on from where it was last saved. `server-draining`: it takes nothing new, and
  *   who runs there is told to save and leave; one that has failed stays failed. `server-returned`: it is back from either.
- * - `reserved`: GPUs of a server, with the CPU and memory that are their share, belong to somebody else from `fromS` until
- *   `untilS`; who is in the way then is preempted. `reservation-ended`: before its time.
  * - `left`: a run that was told to stop has done so. Only a power budget asks for it: until then its watts are not given to others.
  * - `budget`: from `fromS` on (default now) the cluster has so many watts. Told ahead, a fall can be heeded in time.
  */
@@ -22,16 +20,5 @@ export type EngineEvent =
   | { readonly type: 'stopped'; readonly jobId: number; readonly doneIterations?: number }
   | { readonly type: 'progressed'; readonly jobId: number; readonly doneIterations: number; readonly saved?: boolean }
   | { readonly type: 'server-failed' | 'server-draining' | 'server-returned'; readonly server: number }
-  | { readonly type: 'reserved'; readonly reservation: Reservation }
-  | { readonly type: 'reservation-ended'; readonly id: string }
   | { readonly type: 'left'; readonly jobId: number; readonly run: number }
   | { readonly type: 'budget'; readonly powerBudgetW: number; readonly fromS?: number }
-
-/** GPUs that belong to somebody else for a time, seconds on the clock of the arrivals. */
-export interface Reservation {
-  readonly id: string
-  readonly server: number
-  readonly gpus: number
-  readonly fromS: number
-  readonly untilS: number
-}

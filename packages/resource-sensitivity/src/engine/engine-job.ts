@@ -22,10 +22,13 @@ export class EngineJob {
   readonly index: number
   readonly gpus: number
   state: 'waiting' | 'running' | 'finished' = 'waiting'
-  /** Sort key of the last round; place in the waiting queue; the last plan that chose it. */
+  /** Sort key of the last round, and whether only time can change it; place in the waiting queue; the last plan that chose it. */
   key: number = Number.NaN
+  isSteady = false
   rank = 0
   chosenAt = 0
+  /** Starts that an executor was told of. */
+  runs = 0
   readonly job: Job
   readonly kind: JobClass
   /** Seconds per iteration of the job alone on the cluster, with the GPU-proportional share of all its CPU and memory. */

@@ -14,8 +14,6 @@ export class RunningJobs {
   /** What jobs need to start beside GPUs; null where nothing. */
   watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
   readonly jobs: Set<EngineJob> = new Set()
-  /** Those of them that are on several servers. */
-  readonly spread: Set<EngineJob> = new Set()
   /** Held on each server. */
   readonly heldCpus: Float64Array
   readonly heldMemoryGb: Float64Array
@@ -33,7 +31,7 @@ export class RunningJobs {
     this.#options = options
     this.table = new JobTable(options)
     this.pool = new ServerPool(options.cluster)
-    this.usage = new UsageRecord(totals(options.cluster), startS, options.roundS)
+    this.usage = new UsageRecord(totals(options.cluster), startS)
     this.nowS = startS
     const perServer = () => new Float64Array(this.pool.kinds.length)
     this.heldCpus = perServer()
@@ -127,6 +125,7 @@ export class RunningJobs {
     for (let i = 0; i < placement.servers.length; i++) this.pool.take(placement.servers[i]!, placement.gpus[i]!)
     this.#touched.add(job)
     this.#seat(job, placement)
+    job.isSteady = false
     job.savedRemaining = job.remaining
     job.state = 'running'
     job.waitedS += nowS - job.heldSinceS
@@ -209,6 +208,7 @@ export class RunningJobs {
   /** A job has done so much, whatever was reckoned. */
   setDone(job: EngineJob, doneIterations: number): void {
     job.remaining = Math.max(0, job.job.iterations - doneIterations)
+    job.isSteady = false
     if (job.state !== 'running') return
     job.countedS = Math.max(job.countedS, this.nowS)
     if (job.rate > 0) this.#expect(job)
@@ -250,9 +250,7 @@ export class RunningJobs {
     this.jobs.add(job)
     for (let i = 0; i < servers.length; i++) this.#seatOn(job, servers[i]!, gpus[i]!)
     this.usage.heldGpus += job.gpus
-    if (servers.length === 1) return
-    this.spread.add(job)
-    this.usage.spreadGpus += job.gpus
+    if (servers.length > 1) this.usage.spreadGpus += job.gpus
   }
 
   #seatOn(job: EngineJob, server: number, gpus: number): void {
@@ -286,7 +284,7 @@ export class RunningJobs {
       for (const sums of [this.wantedCpus, this.wantedMemoryGb, this.heldCpus, this.heldMemoryGb]) sums[server] = 0
     }
     this.usage.heldGpus -= job.gpus
-    if (this.spread.delete(job)) this.usage.spreadGpus -= job.gpus
+    if (job.server < 0) this.usage.spreadGpus -= job.gpus
     this.jobs.delete(job)
     job.placement = null
   }

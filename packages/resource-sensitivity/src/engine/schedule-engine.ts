@@ -13,7 +13,7 @@ import type { EngineJob } from './engine-job.js'
 import { RunningJobs } from './running-jobs.js'
 import { assertJob, checkEngineOptions, type EngineOptions, possibleJobs } from './scheduling-options.js'
 import { ServerAvailability } from './server-availability.js'
-import { inOrder, ServiceOrder } from './service-order.js'
+import { ServiceOrder } from './service-order.js'
 import { WaitingQueue } from './waiting-queue.js'
 
 /**
@@ -89,10 +89,9 @@ export class ScheduleEngine {
     return this.running.expectedToFinishBy(untilS).map(({ id }) => id)
   }
 
-  /** When to plan again at the latest, events or not: a round, or the edge of a reservation. */
+  /** When to plan again at the latest, events or not: a round, or when the watts change. */
   get wakeAtS(): number {
-    const watts = this.#power?.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY
-    return Math.min(this.#roundAtS, this.#availability.nextChangeS(this.nowS), watts)
+    return Math.min(this.#roundAtS, this.#power?.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY)
   }
 
   /** Moments at which the policy decided anew who runs. */
@@ -147,16 +146,13 @@ export class ScheduleEngine {
    * @throws InvalidInputError, UnknownNameError, ImpossibleJobError for an event that cannot be; nothing has changed then
    */
   plan(nowS: number, events: readonly EngineEvent[]): ScheduleAction[] {
-    const sinceS = this.nowS
-    if (!(nowS >= sinceS && Number.isFinite(nowS))) {
-      throw new InvalidInputError('nowS', nowS, `a time not before ${sinceS}, that of the last plan`)
+    if (!(nowS >= this.nowS && Number.isFinite(nowS))) {
+      throw new InvalidInputError('nowS', nowS, `a time not before ${this.nowS}, that of the last plan`)
     }
     this.#assertEvents(events)
-    this.#availability.reserveAll(events, (server) => this.#servers.inside[server]!)
     this.#power?.advance(nowS)
     this.running.advance(nowS)
     let anew = this.#roundAtS <= nowS
-    for (const server of this.#availability.changedBy(nowS, sinceS)) anew = this.#refit(server, 'reserved') || anew
     for (const event of events) {
       anew = this.#take(event, nowS) || anew
       this.#power?.take(event, this.#servers.inside)
@@ -246,27 +242,12 @@ export class ScheduleEngine {
       case 'server-returned': {
         const server = this.#servers.inside[event.server]!
         const { type } = event
-        const [isNews, reason] =
-          type === 'server-returned'
-            ? ([this.#availability.restore(server), 'server-failed'] as const)
-            : ([
-                type === 'server-failed' ? this.#availability.fail(server) : this.#availability.drain(server),
-                type,
-              ] as const)
-        if (!isNews) return false
+        const change = { 'server-failed': 'fail', 'server-draining': 'drain', 'server-returned': 'restore' } as const
+        if (!this.#availability[change[type]](server)) return false
         this.#events++
-        const mustLeave = this.#refit(server, reason)
+        const mustLeave = this.#refit(server, type === 'server-draining' ? type : 'server-failed')
         if (type === 'server-failed') this.#lose(event.server)
         return mustLeave
-      }
-      case 'reserved':
-        this.#events++
-        return this.#refit(this.#servers.inside[event.reservation.server]!, 'reserved')
-      case 'reservation-ended': {
-        const server = this.#availability.end(event.id)
-        if (server === null) return false
-        this.#events++
-        return this.#refit(server, 'reserved')
       }
       case 'left':
         return false
@@ -311,13 +292,13 @@ export class ScheduleEngine {
       this.running.preempt(job)
       this.#queue.push(job)
     }
-    job.remaining = doneIterations === undefined ? saved : Math.max(0, job.job.iterations - doneIterations)
+    this.running.setDone(job, doneIterations ?? job.job.iterations - saved)
   }
 
   /** Let a server have what is left of it now. @returns whether somebody had to leave */
   #refit(server: number, reason: PreemptReason): boolean {
     const { running } = this
-    const left = this.#availability.left(server, this.nowS)
+    const left = this.#availability.left(server)
     const had = running.pool.kinds[server]!
     if (left.gpus === had.gpus) return false
     for (const job of running.resizeServer(server, left)) {
@@ -327,28 +308,19 @@ export class ScheduleEngine {
     return left.gpus < had.gpus
   }
 
-  /** What ran on a server has lost what it had not saved, also where a reservation at the same moment had taken its place. */
+  /** What ran on a server has lost what it had not saved. */
   #lose(server: number): void {
     for (const job of this.#actions.toldOn(server)) {
       this.#actions.because(job, 'server-failed')
-      if (job.state !== 'finished') job.remaining = job.savedRemaining
+      if (job.state !== 'finished') this.running.setDone(job, job.job.iterations - job.savedRemaining)
     }
   }
 
   #round(nowS: number): void {
     this.#rounds++
     this.#events++
-    // Of ten thousands of jobs, looking at each once is what a round costs.
-    const present: EngineJob[] = []
-    for (const job of this.#present) {
-      if (job.state === 'finished') continue
-      if (job.state === 'running') job.count(nowS)
-      this.#order.setKey(job, nowS)
-      present.push(job)
-    }
-    present.sort(inOrder)
-    this.#present = present
-    this.#mechanism.plan(present)
+    this.#present = this.#order.sorted(this.#present, nowS)
+    this.#mechanism.plan(this.#present)
     this.#requeue()
   }
 
@@ -375,7 +347,7 @@ export class ScheduleEngine {
     for (;;) {
       const refused = power.settle(this.#present, this.#mechanism)
       if (refused.length === 0) break
-      for (const job of refused) running.unseat(job, this.#actions.runsOf(job) > 0, job.job.arrivalS)
+      for (const job of refused) running.unseat(job, job.runs > 0, job.job.arrivalS)
       this.#requeue()
       this.#mechanism.settle()
     }
@@ -463,16 +435,11 @@ export class ScheduleEngine {
         case 'server-returned':
           this.#assertServer(event.type, event.server)
           break
-        case 'reserved':
-          this.#assertServer(`reservation ${event.reservation.id}`, event.reservation.server)
-          break
         case 'budget':
           if (this.#budget === null) {
             throw new InvalidInputError('event', 'budget', 'none where the cluster does not say what its GPUs are')
           }
           this.#budget.assert(event.powerBudgetW)
-          break
-        case 'reservation-ended':
           break
       }
     }

@@ -39,6 +39,7 @@ export class ScheduleJournal {
   readonly startedUnixMs: number
   /** What earlier processes wrote. */
   readonly entries: readonly JournalEntry[]
+  readonly #file: string
   readonly #descriptor: number
   #bytes: number
 
@@ -48,6 +49,7 @@ export class ScheduleJournal {
    *   link, or a file of somebody else
    */
   constructor(file: string, schedule: unknown, nowUnixMs: number) {
+    this.#file = file
     const digest = createHash('sha256').update(JSON.stringify(schedule)).digest('hex')
     try {
       this.#descriptor = openToWrite(file, { existing: 'append', mode: 0o600 })
@@ -81,6 +83,7 @@ export class ScheduleJournal {
     }
   }
 
+  /** @throws PctodlError `JOURNAL` where it cannot be written: nothing of the entry is there then */
   append(entry: JournalEntry): void {
     this.#write(entry)
   }
@@ -95,9 +98,10 @@ export class ScheduleJournal {
     try {
       writeFileSync(this.#descriptor, bytes)
       fsyncSync(this.#descriptor)
-    } catch (error) {
+    } catch (cause) {
       ftruncateSync(this.#descriptor, this.#bytes)
-      throw error
+      const why = cause instanceof Error ? cause.message : String(cause)
+      throw new PctodlError('JOURNAL', `${this.#file}: ${why}; make it writable and call again`, { cause })
     }
     this.#bytes += bytes.length
   }

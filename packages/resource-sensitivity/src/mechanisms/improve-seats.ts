@@ -34,19 +34,19 @@ export function improveSeats(
   let tries = 0
   let pairs = 0
 
-  /** Try moves between two servers. @returns whether they were kept */
-  const attempt = (one: number, other: number, moves: readonly (readonly [job: EngineJob, to: number])[]): boolean => {
+  /** @returns whether the moves were kept */
+  const attempt = (moves: readonly (readonly [job: EngineJob, to: number])[]): boolean => {
     tries++
-    const before = known(one) + known(other)
+    const servers = new Set(moves.flatMap(([job, to]) => [job.server, to]))
+    const before = sum(servers, known)
     const back = moves.map(([job]) => [job, job.server] as const)
     running.reseat(moves)
-    const [valueAtOne, valueAtOther] = [valueAt(one), valueAt(other)]
-    if (valueAtOne + valueAtOther <= before + ROUNDING) {
+    const after = new Map([...servers].map((server) => [server, valueAt(server)]))
+    if (sum(servers, (server) => after.get(server)!) <= before + ROUNDING) {
       running.reseat(back)
       return false
     }
-    values.set(one, valueAtOne)
-    values.set(other, valueAtOther)
+    for (const [server, value] of after) values.set(server, value)
     return true
   }
 
@@ -64,13 +64,40 @@ export function improveSeats(
           const kind = group.map((job) => job.kind.number).join()
           if (met.has(kind) || (group.length === 1 && group[0]!.kind.number === a.kind.number)) continue
           met.add(kind)
-          if (attempt(one, other, [[a, other], ...group.map((job) => [job, one] as const)])) {
+          if (attempt([[a, other], ...group.map((job) => [job, one] as const)])) {
             improved = true
             break
           }
         }
       }
     }
+    if (!improved) improved = makeRoom()
+  }
+
+  /** Let one newcomer take the place of another, which goes to where GPUs are free. */
+  function makeRoom(): boolean {
+    for (const a of newcomers) {
+      for (const other of changed) {
+        if (a.server === other) continue
+        const met = new Set<number>()
+        for (const b of [...pool.residents[other]!]) {
+          if (!isNew(b) || pool.freeGpus[other]! + b.gpus < a.gpus || met.has(b.kind.number)) continue
+          met.add(b.kind.number)
+          for (const third of changed) {
+            if (third === a.server || third === other || pool.freeGpus[third]! < b.gpus) continue
+            if (tries >= MAX_TRIES) return false
+            if (
+              attempt([
+                [a, other],
+                [b, third],
+              ])
+            )
+              return true
+          }
+        }
+      }
+    }
+    return false
   }
 
   /** Newcomers of another server with which a job could change places, none among them where its GPUs are free there. */
@@ -91,4 +118,10 @@ export function improveSeats(
     extend(0, [], 0)
     return groups
   }
+}
+
+function sum(servers: Iterable<number>, of: (server: number) => number): number {
+  let total = 0
+  for (const server of servers) total += of(server)
+  return total
 }

@@ -53,7 +53,6 @@ export abstract class WholeGpuMechanism implements Mechanism {
     const leaving = [...this.running.jobs].filter(({ chosenAt }) => chosenAt !== this.#plans)
     for (const job of leaving.sort(inOrder)) this.running.preempt(job)
     this.#placer.place(starting)
-    this.#placer.gather()
   }
 
   fill(queue: WaitingQueue): void {
@@ -67,8 +66,6 @@ export abstract class WholeGpuMechanism implements Mechanism {
       starting.push(job)
     }
     this.#placer.place(starting)
-    // While jobs wait, rounds do it.
-    if (queue.length === 0) this.#placer.gather()
   }
 }
 
@@ -77,6 +74,8 @@ export class FairMechanism extends WholeGpuMechanism {
   settle(): void {
     for (const server of this.running.takeChanged()) {
       for (const job of this.running.pool.residents[server]!) {
+        // Who runs has its share already, and where it sits that is always the same.
+        if (job.rate > 0) continue
         const share = this.rules.fairShare(job.placement!)
         this.running.feed(job, share.cpus, share.memoryGb, this.rules.options(job, share).fairThroughput)
       }

@@ -2,9 +2,8 @@ import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import type { PerGpuShare } from '../profile/job-profile.js'
 
-/** Servers looked at to clear one for a job, and running jobs on several servers looked at to bring together. */
+/** Servers looked at to clear one for a job. */
 const MAX_CLEARED = 32
-const MAX_GATHERED = 16
 
 /**
  * Seats jobs whose GPUs are known to be free, the largest first: on one server where that is possible, else on few.
@@ -38,17 +37,6 @@ export class Placer {
         server >= 0 ? { servers: [server], gpus: [job.gpus] } : this.#running.pool.spread(job.gpus, null)
       if (placement === null) throw new Error(`job ${job.id} was promised GPUs that are not free`)
       this.#running.start(job, placement)
-    }
-  }
-
-  /** Bring together running jobs that sit on several servers, where one can be cleared. */
-  gather(): void {
-    if (!this.#consolidates) return
-    for (const job of [...this.#running.spread].slice(0, MAX_GATHERED)) {
-      if (!this.#gains(job, job.gpus * this.#running.restartCostS)) continue
-      const free = this.#running.pool.bestFit(job.gpus)
-      const server = free >= 0 ? free : this.#clear(job)
-      if (server >= 0) this.#running.move(job, { servers: [server], gpus: [job.gpus] })
     }
   }
 

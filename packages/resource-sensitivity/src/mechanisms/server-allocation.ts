@@ -10,9 +10,8 @@ const ROUNDING = 1e-9
 
 /**
  * Share a server's CPU and memory among the jobs on it. Everybody begins with the first (cheapest) option, which is as fast
- * as the fair share; what is left goes, upgrade by upgrade, to the job that gains most throughput for its price. Then pairs
- * trade: one steps down where another's gain is larger. What that gives is the floor of an exact search, which is left where it
- * would be too large.
+ * as the fair share; what is left goes, upgrade by upgrade, to the job that gains most throughput for its price. That is the
+ * floor of an exact search, which is left where it would be too large.
  *
  * @returns the index of the option of each resident
  */
@@ -24,7 +23,6 @@ export function allocateServer(residents: readonly Resident[], cpus: number, mem
     free.memoryGb -= options[0]!.memoryGb * gpus
   }
   if (upgrade(residents, choice, free, 1 / cpus, 1 / memoryGb)) return choice
-  trade(residents, choice, free)
   return exactAllocation(residents, cpus, memoryGb, allocatedThroughput(residents, choice)) ?? choice
 }
 
@@ -66,40 +64,6 @@ function upgrade(
   }
 }
 
-/** Let one job step aside for another as long as the sum grows. */
-function trade(residents: readonly Resident[], choice: number[], free: { cpus: number; memoryGb: number }): void {
-  for (let improved = true; improved; ) {
-    improved = false
-    for (let a = 0; a < residents.length && !improved; a++) {
-      const one = residents[a]!
-      const from = one.options[choice[a]!]!
-      for (let k = 0; k < one.options.length && !improved; k++) {
-        const up = one.options[k]!
-        const gain = up.throughput - from.throughput
-        if (gain <= ROUNDING) continue
-        const cpus = (up.cpus - from.cpus) * one.gpus - free.cpus
-        const memoryGb = (up.memoryGb - from.memoryGb) * one.gpus - free.memoryGb
-        for (let b = 0; b < residents.length && !improved; b++) {
-          if (b === a) continue
-          const other = residents[b]!
-          const held = other.options[choice[b]!]!
-          for (let l = 0; l < other.options.length; l++) {
-            const down = other.options[l]!
-            const loss = held.throughput - down.throughput
-            if (loss >= gain - ROUNDING) continue
-            if ((held.cpus - down.cpus) * other.gpus < cpus - ROUNDING) continue
-            if ((held.memoryGb - down.memoryGb) * other.gpus < memoryGb - ROUNDING) continue
-            move(residents, choice, free, b, l)
-            move(residents, choice, free, a, k)
-            improved = true
-            break
-          }
-        }
-      }
-    }
-  }
-}
-
 function move(
   residents: readonly Resident[],
   choice: number[],
@@ -138,7 +102,7 @@ interface Partial {
  *
  * @returns null where nothing is worth more, or where there are too many partial choices to keep
  */
-function exactAllocation(
+export function exactAllocation(
   residents: readonly Resident[],
   cpus: number,
   memoryGb: number,

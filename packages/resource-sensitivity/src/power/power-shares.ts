@@ -19,10 +19,9 @@ interface Leaving {
   readonly watts: number
 }
 
-/** Who has run or been told before: what an `ActionRecord` knows. */
+/** Who has been told to run: what an `ActionRecord` knows. */
 export interface ToldRuns {
   hasTold(job: EngineJob): boolean
-  runsOf(job: EngineJob): number
 }
 
 /**
@@ -157,7 +156,7 @@ export class PowerShares {
     const chosen = this.#choose(active, ways).chosen
     active.forEach((job, i) => {
       const way = ways[i]![chosen[i]!]!
-      if (this.#pending.delete(job)) this.#running.begin(job, this.#told.runsOf(job) === 0)
+      if (this.#pending.delete(job)) this.#running.begin(job, job.runs === 0)
       this.#ways.set(job, way)
       this.#running.feed(job, job.cpusPerGpu, job.memoryGbPerGpu, way.throughput)
     })

@@ -1,3 +1,5 @@
+import { exactAllocation } from '../mechanisms/server-allocation.js'
+
 /** What somebody gains with so many watts. */
 export interface Way {
   readonly watts: number
@@ -8,15 +10,14 @@ export interface WattShares {
   /** For each, which of its ways. */
   readonly chosen: readonly number[]
   readonly gain: number
-  readonly watts: number
   /** What a watt more would gain; 0 where everybody has all that helps. */
   readonly price: number
 }
 
 /**
  * Share watts out among those who each choose one way: everybody has the first, and what gains most for a watt comes next, along the concave
- * hull of each one's ways (a multiple-choice knapsack; the linear bound is at most one step above). What is left then goes to whoever gains
- * most with it in one step.
+ * hull of each one's ways (a multiple-choice knapsack; the linear bound is at most one step above). That is the floor of an exact search, which
+ * is left where it would be too large.
  *
  * @param all of each, watts and gain strictly ascending, at least one
  * @param watts where they do not suffice for everybody's first, everybody has the first
@@ -39,22 +40,15 @@ export function shareWatts(all: readonly (readonly Way[])[], watts: number): Wat
       price = Math.max(price, ratio)
     }
   }
-  for (;;) {
-    let best: { who: number; to: number; gained: number; costW: number } | null = null
-    for (const who of stuck) {
-      const ways = all[who]!
-      const now = ways[chosen[who]!]!
-      for (let to = chosen[who]! + 1; to < ways.length && ways[to]!.watts - now.watts <= left; to++) {
-        const gained = ways[to]!.gain - now.gain
-        if (best === null || gained > best.gained) best = { who, to, gained, costW: ways[to]!.watts - now.watts }
-      }
-    }
-    if (best === null) break
-    chosen[best.who] = best.to
-    left -= best.costW
-  }
-  const sum = (of: (way: Way) => number) => all.reduce((total, ways, who) => total + of(ways[chosen[who]!]!), 0)
-  return { chosen, gain: sum((way) => way.gain), watts: sum((way) => way.watts), price }
+  const gainOf = (choice: readonly number[]) => all.reduce((sum, ways, who) => sum + ways[choice[who]!]!.gain, 0)
+  const gain = gainOf(chosen)
+  if (stuck.size === 0 || left < 0) return { chosen, gain, price }
+  const options = all.map((ways) => ({
+    gpus: 1,
+    options: ways.map((way) => ({ cpus: way.watts, memoryGb: 0, throughput: way.gain })),
+  }))
+  const best = exactAllocation(options, watts, 0, gain)
+  return best === null ? { chosen, gain, price } : { chosen: best, gain: gainOf(best), price }
 }
 
 /** Steps from vertex to vertex of the upper concave hull. */

@@ -100,6 +100,5 @@ function resultOf(
     usage: usage.means(),
     idleWhileWaiting: usage.idleWhileWaitingGpuS / gpuS,
     spreadShare: usage.spreadGpuS / heldGpuS,
-    timeline: usage.timeline(),
   }
 }

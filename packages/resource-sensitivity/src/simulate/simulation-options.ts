@@ -10,13 +10,13 @@ import {
   type PolicyName,
   possibleJobs,
 } from '../engine/scheduling-options.js'
-import type { UsageBin } from '../engine/usage-record.js'
+import type { MeanUsage } from '../engine/usage-record.js'
 import type { ImpossibleJobError } from '../errors.js'
 import type { Job } from '../trace/job.js'
 
 export interface SimulationOptions extends EngineOptions {
   readonly jobs: readonly Job[]
-  /** What befalls the cluster meanwhile: failed servers, reservations. Each happens at its time, those of one time in this order. */
+  /** What befalls the cluster meanwhile: servers that fail, drain and return, other watts. Each happens at its time, those of one time in this order. */
   readonly incidents?: readonly Incident[]
   /** Leave out jobs that no schedule could run and tell them in the result, instead of ending with the first. Default false. */
   readonly skipImpossible?: boolean
@@ -107,13 +107,12 @@ export interface SimulationResult {
   /** Moments at which the policy decided anew who runs. */
   readonly rounds: number
   readonly events: number
-  /** Means over the run, 0..1 of the cluster, and the mean number of waiting jobs. */
-  readonly usage: { readonly gpu: number; readonly cpu: number; readonly memory: number; readonly waiting: number }
+  /** Over the run. */
+  readonly usage: MeanUsage
   /** Mean part of the GPUs idle while at least one job waited, 0..1 of the whole run. */
   readonly idleWhileWaiting: number
   /** Part of the held GPU time that belonged to jobs on more than one server, 0..1. */
   readonly spreadShare: number
-  readonly timeline: readonly UsageBin[]
   /** Where GPUs have types: drawn from each moment on, and what was allowed, W. */
   readonly power?: readonly { readonly fromS: number; readonly powerW: number; readonly powerBudgetW: number }[]
   /** Where GPUs have types: of all GPUs from the first arrival on, idle ones included, J. */

@@ -179,7 +179,7 @@ export class ServiceDispatcher {
   /** Why a lost request is not retried; undefined if it is. */
   #finalBecause({ again, calledOff }: PendingRequest): string | undefined {
     if (again) return 'two tenants were lost with the request, the last one'
-    if (calledOff) return 'its tenant was lost, and nobody waits for it any more'
+    if (calledOff) return 'its tenant was lost and the request cancelled'
     return this.#closed ? 'its tenant was lost, and the service has ended' : undefined
   }
 

@@ -1,6 +1,9 @@
+import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
+import { checked, readJson } from '../json-file.js'
 import { assertProfile, averageRepeats, type GpuProfile } from './gpu-profile.js'
+import { settingText } from './setting.js'
 
 /** What marks the files that this package writes. */
 export const PROFILE_FORMAT = 'pctodl-hetero-profile'
@@ -33,15 +36,15 @@ export interface ProfileFile {
   }[]
 }
 
-const ownSchema = z.object({
+const ownSchema = z.strictObject({
   format: z.literal(PROFILE_FORMAT),
   version: z.literal(PROFILE_VERSION),
-  gpu: z.object({ name: z.string().min(1), uuid: z.string().nullable(), driverVersion: z.string().nullable() }),
+  gpu: z.strictObject({ name: z.string().min(1), uuid: z.string().nullable(), driverVersion: z.string().nullable() }),
   model: z.string().nullable(),
   idlePowerW: z.number().nonnegative().nullable(),
   rows: z
     .array(
-      z.object({
+      z.strictObject({
         batchSize: z.number().int().positive(),
         powerLimitW: positive,
         smClockMhz: positive.nullish(),
@@ -55,26 +58,31 @@ const ownSchema = z.object({
 })
 
 /**
- * @param file named in messages
- * @param name of the GPU, for files that do not say
+ * Read the profile of one GPU: JSON as `collectProfile` writes it, or as the published tools do.
+ *
+ * @param options.name of the GPU in plans. Default: what the file says, else the name of the file
+ * @param options.idlePowerW replaces what the file says, W
  * @throws InvalidInputError naming the file and the field
  */
-export function parseProfileJson(text: string, file: string, name: string): GpuProfile {
-  let json: unknown
-  try {
-    json = JSON.parse(text)
-  } catch (error) {
-    throw new InvalidInputError(file, text.slice(0, 40), 'a profile in JSON', { cause: error })
-  }
+export function readProfile(
+  file: string,
+  options: { readonly name?: string; readonly idlePowerW?: number } = {},
+): GpuProfile {
+  const json = readJson(file, 'a profile in JSON')
   const profile =
     typeof json === 'object' && json !== null && 'format' in json
-      ? fromOwnFile(check(ownSchema, json, file))
-      : fromPublishedFile(check(publishedSchema, json, file), file, name)
+      ? fromOwnFile(checked(ownSchema, json, file), file)
+      : fromPublishedFile(checked(publishedSchema, json, file), file)
   assertProfile(profile, file)
-  return profile
+  return { ...profile, ...options }
 }
 
-function fromOwnFile({ gpu, idlePowerW, rows }: ProfileFile): GpuProfile {
+function fromOwnFile({ gpu, idlePowerW, rows }: ProfileFile, file: string): GpuProfile {
+  const windows = rows.map((row) => `batch ${row.batchSize}, ${settingText(row)}, repeat ${row.repeat}`)
+  const twice = windows.find((window, i) => windows.indexOf(window) !== i)
+  if (twice !== undefined) {
+    throw new InvalidInputError(`${file}: rows`, `${twice} twice`, 'each window once; number repeats from 0')
+  }
   return {
     name: gpu.name,
     unit: 'step',
@@ -91,7 +99,7 @@ function fromOwnFile({ gpu, idlePowerW, rows }: ProfileFile): GpuProfile {
   }
 }
 
-function fromPublishedFile(trace: z.infer<typeof publishedSchema>, file: string, name: string): GpuProfile {
+function fromPublishedFile(trace: z.infer<typeof publishedSchema>, file: string): GpuProfile {
   const rows = Object.entries(trace).flatMap(([batch, measurements]) => {
     if (!/^[1-9]\d*$/.test(batch)) {
       throw new InvalidInputError(`${file}: batch size`, batch, 'a positive integer as the key of its measurements')
@@ -112,13 +120,5 @@ function fromPublishedFile(trace: z.infer<typeof publishedSchema>, file: string,
       energyJ: row.energy,
     }))
   })
-  return { name, unit: 'window', idlePowerW: null, rows }
-}
-
-function check<T>(schema: z.ZodType<T>, json: unknown, file: string): T {
-  const parsed = schema.safeParse(json)
-  if (parsed.success) return parsed.data
-  const { path, message } = parsed.error.issues[0]!
-  const found = path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], json)
-  throw new InvalidInputError(`${file}: ${path.join('.') || 'content'}`, found, message)
+  return { name: path.basename(file, '.json'), unit: 'window', idlePowerW: null, rows }
 }

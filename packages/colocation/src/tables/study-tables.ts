@@ -1,0 +1,190 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { PctodlError } from '@pctodl/platform'
+import { type Colocation, membersLabel } from '../colocation.js'
+import { type Workload, WorkloadCatalog, workloadNameOf } from '../workload.js'
+import { csvCell, parseCsvTable, TableError } from './csv-table.js'
+
+/** Columns of the published table, used by this project too, and their fields. */
+const columns = [
+  ['Threads', 'threads'],
+  ['Compute (SM) Throughput', 'smThroughputPercent'],
+  ['DRAM Throughput', 'dramThroughputPercent'],
+  ['Memory Throughput', 'memoryThroughputPercent'],
+  ['Registers', 'registers'],
+  ['Static Shared Memory', 'staticSharedMemory'],
+  ['exclusive_throughput', 'exclusiveThroughput'],
+  ['sm%', 'smUtilPercent'],
+  ['mem%', 'memUtilPercent'],
+  ['memcap', 'memoryGib'],
+] as const
+
+/** Column of mean power, W: optional, and absent from the published table. */
+const POWER = 'power'
+
+/**
+ * Read a table of workloads measured alone; the column `power` (W) may be absent or blank. Batch size and mode come
+ * from the name (`<model>_batch<size>-<train|inf>`).
+ *
+ * @param file name for messages
+ * @throws TableError with line and column
+ */
+export function parseWorkloadTable(text: string, file = 'workloads'): WorkloadCatalog {
+  const { rows } = parseCsvTable(text, file, ['workload', ...columns.map(([column]) => column)])
+  const seen = new Set<string>()
+  const workloads = rows.map((row): Workload => {
+    const name = row.text('workload')
+    if (seen.has(name)) throw row.error('workload', `'${name}' occurs twice, expected one row per workload`)
+    seen.add(name)
+    const parsed = workloadNameOf(name)
+    // Commands separate names by commas and blanks.
+    if (parsed === null || /[,\s]/.test(name)) {
+      throw row.error('workload', `got '${name}', expected '<model>_batch<size>-<train|inf>' without commas or blanks`)
+    }
+    const { batchSize, training } = parsed
+    const metrics = Object.fromEntries(
+      columns.map(([column, field]) => [
+        field,
+        field === 'exclusiveThroughput' ? row.positive(column) : row.notNegative(column),
+      ]),
+    ) as Record<(typeof columns)[number][1], number>
+    const powerW = row.optionalPositive(POWER)
+    return { name, batchSize, training, ...metrics, ...(powerW === undefined ? {} : { powerW }) }
+  })
+  return new WorkloadCatalog(workloads)
+}
+
+/** Write the table that `parseWorkloadTable` reads. */
+export function formatWorkloadTable(workloads: Iterable<Workload>): string {
+  const all = [...workloads]
+  const powered = all.some(({ powerW }) => powerW !== undefined)
+  const lines = [['workload', ...columns.map(([column]) => column), ...(powered ? [POWER] : [])].map(csvCell).join(',')]
+  for (const workload of all) {
+    const power = powered ? [workload.powerW ?? ''] : []
+    lines.push([workload.name, ...columns.map(([, field]) => workload[field]), ...power].map(csvCell).join(','))
+  }
+  return `${lines.join('\n')}\n`
+}
+
+/** A measured colocation with its row number, which splits refer to. */
+export interface ColocationRow extends Colocation {
+  readonly row: number
+}
+
+/**
+ * Read a table of measured colocations of one size k: `row` (optional, counted from 0), `workload1..k`,
+ * `w1throughput..wkthroughput`, and optionally `power`, W.
+ *
+ * @param file name for messages
+ * @throws TableError with line and column
+ */
+export function parseColocationTable(text: string, catalog: WorkloadCatalog, file = 'colocations'): ColocationRow[] {
+  const { columns, rows } = parseCsvTable(text, file)
+  const size = columns.filter((column) => /^workload[1-9]\d*$/.test(column)).length
+  if (size < 2)
+    throw new TableError(file, 1, undefined, 'expected the columns workload1, workload2, ... of two or more')
+  const extra = columns.find((column) => Number(/^w(\d+)throughput$/.exec(column)?.[1]) > size)
+  if (extra !== undefined) throw new TableError(file, 1, extra, 'a throughput without its workload')
+  const seen = new Map<string, number>()
+  const ranks = Array.from({ length: size }, (_, i) => i + 1)
+  for (const column of ranks.flatMap((rank) => [`workload${rank}`, `w${rank}throughput`])) {
+    if (!columns.includes(column))
+      throw new TableError(file, 1, column, `missing; the columns are ${columns.join(', ')}`)
+  }
+  return rows.map((row, index) => {
+    const members = ranks.map((rank) => {
+      const name = row.text(`workload${rank}`)
+      if (!catalog.has(name)) throw row.error(`workload${rank}`, `'${name}' is not in the table of workloads`)
+      return catalog.get(name)
+    })
+    const throughputs = ranks.map((rank) => row.positive(`w${rank}throughput`))
+    const powerW = row.optionalPositive(POWER)
+    const colocation = { members, throughputs, ...(powerW === undefined ? {} : { powerW }) }
+    const number = columns.includes('row') ? row.number('row') : index
+    // A copied row would count as a second measurement that agrees with the first.
+    for (const key of [`row ${number}`, JSON.stringify([membersLabel(members), throughputs, powerW])]) {
+      const before = seen.get(key)
+      if (before !== undefined) throw row.error('row', `the same as line ${before}; leave one`)
+      seen.set(key, row.line)
+    }
+    return { row: number, ...colocation }
+  })
+}
+
+/**
+ * Write the table that `parseColocationTable` reads.
+ *
+ * @param colocations all of one size
+ */
+export function formatColocationTable(colocations: readonly Colocation[]): string {
+  const size = colocations[0]?.members.length ?? 2
+  const ranks = Array.from({ length: size }, (_, i) => i + 1)
+  const powered = colocations.some(({ powerW }) => powerW !== undefined)
+  const header = [
+    'row',
+    ...ranks.map((rank) => `workload${rank}`),
+    ...ranks.map((rank) => `w${rank}throughput`),
+    ...(powered ? [POWER] : []),
+  ]
+  const lines = colocations.map(({ members, throughputs, powerW }, row) =>
+    [row, ...members.map(({ name }) => name), ...throughputs, ...(powered ? [powerW ?? ''] : [])]
+      .map(csvCell)
+      .join(','),
+  )
+  return `${[header.join(','), ...lines].join('\n')}\n`
+}
+
+/** Measurements of one board, as a folder of tables. */
+export interface Study {
+  readonly catalog: WorkloadCatalog
+  /** Measured colocations by number of members, ascending. */
+  readonly colocations: ReadonlyMap<number, readonly ColocationRow[]>
+}
+
+/** Possible names of the table of workloads: this project's and the published one. */
+const WORKLOADS = ['workloads.csv', 'workloads_kace.csv']
+
+/**
+ * Read `workloads.csv` and `colocations2.csv`, `colocations3.csv`, ... of a folder, or the published tables.
+ *
+ * @throws PctodlError `NO_STUDY` where the folder lacks a table or has two of one kind; TableError where one cannot be
+ *   read
+ */
+export function readStudy(folder: string): Study {
+  const files = existsSync(folder) ? readdirSync(folder) : []
+  const read = (name: string) => readFileSync(path.join(folder, name), 'utf8')
+  const [workloads, ...more] = files.filter((name) => WORKLOADS.includes(name))
+  if (workloads === undefined || more.length > 0) {
+    throw new PctodlError(
+      'NO_STUDY',
+      `${folder} has ${workloads ? 'both' : 'no'} ${WORKLOADS.join(workloads ? ' and ' : ' or ')}: expected a folder of measured tables, with one of them`,
+    )
+  }
+  const catalog = parseWorkloadTable(read(workloads), workloads)
+  const tables = files
+    .flatMap((name) => {
+      const size = /^colocations(\d+)(?:_dev)?\.csv$/.exec(name)?.[1]
+      return size === undefined ? [] : [{ name, size: Number(size) }]
+    })
+    .sort((a, b) => a.size - b.size)
+  const colocations = new Map<number, ColocationRow[]>()
+  for (const { name, size } of tables) {
+    const rows = parseColocationTable(read(name), catalog, name)
+    const members = rows[0]!.members.length
+    if (members !== size)
+      throw new TableError(name, 1, undefined, `${members} members, expected the ${size} of its name`)
+    if (colocations.has(size)) {
+      throw new PctodlError('NO_STUDY', `${folder} has two tables of ${size} members, expected one`)
+    }
+    colocations.set(size, rows)
+  }
+  if (colocations.size === 0) {
+    throw new PctodlError('NO_STUDY', `${folder} has no colocations2.csv (or 3, 4, ...): expected measured colocations`)
+  }
+  return { catalog, colocations }
+}
+
+/** All measured colocations of a study, of every size. */
+export function allColocations({ colocations }: Study): ColocationRow[] {
+  return [...colocations.values()].flat()
+}

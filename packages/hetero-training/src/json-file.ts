@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import { InvalidInputError } from '@pctodl/platform'
+import type { z } from 'zod'
+
+/**
+ * @param what expected of the file, for messages
+ * @throws InvalidInputError naming the file
+ */
+export function readJson(file: string, what: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new InvalidInputError('file', file, `${what} (${(cause as Error).message})`, { cause })
+  }
+}
+
+/** @throws InvalidInputError naming the file, the first bad field and its value */
+export function checked<T>(schema: z.ZodType<T>, json: unknown, file: string): T {
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]!
+  const isUnknown = issue.code === 'unrecognized_keys'
+  const path = isUnknown ? [...issue.path, issue.keys[0]!] : issue.path
+  const found = path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], json)
+  const expected = isUnknown ? 'no field of this name' : issue.message.replace(/^.*expected /, '')
+  throw new InvalidInputError(`${file}: ${path.join('.') || 'content'}`, found, expected)
+}
