@@ -14,8 +14,11 @@ export function readJson(file: string, what: string): unknown {
   }
 }
 
-/** @throws InvalidInputError naming the file, the first bad field and its value */
-export function checked<T>(schema: z.ZodType<T>, json: unknown, file: string): T {
+/**
+ * @param what expected of the file, for messages
+ * @throws InvalidInputError naming the file, the first bad field and its value
+ */
+export function checked<T>(schema: z.ZodType<T>, json: unknown, file: string, what: string): T {
   const parsed = schema.safeParse(json)
   if (parsed.success) return parsed.data
   const issue = parsed.error.issues[0]!
@@ -23,5 +26,5 @@ export function checked<T>(schema: z.ZodType<T>, json: unknown, file: string): T
   const path = isUnknown ? [...issue.path, issue.keys[0]!] : issue.path
   const found = path.reduce<unknown>((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], json)
   const expected = isUnknown ? 'no field of this name' : issue.message.replace(/^.*expected /, '')
-  throw new InvalidInputError(`${file}: ${path.join('.') || 'content'}`, found, expected)
+  throw new InvalidInputError(`${file}: ${path.join('.') || 'content'}`, found, `${what}: ${expected}`)
 }

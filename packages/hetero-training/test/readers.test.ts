@@ -183,7 +183,7 @@ describe('a profile of this package', () => {
   it('with a field that it does not have, or a window twice, is refused: neither is dropped nor averaged', () => {
     refuses(
       () => fromJson({ ...file, rows: [{ ...file.rows[0], smClockMHz: 900 }, ...file.rows.slice(1)] }),
-      /rows\.0\.smClockMHz: got 900, expected no field of this name/,
+      /rows\.0\.smClockMHz: got 900, expected a profile in JSON: no field of this name/,
     )
     refuses(
       () => fromJson({ ...file, rows: [...file.rows, file.rows[0]] }),

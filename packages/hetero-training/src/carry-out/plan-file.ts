@@ -100,7 +100,11 @@ const runSchema = z.object({
 
 /** @throws InvalidInputError naming file and field */
 export const readPlan = (file: string): PlanFile =>
-  checked(planSchema, readJson(file, "a plan, as 'pctodl hetero plan --json' prints it"), file)
+  read(planSchema, file, "a plan, as 'pctodl hetero plan --json' prints it")
 /** @throws InvalidInputError naming file and field */
 export const readRun = (file: string): RunFile =>
-  checked(runSchema, readJson(file, "a run, as 'pctodl hetero launch --output' writes it"), file)
+  read(runSchema, file, "a run, as 'pctodl hetero launch --output' writes it")
+
+function read<T>(schema: z.ZodType<T>, file: string, what: string): T {
+  return checked(schema, readJson(file, what), file, what)
+}

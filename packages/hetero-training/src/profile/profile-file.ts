@@ -68,11 +68,12 @@ export function readProfile(
   file: string,
   options: { readonly name?: string; readonly idlePowerW?: number } = {},
 ): GpuProfile {
-  const json = readJson(file, 'a profile in JSON')
+  const what = 'a profile in JSON'
+  const json = readJson(file, what)
   const profile =
     typeof json === 'object' && json !== null && 'format' in json
-      ? fromOwnFile(checked(ownSchema, json, file), file)
-      : fromPublishedFile(checked(publishedSchema, json, file), file)
+      ? fromOwnFile(checked(ownSchema, json, file, what), file)
+      : fromPublishedFile(checked(publishedSchema, json, file, what), file)
   assertProfile(profile, file)
   return { ...profile, ...options }
 }
