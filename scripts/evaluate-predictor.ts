@@ -5,7 +5,7 @@
  *   pnpm evaluate-predictor [--rows 1500] [--variants 0] [--fit-rows 300] [board ...]
  */
 import { parseArgs } from 'node:util'
-import { boardVariants, calibratedBoards, simulateSteadyState } from '@pctodl/gpu-sim'
+import { boardVariants, calibratedBoards, type SimulatedBoard } from '@pctodl/gpu-sim'
 import { fitPerfModel, loadPerfModel, PerfModel } from '@pctodl/perf-model'
 import { findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
 import { freshConfigurations } from './evaluation/fresh-configurations.js'
