@@ -57,19 +57,22 @@ function outcomesText(tasks: readonly TaskStanding[], counted: Tally['outcomes']
 export function headlineTable({ tasks, subject }: Standings): ReportTable {
   const groups = groupBy(tasks, ({ set, board }) => JSON.stringify([set ?? 'paper', board]))
   return {
-    head: ['tasks', 'board', 'win / tie / loss', `${subject} / best other`, 'planning', 'control'],
+    head: ['tasks', 'board', 'n', 'win / tie / loss', `${subject} / best other`, 'plan / no plan', `${subject} / plan`],
     rows: [...groups].map(([key, group]) => {
       const [set, board] = JSON.parse(key) as [string, string]
       const { outcomes: counted, ratio, planning, control } = tallyOf(group)
-      return [setWords[set] ?? set, board, outcomesText(group, counted), ...[ratio, planning, control].map(withSpread)]
+      const boards = Math.max(...group.map((task) => task.boards.length))
+      // Services need less than the plan's highest load, so a plan at the cap is no opponent in energy.
+      const parts = set.startsWith('services') ? ['-', '-'] : [planning, control].map(withSpread)
+      return [setWords[set] ?? set, board, `${boards}`, outcomesText(group, counted), withSpread(ratio), ...parts]
     }),
   }
 }
 
 export const headlineCaption: string =
-  'Geometric means over tasks. In parentheses, with 16 boards or more: the 95 % interval over boards by Student\u2019s t; with fewer: the ' +
-  'range from the least board to the greatest, which is no interval. Planning: plan-limit-step over the best opponent that plans no tenants. ' +
-  'Control: over plan-limit-step.'
+  'Geometric means over tasks, on n boards. In parentheses: from 16 boards on, the 95 % confidence interval over boards (Student\u2019s t); ' +
+  'with fewer, the lowest and highest board, which is not an interval. Best other: the best opponent of each task that holds the cap. ' +
+  'Plan / no plan: plan-limit-step over the best opponent that does not use our plan.'
 
 /** The first table: an algorithm against the best other one of each task. */
 export function standingsTable({ subject, tasks }: Standings): ReportTable {
