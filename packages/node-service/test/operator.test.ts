@@ -26,6 +26,8 @@ const CLOCK_TOLERANCE_MHZ = 16
 /** Reasons by which a board may be below any lock: then its clock tells nothing. */
 const HELD_BELOW = /idle|cap|slowdown|boost|brake/
 
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
 interface Ceiling {
   powerLimitW?: number
   smClockMhz?: { min: number; max: number }
@@ -66,6 +68,12 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     renameSync(`${node.options.policyFile}.new`, node.options.policyFile)
   }
   const open = () => ServiceClient.open({ socket: node.options.socket })
+  /** Has all boards looked after. */
+  async function status(): Promise<void> {
+    const asked = await open()
+    await asked.request({ type: 'status' })
+    asked.close()
+  }
   const setPower = (index: number, limitW: number) =>
     node.devices[index]!.check('nvmlDeviceSetPowerManagementLimit', Math.round(limitW * 1000))
   const lock = (index: number, mhz: number) => node.devices[index]!.check('nvmlDeviceSetGpuLockedClocks', 210, mhz)
@@ -87,6 +95,15 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
       () => !HELD_BELOW.test(node.devices[index]!.eventReasonNames().join(' ')),
       () => false,
     )
+
+  /** The same for half a second: at its power limit a board shows it now and then. */
+  const staysAt = async (index: number, mhz: number) => {
+    for (let reading = 0; reading < 5; reading++) {
+      if (!(await isSeenAt(index, mhz))) return false
+      await sleep(100)
+    }
+    return true
+  }
 
   it('that is a lock nobody can read outlives leases of those who may not touch the clock', async () => {
     const rule = { users: [ownUid], boards: ['*'], powerLimitW: { min: 100, max: 400 } }
@@ -205,6 +222,73 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
       spawnSync('umount', ['-l', folder])
       rmSync(folder, { recursive: true, force: true })
     }
+  })
+
+  it(`is a lock over a lease's own, in each of ${SEQUENCES} leases, once the board has shown it`, {
+    timeout: 3_600_000,
+  }, async () => {
+    writePolicy()
+    const random = new SeededRandom(SEED + 1)
+    const whole = (from: number, to: number) => from + Math.floor((to - from + 1) * random.uniform())
+    const failures: string[] = []
+    let shown = 0
+    let unseen = 0
+    let left = SEQUENCES
+    await Promise.all(
+      node.devices.map(async (device, index) => {
+        const isAt = (mhz: number) => Math.abs(device.smClockMhz() - mhz) <= CLOCK_TOLERANCE_MHZ
+        while (left-- > 0) {
+          setPower(index, 350)
+          const client = await open()
+          await client.request({ type: 'acquire', board: uuids[index]! })
+          const change = (what: BoardChange) => client.request({ type: 'change', board: uuids[index]!, change: what })
+          const maybeLimit = async (text: string) => {
+            if (random.uniform() > 0.4) return
+            const powerLimitW = whole(100, 340)
+            done.push(`${text} ${powerLimitW} W`)
+            await change({ kind: 'power-limit', powerLimitW })
+          }
+          const maxMhz = whole(40, 110) * 15
+          const range = { minMhz: random.uniform() < 0.5 ? maxMhz : 210, maxMhz }
+          const done = [`lock ${range.minMhz} to ${maxMhz} MHz`]
+          await change({ kind: 'sm-clock', range })
+          await maybeLimit('then')
+          await sleep(whole(0, 600))
+          await status()
+          // Every other lease is left alone: its own lock must not be taken for the operator's.
+          const mhz =
+            random.uniform() < 0.5 ? null : whole(30, (range.minMhz === maxMhz ? 1400 : maxMhz - 60) / 15) * 15
+          const wasAtTop = isAt(maxMhz)
+          if (mhz !== null) {
+            lock(index, mhz)
+            done.push(`the operator locks ${mhz} MHz`)
+          }
+          // What the board shows: not where its power limit holds it below any lock, nor where both locks are alike.
+          const isShown =
+            mhz !== null &&
+            (wasAtTop || mhz < range.minMhz) &&
+            Math.abs(mhz - maxMhz) > 32 &&
+            (await staysAt(index, mhz))
+          await sleep(whole(0, 800))
+          if (isShown) await status()
+          await maybeLimit('later')
+          if (random.uniform() < 0.5) await client.request({ type: 'release', board: uuids[index]! })
+          client.close()
+          await eventually(() => isFree(index), 'the lease has ended')
+          setPower(index, 350)
+          await sleep(400)
+          if (mhz !== null && !isShown) unseen++
+          else if (!isAt(mhz ?? 1950)) failures.push(`board ${index}: ${done.join(', ')}: ${device.smClockMhz()} MHz`)
+          if (isShown) shown++
+          unlock(index)
+        }
+      }),
+    )
+    process.stderr.write(
+      `${SEQUENCES} leases with a lock: ${failures.length} wrong; ${shown} of the operator's locks showed, ${unseen} did not\n`,
+    )
+    expect(failures).toEqual([])
+    expect(shown).toBeGreaterThan(SEQUENCES / 10)
   })
 
   it(`holds after each of ${SEQUENCES} sequences of limits, locks, policies, leases and kills`, {
@@ -368,12 +452,6 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
       if (isMore && smClockMhz)
         await clockIsAtMost(index, smClockMhz.max, 'of the policy').catch((error) => wrong.push(error.message))
       return wrong.length > 0 ? `board ${index}: ${done.join(', ')}: ${wrong.join('; ')}` : null
-    }
-
-    async function status(): Promise<void> {
-      const asked = await open()
-      await asked.request({ type: 'status' })
-      asked.close()
     }
   })
 })

@@ -46,8 +46,9 @@ const refusals = [
   'NVML_FUNCTION_NOT_FOUND',
 ]
 
-/** Delay before a clock outside its lock is checked a second time, ms. */
-const NOTICE_MS = 250
+/** Readings, `NOTICE_MS` apart, by which a clock counts as locked by another program. */
+const NOTICE_READINGS = 3
+const NOTICE_MS = 125
 
 /** Enough for three attempts at each of five settings with a slow driver. */
 const RELEASE_DEADLINE_MS = 10_000
@@ -69,6 +70,8 @@ export class NvmlLease implements BoardLease {
   /** Changes by other programs that `noticeOthers` has not reported yet. */
   readonly #noticed: string[] = []
   readonly #applied = new Map<ChangeKind, BoardChange>()
+  /** Locks under which the board has run at their top. */
+  readonly #atTop = new WeakSet<BoardChange>()
   readonly #forgetEnding: () => void
   readonly #changedAtMs = new Map<ChangeKind, number>()
 
@@ -187,13 +190,9 @@ export class NvmlLease implements BoardLease {
    */
   async noticeOthers(): Promise<string[]> {
     if (this.#inFlight === 0) this.#noticeLimit()
-    const { device } = this.#board
     const noticed = this.#noticed.splice(0)
     for (const change of [...this.#applied.values()].filter(isClockLock)) {
-      // A lock cannot be read, only the resulting clock. One deviation may be a transition, so check twice.
-      if (this.#inFlight > 0 || observe(device, change).applied) continue
-      await this.#board.clock.sleep(NOTICE_MS)
-      if (this.#applied.get(change.kind) !== change || observe(device, change).applied) continue
+      if (!(await this.#isOfAnother(change))) continue
       this.#forget(change.kind)
       noticed.push(`no longer ${describeChange(change)}`)
     }
@@ -204,6 +203,25 @@ export class NvmlLease implements BoardLease {
   release(): Promise<void> {
     this.#released ??= this.#release()
     return this.#released
+  }
+
+  /**
+   * Whether a clock shows another program's lock. Locks cannot be read, but a board that nothing holds below runs at the
+   * top of its lock. So another clock is another's lock: outside ours in any case, within it once the board has run at
+   * the top; and if below, only if it stays the same.
+   */
+  async #isOfAnother(change: BoardChange): Promise<boolean> {
+    const { device, clock } = this.#board
+    const belowMhz = new Set<number>()
+    for (let reading = 0; reading < NOTICE_READINGS; reading++) {
+      if (reading > 0) await clock.sleep(NOTICE_MS)
+      if (this.#inFlight > 0 || this.#applied.get(change.kind) !== change) return false
+      const { applied, place, clockMhz } = observe(device, change)
+      if (place === 'top') this.#atTop.add(change)
+      if (place === 'below') belowMhz.add(clockMhz!)
+      if (applied && !(place === 'below' && this.#atTop.has(change))) return false
+    }
+    return belowMhz.size <= 1
   }
 
   #noticeLimit(): void {
@@ -294,6 +312,7 @@ export class NvmlLease implements BoardLease {
       throw error
     }
     this.#applied.set(change.kind, change)
+    if (observe(device, change).place === 'top') this.#atTop.add(change)
   }
 
   /**
