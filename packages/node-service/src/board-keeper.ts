@@ -128,30 +128,24 @@ export class BoardKeeper {
     })
   }
 
-  /** Check that the lease may change the board, i.e. covers all of it. @throws PctodlError `INSTANCE_LEASE` */
-  assertWhole(target: string, change: BoardChange): void {
-    if (target === this.uuid) return
-    throw new PctodlError(
-      'INSTANCE_LEASE',
-      `${target} is a part of ${this.uuid}: clocks, power limit, compute mode and persistence are the whole board's; to set ` +
-        `${describeChange(change)}, acquire ${this.uuid}, too`,
-    )
-  }
-
   /**
-   * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease is of an instance;
-   *   what the lease's setter throws
+   * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease is of an instance,
+   *   `NOT_ALLOWED` by the policy; what the lease's setter throws
    */
-  async change(target: string, holder: Holder, change: BoardChange): Promise<void> {
-    this.assertWhole(target, change)
+  async change(target: string, holder: Holder, change: BoardChange, policy: Policy): Promise<void> {
+    if (target !== this.uuid) throw this.#instanceLease(target, change)
     const held = this.#heldBy(target, holder)
-    this.found(target, holder)
     const { process, audit } = this.#options
+    const isInForce = await process.ask('isInForce', change)
+    // What this lease has not changed it need not put back, even if somebody else has changed it meanwhile.
+    if (isInForce && !held.changes.has(change.kind)) return
+    policy.assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? this.#foundNow() : null)
     // Log first: an action that cannot be logged is not performed. If the driver then refuses, an entry about that
     // follows.
-    if (!(await process.ask('isInForce', change))) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
-    await process.ask('change', change)
+    if (!isInForce) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
+    // Even a change that fails may have to be put back.
     held.changes.set(change.kind, change)
+    await process.ask('change', change)
   }
 
   /** After a change of the policy, bring settings that it no longer allows within it at once. */
@@ -170,17 +164,9 @@ export class BoardKeeper {
     }
   }
 
-  /** The settings that the lease found. @throws PctodlError `LEASE_RELEASED` */
-  found(target: string, holder: Holder): FoundState {
-    this.#heldBy(target, holder)
-    // Null while the board's lease is released and taken anew for instances.
-    if (!this.#found) throw new PctodlError('LEASE_RELEASED', `${this.uuid} is being put back; ask again`)
-    return this.#found
-  }
-
   /** @throws PctodlError `LEASE_RELEASED`, SetterNotAppliedError */
   async verify(target: string, holder: Holder): Promise<void> {
-    this.found(target, holder)
+    this.#heldBy(target, holder)
     // The holder of an instance has changed nothing that could be verified.
     if (target === this.uuid) await this.#options.process.ask('verify')
   }
@@ -442,6 +428,20 @@ export class BoardKeeper {
   #heldBy(target: string, holder: Holder): HeldLease {
     if (this.holds(target, holder)) return this.#held.get(target)!
     throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${target}; acquire one`)
+  }
+
+  #instanceLease(target: string, change: BoardChange): PctodlError {
+    return new PctodlError(
+      'INSTANCE_LEASE',
+      `${target} is a part of ${this.uuid}: clocks, power limit, compute mode and persistence are the whole board's; to set ` +
+        `${describeChange(change)}, acquire ${this.uuid}, too`,
+    )
+  }
+
+  /** What the board's lease found. @throws PctodlError `LEASE_RELEASED` while it is taken anew for instances */
+  #foundNow(): FoundState {
+    if (this.#found) return this.#found
+    throw new PctodlError('LEASE_RELEASED', `${this.uuid} is being put back; ask again`)
   }
 
   #become(condition: Condition, reason: string | null): void {

@@ -147,9 +147,7 @@ export class ClientConnection {
         return this.#acquire(body.board, body.silenceMs)
       case 'change': {
         const { keeper, holder } = this.#lease(body.board)
-        keeper.assertWhole(body.board, body.change)
-        this.#host.policy().assertMayChange(peer, body.board, body.change, keeper.found(body.board, holder))
-        await keeper.change(body.board, holder, body.change)
+        await keeper.change(body.board, holder, body.change, this.#host.policy())
         return null
       }
       case 'verify': {

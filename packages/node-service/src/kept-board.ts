@@ -7,8 +7,10 @@ import {
   boardFacts,
   type ClockRange,
   type ComputeProcess,
+  changeBack,
   FileLock,
   type FoundState,
+  isSameChange,
   LeaseFolder,
   loadNvml,
   lockHolder,
@@ -362,17 +364,14 @@ function orNull<T>(read: () => T): T | null {
 }
 
 function apply(lease: NvmlLease, change: BoardChange): Promise<void> {
+  const isBack = isSameChange(changeBack(change.kind, lease.found), change)
   switch (change.kind) {
     case 'power-limit':
       return lease.setPowerLimit(change.powerLimitW)
     case 'sm-clock':
-      return change.range && !isSame(change.range, lease.found.smClockLock)
-        ? lease.lockSmClock(change.range)
-        : lease.resetSmClock()
+      return change.range && !isBack ? lease.lockSmClock(change.range) : lease.resetSmClock()
     case 'mem-clock':
-      return change.range && !isSame(change.range, lease.found.memClockLock)
-        ? lease.lockMemClock(change.range.maxMhz)
-        : lease.resetMemClock()
+      return change.range && !isBack ? lease.lockMemClock(change.range.maxMhz) : lease.resetMemClock()
     case 'compute-mode':
       return lease.setComputeMode(change.mode)
     case 'persistence':

@@ -183,6 +183,62 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     client.close()
   })
 
+  it('is not undone by those who may set something else, in the name of what they found', async () => {
+    const mhz = { min: 210, max: 1410 }
+    writePolicy([
+      { users: [ownUid], boards: [uuids[0]], smClockMhz: mhz, memClockMhz: { min: 5001, max: 9501 } },
+      { users: [ownUid], boards: [uuids[1]], powerLimitW: { min: 100, max: 400 } },
+    ])
+    ceilings[1] = { smClockMhz: mhz }
+    const [first, second] = [await open(), await open()]
+    const { found } = await first.request({ type: 'acquire', board: uuids[0]! })
+    await second.request({ type: 'acquire', board: uuids[1]! })
+    const change = (client: ServiceClient, index: number, change: BoardChange) =>
+      client.request({ type: 'change', board: uuids[index]!, change })
+    setPower(0, 150)
+    node.devices[0]!.check('nvmlDeviceSetComputeMode', 2)
+    await change(first, 0, { kind: 'power-limit', powerLimitW: found.powerLimitW! }).catch(() => {})
+    await change(first, 0, { kind: 'compute-mode', mode: found.computeMode! }).catch(() => {})
+    expect(node.devices[0]!.powerLimitW()).toBe(150)
+    expect(node.devices[0]!.computeMode()).toBe('prohibited')
+    // The policy's lock is what the other has found; the operator's is lower.
+    lock(1, 600)
+    await change(second, 1, { kind: 'sm-clock', range: { minMhz: 210, maxMhz: 1410 } }).catch(() => {})
+    await change(second, 1, { kind: 'power-limit', powerLimitW: 300 })
+    // Policies know no range that begins above its end.
+    await expect(change(first, 0, { kind: 'mem-clock', range: { minMhz: 9501, maxMhz: 405 } })).rejects.toMatchObject({
+      code: 'NOT_ALLOWED',
+    })
+    first.close()
+    second.close()
+    await eventually(() => isFree(0) && isFree(1), 'the leases have ended')
+    expect(node.devices[0]!.powerLimitW()).toBe(150)
+    expect(node.devices[0]!.computeMode()).toBe('prohibited')
+    await clockIsAtMost(1, 600, 'the lock is kept')
+    await sleep(300)
+    await clockIsAtMost(1, 600, 'the lock stays')
+    node.devices[0]!.check('nvmlDeviceSetComputeMode', 0)
+    setPower(0, 350)
+    unlock(1)
+    ceilings[1] = {}
+    writePolicy()
+  })
+
+  it('is the mode to go back to, whether he sets it before the lease does or after', async () => {
+    const client = await open()
+    const change = (change: BoardChange) => client.request({ type: 'change', board: uuids[0]!, change })
+    for (const isBefore of [true, false]) {
+      await client.request({ type: 'acquire', board: uuids[0]! })
+      if (isBefore) node.devices[0]!.check('nvmlDeviceSetComputeMode', 2)
+      await change({ kind: 'compute-mode', mode: 'exclusive-process' })
+      if (!isBefore) node.devices[0]!.check('nvmlDeviceSetComputeMode', 2)
+      await client.request({ type: 'release', board: uuids[0]! })
+      expect(node.devices[0]!.computeMode()).toBe('prohibited')
+      node.devices[0]!.check('nvmlDeviceSetComputeMode', 0)
+    }
+    client.close()
+  })
+
   it('is not written over in the log by changes that change nothing', async () => {
     const client = await open()
     await client.request({ type: 'acquire', board: uuids[3]! })

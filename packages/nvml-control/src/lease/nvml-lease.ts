@@ -7,12 +7,14 @@ import {
   type ClockRange,
   describeChange,
   isClockLock,
+  isSameChange,
 } from '../control/board-change.js'
 import { type ComputeMode, settableComputeModes } from '../nvml/compute-mode.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
-import { memClockChange, memClockInForce, resetChange, smClockChange } from './asked-change.js'
+import { changeBack, memClockChange, memClockInForce, resetChange, smClockChange } from './asked-change.js'
 import type { BoardLease } from './board-lease.js'
 import type { FileLock } from './file-lock.js'
+import { foundAnew } from './found-state.js'
 import { leaseReleased, SetterNotAppliedError } from './lease-errors.js'
 import type { LeaseFolder } from './lease-folder.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
@@ -191,8 +193,8 @@ export class NvmlLease implements BoardLease {
   async noticeOthers(): Promise<string[]> {
     if (this.#inFlight === 0) this.#noticeLimit()
     const noticed = this.#noticed.splice(0)
-    for (const change of [...this.#applied.values()].filter(isClockLock)) {
-      if (!(await this.#isOfAnother(change))) continue
+    for (const change of [...this.#applied.values()]) {
+      if (change.kind === 'power-limit' || !(await this.#isOfAnother(change))) continue
       this.#forget(change.kind)
       noticed.push(`no longer ${describeChange(change)}`)
     }
@@ -206,7 +208,7 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * Whether a clock shows another program's lock. Locks cannot be read, but a board that nothing holds below runs at the
+   * Whether another program has changed a mode or a clock. Locks cannot be read, but a board that nothing holds below runs at the
    * top of its lock. So another clock is another's lock: outside ours in any case, within it once the board has run at
    * the top; and if below, only if it stays the same.
    */
@@ -217,6 +219,7 @@ export class NvmlLease implements BoardLease {
       if (reading > 0) await clock.sleep(NOTICE_MS)
       if (this.#inFlight > 0 || this.#applied.get(change.kind) !== change) return false
       const { applied, place, clockMhz } = observe(device, change)
+      if (place === undefined) return !applied
       if (place === 'top') this.#atTop.add(change)
       if (place === 'below') belowMhz.add(clockMhz!)
       if (applied && !(place === 'below' && this.#atTop.has(change))) return false
@@ -316,15 +319,14 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * Whether a change is already in force. Skipping it saves a driver call, and preserves an operator's clock lock,
-   * which cannot be read.
+   * Whether a change is already in force. Skipping it saves a driver call. A clock lock that was found counts as in
+   * force until this lease sets another: it may have given way to one of the operator's, which cannot be read.
    */
   isInForce(change: BoardChange): boolean {
     const before = this.#applied.get(change.kind)
     if (isClockLock(change)) {
-      if (change.range === null && !this.#record.touched.includes(change.kind)) return true
-      const range = before && 'range' in before ? before.range : undefined
-      return range !== undefined && range?.minMhz === change.range?.minMhz && range?.maxMhz === change.range?.maxMhz
+      const last = before ?? (this.touches(change.kind) ? null : changeBack(change.kind, this.found))
+      return isSameChange(last, change)
     }
     return observe(this.#board.device, change).applied
   }
@@ -347,6 +349,7 @@ export class NvmlLease implements BoardLease {
     const { folder, libraryPath } = this.#board
     const { touched } = this.#record
     const isLimit = change.kind === 'power-limit'
+    const { device } = this.#board
     if (!isLimit && touched.includes(change.kind)) return
     const { gpu, leaseId } = this.#record
     this.#watchdog ??= await Watchdog.start({
@@ -359,13 +362,10 @@ export class NvmlLease implements BoardLease {
     })
     const isFirst = !touched.includes(change.kind)
     const record = { ...this.#record, touched: isFirst ? [...touched, change.kind] : touched }
-    if (isLimit) {
-      const beforeW = this.#board.device.powerLimitW()
-      // A limit that the operator has set since `acquire` is the value to restore.
-      if (isFirst) record.found = { ...record.found, powerLimitW: beforeW }
-      // Until the change shows, the previous limit may still be in force.
-      record.setLimitsW = [beforeW, change.powerLimitW]
-    }
+    // What the operator has set since `acquire` is what to restore.
+    if (isFirst) record.found = foundAnew(record.found, change.kind, device)
+    // Until the change shows, the previous limit may still be in force.
+    if (isLimit) record.setLimitsW = [device.powerLimitW(), change.powerLimitW]
     folder.write(record, isFirst)
     this.#record = record
   }
