@@ -2,7 +2,6 @@ import {
   type BoardChange,
   describeChange,
   type FoundState,
-  type LeaseReport,
   type MigInstanceInfo,
   type ServiceStatus,
 } from '@pctodl/nvml-control'
@@ -99,6 +98,12 @@ export class BoardKeeper {
     return held?.holder === holder && !held.ending
   }
 
+  /** @throws PctodlError `LEASE_RELEASED` unless this holder has the lease */
+  heldBy(target: string, holder: Holder): HeldLease {
+    if (this.holds(target, holder)) return this.#held.get(target)!
+    throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${target}; acquire one`)
+  }
+
   /** Whether a UUID is that of this board, of one of its instances, or of a former instance that is still leased. */
   has(target: string): boolean {
     return target === this.uuid || this.#held.has(target) || this.#instance(target) !== undefined
@@ -110,7 +115,7 @@ export class BoardKeeper {
     await Promise.all(this.#inTheWay(target, holder).map(({ ending }) => ending?.catch(() => {})))
     return this.#inTurn(async () => {
       const [other] = this.#inTheWay(target, holder)
-      if (other) throw heldBy(target, other)
+      if (other) throw heldByAnother(target, other)
       const device = this.#deviceOf(target)
       const found = await this.#take(target)
       // Taking the lease has restored all leftovers.
@@ -132,14 +137,15 @@ export class BoardKeeper {
    * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease is of an instance,
    *   `NOT_ALLOWED` by the policy; what the lease's setter throws
    */
-  async change(target: string, holder: Holder, change: BoardChange, policy: Policy): Promise<void> {
+  async change(target: string, holder: Holder, change: BoardChange, policy: () => Policy): Promise<void> {
     if (target !== this.uuid) throw this.#instanceLease(target, change)
-    const held = this.#heldBy(target, holder)
+    const held = this.heldBy(target, holder)
     const { process, audit } = this.#options
     const isInForce = await process.ask('isInForce', change)
     // What this lease has not changed it need not put back, even if somebody else has changed it meanwhile.
     if (isInForce && !held.changes.has(change.kind)) return
-    policy.assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? this.#foundNow() : null)
+    // From here to the request nothing is awaited, so that a new policy is either asked or tightens this change.
+    policy().assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? this.#foundNow() : null)
     // Log first: an action that cannot be logged is not performed. If the driver then refuses, an entry about that
     // follows.
     if (!isInForce) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
@@ -166,14 +172,9 @@ export class BoardKeeper {
 
   /** @throws PctodlError `LEASE_RELEASED`, SetterNotAppliedError */
   async verify(target: string, holder: Holder): Promise<void> {
-    this.#heldBy(target, holder)
+    this.heldBy(target, holder)
     // The holder of an instance has changed nothing that could be verified.
     if (target === this.uuid) await this.#options.process.ask('verify')
-  }
-
-  /** @throws PctodlError `LEASE_RELEASED` */
-  takeReport(target: string, holder: Holder, report: LeaseReport): void {
-    this.#heldBy(target, holder).report = report
   }
 
   /** @throws MpsError; PctodlError `LEASE_RELEASED`, `MPS_ALREADY_RUNNING`, `MPS_DIVIDED` */
@@ -182,7 +183,7 @@ export class BoardKeeper {
     holder: Holder,
     defaultPercent: number | undefined,
   ): ReturnType<HeldLease['startMps']> {
-    const held = this.#heldBy(target, holder)
+    const held = this.heldBy(target, holder)
     if (target === this.uuid && this.#isDivided) {
       const instances = this.instances.map(({ uuid }) => uuid).join(', ') || 'none so far'
       throw new PctodlError(
@@ -191,16 +192,6 @@ export class BoardKeeper {
       )
     }
     return held.startMps(defaultPercent)
-  }
-
-  /** @throws MpsError; PctodlError `LEASE_RELEASED`, `MPS_NO_DAEMON` */
-  async verifyMpsClient(target: string, holder: Holder, pid: number): Promise<void> {
-    await this.#heldBy(target, holder).verifyMpsClient(pid)
-  }
-
-  /** @throws MpsError; PctodlError `LEASE_RELEASED` */
-  async stopMps(target: string, holder: Holder, graceMs: number): Promise<string> {
-    return this.#heldBy(target, holder).stopMps(graceMs)
   }
 
   /**
@@ -425,11 +416,6 @@ export class BoardKeeper {
     return this.instances.find((each) => each.uuid === uuid)
   }
 
-  #heldBy(target: string, holder: Holder): HeldLease {
-    if (this.holds(target, holder)) return this.#held.get(target)!
-    throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${target}; acquire one`)
-  }
-
   #instanceLease(target: string, change: BoardChange): PctodlError {
     return new PctodlError(
       'INSTANCE_LEASE',
@@ -472,7 +458,7 @@ function stateOf(held: HeldLease | undefined): ServiceStatus['boards'][number]['
   return { uid, pid, workload, program, since: held.since, mps: held.mps !== null }
 }
 
-function heldBy(target: string, { holder, target: other }: HeldLease): PctodlError {
+function heldByAnother(target: string, { holder, target: other }: HeldLease): PctodlError {
   const { peer, program } = holder
   const what =
     other === target

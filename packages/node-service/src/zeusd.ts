@@ -236,7 +236,7 @@ class ZeusSession {
       await keeper.acquire(uuid, this.#holder)
     }
     try {
-      await keeper.change(uuid, this.#holder, change, this.#host.policy())
+      await keeper.change(uuid, this.#holder, change, this.#host.policy)
     } catch (error) {
       // A refused request must not leave the board leased.
       if (isNew) await keeper.end(uuid, this.#holder, null)

@@ -1,4 +1,4 @@
-import { type Ending, isEnding, onEnding } from '@pctodl/command-line'
+import { isEnding, onEnding } from '@pctodl/command-line'
 import { type Clock, type GpuSpec, InvalidInputError } from '@pctodl/platform'
 import { applyChange } from '../control/apply-change.js'
 import {
@@ -18,7 +18,7 @@ import { foundAnew } from './found-state.js'
 import { leaseReleased, SetterNotAppliedError } from './lease-errors.js'
 import type { LeaseFolder } from './lease-folder.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
-import { isLimitOfAnother, restore, restoreSync } from './restore.js'
+import { isLimitOfAnother, restore } from './restore.js'
 import { noteFailure } from './restore-leftovers.js'
 import { observe, verifyApplied } from './verify.js'
 import { Watchdog } from './watchdog.js'
@@ -80,14 +80,12 @@ export class NvmlLease implements BoardLease {
   constructor(board: LeasedBoard) {
     this.#board = board
     this.#record = board.record
-    const ending: Ending = {
+    this.#forgetEnding = onEnding({
       stage: 'board',
       what: `${board.device.subject}: putting it back (\`pctodl gpu restore\` does it, should the watchdog not)`,
       deadlineMs: RELEASE_DEADLINE_MS,
       end: () => this.release(),
-      endAtExit: () => this.#releaseAtExit(),
-    }
-    this.#forgetEnding = onEnding(ending)
+    })
   }
 
   /** The board's settings when the lease began, which will be restored. */
@@ -236,31 +234,13 @@ export class NvmlLease implements BoardLease {
     this.#noticed.push(describeChange({ kind: 'power-limit', powerLimitW }))
   }
 
-  #releaseAtExit(): void {
-    if (this.#state === 'released') return
-    // A change still in flight to the driver would land after a restoration here; leave that to the watchdog, which
-    // runs later.
-    if (this.#inFlight > 0) return
-    try {
-      if (this.#record.touched.length > 0) restoreSync(this.#board.device, this.#record)
-      this.#board.folder.remove(this.#record.gpu.uuid)
-    } catch (error) {
-      process.stderr.write(`pctodl: ${error instanceof Error ? error.message : String(error)}\n`)
-    }
-  }
-
   async #release(): Promise<void> {
     this.#state = 'releasing'
     await this.#queue
     const { device, folder, lock } = this.#board
     try {
       if (this.#record.touched.length > 0) {
-        this.#inFlight++
-        try {
-          await restore(device, this.#record)
-        } finally {
-          this.#inFlight--
-        }
+        await restore(device, this.#record)
         folder.remove(this.#record.gpu.uuid)
       }
     } catch (error) {
