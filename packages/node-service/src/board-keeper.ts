@@ -139,13 +139,13 @@ export class BoardKeeper {
    */
   async change(target: string, holder: Holder, change: BoardChange, policy: () => Policy): Promise<void> {
     if (target !== this.uuid) throw this.#instanceLease(target, change)
-    const held = this.heldBy(target, holder)
     const { process, audit } = this.#options
-    const isInForce = await process.ask('isInForce', change)
+    const { isInForce, found } = await process.ask('before', change)
+    // From here to the request nothing is awaited: neither the lease nor the policy changes in between.
+    const held = this.heldBy(target, holder)
     // What this lease has not changed it need not put back, even if somebody else has changed it meanwhile.
     if (isInForce && !held.changes.has(change.kind)) return
-    // From here to the request nothing is awaited, so that a new policy is either asked or tightens this change.
-    policy().assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? this.#foundNow() : null)
+    policy().assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? found : null)
     // Log first: an action that cannot be logged is not performed. If the driver then refuses, an entry about that
     // follows.
     if (!isInForce) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
@@ -422,12 +422,6 @@ export class BoardKeeper {
       `${target} is a part of ${this.uuid}: clocks, power limit, compute mode and persistence are the whole board's; to set ` +
         `${describeChange(change)}, acquire ${this.uuid}, too`,
     )
-  }
-
-  /** What the board's lease found. @throws PctodlError `LEASE_RELEASED` while it is taken anew for instances */
-  #foundNow(): FoundState {
-    if (this.#found) return this.#found
-    throw new PctodlError('LEASE_RELEASED', `${this.uuid} is being put back; ask again`)
   }
 
   #become(condition: Condition, reason: string | null): void {

@@ -128,8 +128,10 @@ export class KeptBoard {
     })
   }
 
-  isInForce(change: BoardChange): boolean {
-    return this.#held().isInForce(change)
+  /** Whether a change is in force already, and what the lease will restore. */
+  before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
+    const lease = this.#held()
+    return { isInForce: lease.isInForce(change), found: lease.found }
   }
 
   /** @throws what the lease's setter throws */

@@ -224,6 +224,24 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     writePolicy()
   })
 
+  it('counts at once: what a lease had found before is no way past the rules', async () => {
+    writePolicy([{ users: [ownUid], boards: ['*'], powerLimitW: { min: 100, max: 300 } }])
+    const client = await open()
+    await client.request({ type: 'acquire', board: uuids[0]! })
+    const limit = (powerLimitW: number) =>
+      client.request({ type: 'change', board: uuids[0]!, change: { kind: 'power-limit', powerLimitW } })
+    await limit(240)
+    setPower(0, 150)
+    await expect(limit(350)).rejects.toMatchObject({ code: 'NOT_ALLOWED' })
+    expect(node.devices[0]!.powerLimitW()).toBe(150)
+    await limit(250)
+    client.close()
+    await eventually(() => isFree(0), 'the lease has ended')
+    expect(node.devices[0]!.powerLimitW()).toBe(150)
+    setPower(0, 350)
+    writePolicy()
+  })
+
   it('is the mode to go back to, whether he sets it before the lease does or after', async () => {
     const client = await open()
     const change = (change: BoardChange) => client.request({ type: 'change', board: uuids[0]!, change })

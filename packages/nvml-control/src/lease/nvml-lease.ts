@@ -271,7 +271,6 @@ export class NvmlLease implements BoardLease {
 
   async #perform(change: BoardChange): Promise<void> {
     const { device, clock, verifyDeadlineMs } = this.#board
-    if (change.kind === 'power-limit') this.#noticeLimit()
     if (this.isInForce(change)) return
     await this.#keepDistance(change.kind)
     const isFirst = !this.#record.touched.includes(change.kind)
@@ -300,9 +299,11 @@ export class NvmlLease implements BoardLease {
 
   /**
    * Whether a change is already in force. Skipping it saves a driver call. A clock lock that was found counts as in
-   * force until this lease sets another: it may have given way to one of the operator's, which cannot be read.
+   * force until this lease sets another: it may have given way to one of the operator's, which cannot be read. A power
+   * limit of another program is noticed here, and is `found` from now on.
    */
   isInForce(change: BoardChange): boolean {
+    if (change.kind === 'power-limit' && this.#inFlight === 0) this.#noticeLimit()
     const before = this.#applied.get(change.kind)
     if (isClockLock(change)) {
       const last = before ?? (this.touches(change.kind) ? null : changeBack(change.kind, this.found))
