@@ -11,11 +11,10 @@ import { type Clock, systemClock } from '@pctodl/platform'
 import { assertPercent, type ClientLimits, clientEnvironment } from './client-environment.js'
 import { ControlProgram, type ControlProgramOptions } from './control-program.js'
 import { endProcess, endsWithin } from './end-process.js'
-import { judgeState } from './judge-state.js'
 import { MpsError } from './mps-errors.js'
 import { MpsPlace, type MpsPlaceOptions } from './mps-place.js'
 import { MpsSettings } from './mps-settings.js'
-import { assertTransition, type MpsState } from './mps-state.js'
+import { judgeState, type MpsState } from './mps-state.js'
 import { type MpsServer, pidsIn, readServers, statusOf } from './servers.js'
 
 type ProcessesOnBoard = readonly { readonly pid: number }[]
@@ -108,7 +107,7 @@ export class MpsDaemon {
     this.place.make(uid)
     await this.#assertFree()
     const removed = this.place.removeStale()
-    this.#become('starting')
+    this.#state = 'starting'
     this.#started = options
     try {
       for (const lease of exclusive) await lease.setComputeMode('exclusive-process')
@@ -130,7 +129,7 @@ export class MpsDaemon {
       signal?.throwIfAborted()
       await this.#startServer(uid, deadlineMs, signal)
       signal?.throwIfAborted()
-      this.#become('active')
+      this.#state = 'active'
       return { removed }
     } catch (error) {
       await this.#abandon()
@@ -143,7 +142,7 @@ export class MpsDaemon {
     const { daemon, isOurs } = this.#identify()
     const servers = await this.#answer()
     const { state, reason } = judgeState(this.#state, daemon, servers)
-    if (state !== this.#state) this.#become(state)
+    this.#state = state
     const { pipeDirectory, logDirectory } = this.place
     return {
       state,
@@ -256,7 +255,7 @@ export class MpsDaemon {
       await this.#control.askIfKnown(`shutdown_server ${pid} -f`)
     }
     await this.#startServer(this.place.record()?.uid ?? process.getuid?.() ?? 0, this.#clock.now() + graceMs)
-    this.#become('active')
+    this.#state = 'active'
   }
 
   /**
@@ -272,10 +271,7 @@ export class MpsDaemon {
     const serverUid = this.place.record()?.uid
     const serverPids = daemon === null ? [] : await this.servers().catch(ifSilent)
     const serverProcesses = (serverPids ?? []).map(processIdentity).filter((identity) => identity !== null)
-    // First check whether it was started elsewhere, or has vanished.
-    if (daemon !== null && this.#state === 'stopped') this.#become('active')
-    if (daemon === null && this.#state === 'active') this.#become('fault')
-    if (daemon !== null) this.#become('draining')
+    if (daemon !== null) this.#state = 'draining'
     const how = daemon === null ? 'not-running' : await this.#end(daemon, graceMs, serverPids !== null)
     // A server that outlives its daemon serves nobody and holds the board.
     for (const server of serverProcesses) {
@@ -286,7 +282,7 @@ export class MpsDaemon {
     this.place.removeStale()
     this.place.removeRecord()
     await this.#resetComputeModes()
-    if (this.#state !== 'stopped') this.#become('stopped')
+    this.#state = 'stopped'
     return how
   }
 
@@ -402,11 +398,6 @@ export class MpsDaemon {
         if ((error as { readonly code?: string }).code !== 'LEASE_RELEASED') throw error
       })
     }
-  }
-
-  #become(state: MpsState): void {
-    assertTransition(this.#state, state)
-    this.#state = state
   }
 }
 

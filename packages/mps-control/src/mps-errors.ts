@@ -26,8 +26,6 @@ export type MpsErrorCode =
   | 'MPS_WRONG_BOARD'
   /** A server is in FAULT, or the daemon has vanished. */
   | 'MPS_FAULT'
-  /** The operation does not fit the daemon's state. */
-  | 'MPS_STATE'
 
 /** An MPS operation failed. `code` names the kind; `message` also says what to do. */
 export class MpsError extends PctodlError {

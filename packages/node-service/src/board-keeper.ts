@@ -2,7 +2,6 @@ import {
   type BoardChange,
   describeChange,
   type FoundState,
-  type LeaseReport,
   type MigInstanceInfo,
   type ServiceStatus,
 } from '@pctodl/nvml-control'
@@ -99,6 +98,12 @@ export class BoardKeeper {
     return held?.holder === holder && !held.ending
   }
 
+  /** @throws PctodlError `LEASE_RELEASED` unless this holder has the lease */
+  heldBy(target: string, holder: Holder): HeldLease {
+    if (this.holds(target, holder)) return this.#held.get(target)!
+    throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${target}; acquire one`)
+  }
+
   /** Whether a UUID is that of this board, of one of its instances, or of a former instance that is still leased. */
   has(target: string): boolean {
     return target === this.uuid || this.#held.has(target) || this.#instance(target) !== undefined
@@ -110,7 +115,7 @@ export class BoardKeeper {
     await Promise.all(this.#inTheWay(target, holder).map(({ ending }) => ending?.catch(() => {})))
     return this.#inTurn(async () => {
       const [other] = this.#inTheWay(target, holder)
-      if (other) throw heldBy(target, other)
+      if (other) throw heldByAnother(target, other)
       const device = this.#deviceOf(target)
       const found = await this.#take(target)
       // Taking the lease has restored all leftovers.
@@ -128,30 +133,25 @@ export class BoardKeeper {
     })
   }
 
-  /** Check that the lease may change the board, i.e. covers all of it. @throws PctodlError `INSTANCE_LEASE` */
-  assertWhole(target: string, change: BoardChange): void {
-    if (target === this.uuid) return
-    throw new PctodlError(
-      'INSTANCE_LEASE',
-      `${target} is a part of ${this.uuid}: clocks, power limit, compute mode and persistence are the whole board's; to set ` +
-        `${describeChange(change)}, acquire ${this.uuid}, too`,
-    )
-  }
-
   /**
-   * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease is of an instance;
-   *   what the lease's setter throws
+   * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease is of an instance,
+   *   `NOT_ALLOWED` by the policy; what the lease's setter throws
    */
-  async change(target: string, holder: Holder, change: BoardChange): Promise<void> {
-    this.assertWhole(target, change)
-    const held = this.#heldBy(target, holder)
-    this.found(target, holder)
+  async change(target: string, holder: Holder, change: BoardChange, policy: () => Policy): Promise<void> {
+    if (target !== this.uuid) throw this.#instanceLease(target, change)
     const { process, audit } = this.#options
+    const { isInForce, found } = await process.ask('before', change)
+    // From here to the request nothing is awaited: neither the lease nor the policy changes in between.
+    const held = this.heldBy(target, holder)
+    // What this lease has not changed it need not put back, even if somebody else has changed it meanwhile.
+    if (isInForce && !held.changes.has(change.kind)) return
+    policy().assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? found : null)
     // Log first: an action that cannot be logged is not performed. If the driver then refuses, an entry about that
     // follows.
-    if (!(await process.ask('isInForce', change))) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
-    await process.ask('change', change)
+    if (!isInForce) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
+    // Even a change that fails may have to be put back.
     held.changes.set(change.kind, change)
+    await process.ask('change', change)
   }
 
   /** After a change of the policy, bring settings that it no longer allows within it at once. */
@@ -170,24 +170,11 @@ export class BoardKeeper {
     }
   }
 
-  /** The settings that the lease found. @throws PctodlError `LEASE_RELEASED` */
-  found(target: string, holder: Holder): FoundState {
-    this.#heldBy(target, holder)
-    // Null while the board's lease is released and taken anew for instances.
-    if (!this.#found) throw new PctodlError('LEASE_RELEASED', `${this.uuid} is being put back; ask again`)
-    return this.#found
-  }
-
   /** @throws PctodlError `LEASE_RELEASED`, SetterNotAppliedError */
   async verify(target: string, holder: Holder): Promise<void> {
-    this.found(target, holder)
+    this.heldBy(target, holder)
     // The holder of an instance has changed nothing that could be verified.
     if (target === this.uuid) await this.#options.process.ask('verify')
-  }
-
-  /** @throws PctodlError `LEASE_RELEASED` */
-  takeReport(target: string, holder: Holder, report: LeaseReport): void {
-    this.#heldBy(target, holder).report = report
   }
 
   /** @throws MpsError; PctodlError `LEASE_RELEASED`, `MPS_ALREADY_RUNNING`, `MPS_DIVIDED` */
@@ -196,7 +183,7 @@ export class BoardKeeper {
     holder: Holder,
     defaultPercent: number | undefined,
   ): ReturnType<HeldLease['startMps']> {
-    const held = this.#heldBy(target, holder)
+    const held = this.heldBy(target, holder)
     if (target === this.uuid && this.#isDivided) {
       const instances = this.instances.map(({ uuid }) => uuid).join(', ') || 'none so far'
       throw new PctodlError(
@@ -205,16 +192,6 @@ export class BoardKeeper {
       )
     }
     return held.startMps(defaultPercent)
-  }
-
-  /** @throws MpsError; PctodlError `LEASE_RELEASED`, `MPS_NO_DAEMON` */
-  async verifyMpsClient(target: string, holder: Holder, pid: number): Promise<void> {
-    await this.#heldBy(target, holder).verifyMpsClient(pid)
-  }
-
-  /** @throws MpsError; PctodlError `LEASE_RELEASED` */
-  async stopMps(target: string, holder: Holder, graceMs: number): Promise<string> {
-    return this.#heldBy(target, holder).stopMps(graceMs)
   }
 
   /**
@@ -439,9 +416,12 @@ export class BoardKeeper {
     return this.instances.find((each) => each.uuid === uuid)
   }
 
-  #heldBy(target: string, holder: Holder): HeldLease {
-    if (this.holds(target, holder)) return this.#held.get(target)!
-    throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${target}; acquire one`)
+  #instanceLease(target: string, change: BoardChange): PctodlError {
+    return new PctodlError(
+      'INSTANCE_LEASE',
+      `${target} is a part of ${this.uuid}: clocks, power limit, compute mode and persistence are the whole board's; to set ` +
+        `${describeChange(change)}, acquire ${this.uuid}, too`,
+    )
   }
 
   #become(condition: Condition, reason: string | null): void {
@@ -472,7 +452,7 @@ function stateOf(held: HeldLease | undefined): ServiceStatus['boards'][number]['
   return { uid, pid, workload, program, since: held.since, mps: held.mps !== null }
 }
 
-function heldBy(target: string, { holder, target: other }: HeldLease): PctodlError {
+function heldByAnother(target: string, { holder, target: other }: HeldLease): PctodlError {
   const { peer, program } = holder
   const what =
     other === target

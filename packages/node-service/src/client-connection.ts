@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net'
 import {
-  type LeaseReport,
   MAX_REQUEST_BYTES,
   parseServiceRequest,
   readLines,
@@ -55,7 +54,6 @@ export class ClientConnection {
   readonly #impatience: NodeJS.Timeout
   #program = 'unknown'
   #greeted = false
-  #version = 0
   #isCut = false
   #queued = 0
   #queue: Promise<void> = Promise.resolve()
@@ -137,73 +135,52 @@ export class ClientConnection {
   async #perform(body: ServiceRequestBody): Promise<ServiceResults[ServiceRequestBody['type']]> {
     if (body.type === 'hello') return this.#greet(body)
     if (!this.#greeted) throw new PctodlError('HELLO', 'the first request is hello')
-    const { peer } = this
     switch (body.type) {
       case 'status':
-        return this.#status()
+        await this.#host.lookAgain()
+        return this.#host.status()
       case 'end-leases':
         return this.#endLeases(body)
       case 'acquire':
         return this.#acquire(body.board, body.silenceMs)
-      case 'change': {
-        const { keeper, holder } = this.#lease(body.board)
-        keeper.assertWhole(body.board, body.change)
-        this.#host.policy().assertMayChange(peer, body.board, body.change, keeper.found(body.board, holder))
-        await keeper.change(body.board, holder, body.change)
+      default:
+        return this.#performWithLease(body, this.#lease(body.board))
+    }
+  }
+
+  async #performWithLease(
+    body: Exclude<ServiceRequestBody, { readonly type: 'hello' | 'status' | 'end-leases' | 'acquire' }>,
+    { keeper, holder }: Leased,
+  ): Promise<ServiceResults[ServiceRequestBody['type']]> {
+    switch (body.type) {
+      case 'change':
+        await keeper.change(body.board, holder, body.change, this.#host.policy)
         return null
-      }
-      case 'verify': {
-        const { keeper, holder } = this.#lease(body.board)
+      case 'verify':
         await keeper.verify(body.board, holder)
         return null
-      }
-      case 'release': {
-        const { keeper, holder } = this.#lease(body.board)
+      case 'release':
         this.#forget(body.board)
         await keeper.end(body.board, holder, null)
         return null
-      }
       case 'mps-start': {
-        const { keeper, holder } = this.#lease(body.board)
-        this.#host.policy().assertMayStartMps(peer, keeper.uuid, body.board)
+        this.#host.policy().assertMayStartMps(this.peer, keeper.uuid, body.board)
         await this.#host.lookAgain()
         const { pid, environment } = await keeper.startMps(body.board, holder, body.defaultPercent)
         const { CUDA_MPS_PIPE_DIRECTORY: pipeDirectory, CUDA_MPS_LOG_DIRECTORY: logDirectory } = environment
         return { pid, pipeDirectory, logDirectory }
       }
-      case 'mps-stop': {
-        const { keeper, holder } = this.#lease(body.board)
-        return { how: await keeper.stopMps(body.board, holder, body.graceMs) }
-      }
-      case 'mps-verify': {
-        const { keeper, holder } = this.#lease(body.board)
-        await keeper.verifyMpsClient(body.board, holder, body.pid)
+      case 'mps-stop':
+        return { how: await keeper.heldBy(body.board, holder).stopMps(body.graceMs) }
+      case 'mps-verify':
+        await keeper.heldBy(body.board, holder).verifyMpsClient(body.pid)
         return null
-      }
       case 'report': {
         const { type: _, board, ...report } = body
-        const { keeper, holder } = this.#lease(board)
-        keeper.takeReport(board, holder, report satisfies LeaseReport)
+        keeper.heldBy(board, holder).report = report
         return null
       }
     }
-  }
-
-  async #status(): Promise<ServiceResults['status']> {
-    await this.#host.lookAgain()
-    const status = this.#host.status()
-    if (this.#version >= 3) return status
-    // Version 2 has no workloads, version 1 no instances either, and both reject unknown fields.
-    type Board = (typeof status.boards)[number]
-    const known = <T extends Pick<Board, 'lease'>>({ lease, ...rest }: T) => {
-      const { workload: _, ...state } = lease ?? {}
-      return { ...rest, lease: lease && state } as T
-    }
-    const boards = status.boards.map(({ instances, ...board }) => {
-      const parts = this.#version === 2 ? { instances: instances.map(known) } : {}
-      return { ...known(board), ...parts } as Board
-    })
-    return { ...status, boards }
   }
 
   #greet({ versions, program }: Extract<ServiceRequestBody, { readonly type: 'hello' }>): ServiceResults['hello'] {
@@ -216,7 +193,6 @@ export class ClientConnection {
       )
     }
     this.#greeted = true
-    this.#version = version
     clearTimeout(this.#impatience)
     this.#program = program
     return { version, service: 'pctodld', boards: this.#host.boards().map(({ uuid }) => uuid) }

@@ -7,8 +7,10 @@ import {
   boardFacts,
   type ClockRange,
   type ComputeProcess,
+  changeBack,
   FileLock,
   type FoundState,
+  isSameChange,
   LeaseFolder,
   loadNvml,
   lockHolder,
@@ -126,8 +128,10 @@ export class KeptBoard {
     })
   }
 
-  isInForce(change: BoardChange): boolean {
-    return this.#held().isInForce(change)
+  /** Whether a change is in force already, and what the lease will restore. */
+  before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
+    const lease = this.#held()
+    return { isInForce: lease.isInForce(change), found: lease.found }
   }
 
   /** @throws what the lease's setter throws */
@@ -291,33 +295,27 @@ export class KeptBoard {
     const isAbove = (limitW: number | null) => powerLimitW !== null && limitW !== null && limitW > powerLimitW
     const isBelow = isSame(this.#standing.smClock, ceiling.smClock) && isSame(this.#standing.memClock, ceiling.memClock)
     if (isBelow && !isAbove(lease?.found.powerLimitW ?? null) && !isAbove(device.powerLimitW())) return
-    if (lease) {
+    // Without a lease, root's own program may hold the board; what it restores is checked afterwards.
+    const lock = lease ? null : new LeaseFolder(this.#options.leaseFolder).tryLock(device.uuid)
+    if (!lease && !lock) return
+    try {
       const found = {
-        ...(isAbove(lease.found.powerLimitW) ? { powerLimitW } : {}),
+        ...(isAbove(lease?.found.powerLimitW ?? null) ? { powerLimitW } : {}),
         smClockLock: ceiling.smClock,
         memClockLock: ceiling.memClock,
       }
       // A full disk must not lift the ceiling. The journal then keeps the old value, which is corrected after its
       // restoration.
-      orNull(() => lease.amend(found))
+      orNull(() => lease?.amend(found))
       if (isAbove(device.powerLimitW())) {
         const lower = () => applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
         // A limit that the lease has not set must not be added to what it restores.
-        if (lease.touches('power-limit')) await lease.setPowerLimit(powerLimitW!).catch(lower)
+        if (lease?.touches('power-limit')) await lease.setPowerLimit(powerLimitW!).catch(lower)
         else await lower()
       }
       if (!isBelow) await this.#lockWithin(ceiling, lease)
-      return
-    }
-    const folder = new LeaseFolder(this.#options.leaseFolder)
-    const lock = folder.tryLock(device.uuid)
-    // Root's own program holds the board; its restored state is checked afterwards.
-    if (!lock) return
-    try {
-      if (isAbove(device.powerLimitW())) await applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
-      if (!isBelow) await this.#lockWithin(ceiling, null)
     } finally {
-      lock.release()
+      lock?.release()
     }
   }
 
@@ -362,17 +360,14 @@ function orNull<T>(read: () => T): T | null {
 }
 
 function apply(lease: NvmlLease, change: BoardChange): Promise<void> {
+  const isBack = isSameChange(changeBack(change.kind, lease.found), change)
   switch (change.kind) {
     case 'power-limit':
       return lease.setPowerLimit(change.powerLimitW)
     case 'sm-clock':
-      return change.range && !isSame(change.range, lease.found.smClockLock)
-        ? lease.lockSmClock(change.range)
-        : lease.resetSmClock()
+      return change.range && !isBack ? lease.lockSmClock(change.range) : lease.resetSmClock()
     case 'mem-clock':
-      return change.range && !isSame(change.range, lease.found.memClockLock)
-        ? lease.lockMemClock(change.range.maxMhz)
-        : lease.resetMemClock()
+      return change.range && !isBack ? lease.lockMemClock(change.range.maxMhz) : lease.resetMemClock()
     case 'compute-mode':
       return lease.setComputeMode(change.mode)
     case 'persistence':

@@ -1,5 +1,12 @@
 import { readOwnFile } from '@pctodl/command-line'
-import { type BoardChange, changeBack, describeChange, type FoundState, trustedFile } from '@pctodl/nvml-control'
+import {
+  type BoardChange,
+  changeBack,
+  describeChange,
+  type FoundState,
+  isSameChange,
+  trustedFile,
+} from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { type Ceiling, noCeiling } from './kept-board.js'
@@ -150,16 +157,16 @@ export class Policy {
   }
 
   /**
-   * Check a change against rules and ceilings. Returning to what the lease found is allowed whatever values the rules
-   * give.
+   * Check a change against rules and ceilings.
    *
+   * @param found what the lease has found, if it has changed the setting: that may be put back whatever the rules say
    * @throws PctodlError `NOT_ALLOWED`, stating what is allowed
    */
-  assertMayChange(peer: Peer, board: string, change: BoardChange, found: FoundState): void {
+  assertMayChange(peer: Peer, board: string, change: BoardChange, found: FoundState | null): void {
     const rules = this.#rulesFor(peer, board)
     if (isAbove(change, this.ceilingOf(board)))
       throw notAllowed(peer, `set ${describeChange(change)} on ${board}`, "the operator's ceiling is lower")
-    if (rules.length > 0 && isBack(change, found)) return
+    if (rules.length > 0 && found && isSameChange(changeBack(change.kind, found), change)) return
     if (rules.some((each) => allows(each, change))) return
     const spans = rules.map((each) => allowedText(each, change)).filter((text) => text !== null)
     const allowed = spans.length > 0 ? `the policy allows ${spans.join(', or ')}` : 'no rule allows any'
@@ -274,7 +281,9 @@ function allows(rule: Rule, change: BoardChange): boolean {
       if (allowed === undefined) return false
       // Removing the lock lets the board run up to its maximum clock. That is allowed only as a restoration of what the
       // lease found.
-      return change.range !== null && change.range.minMhz >= allowed.min && change.range.maxMhz <= allowed.max
+      return (
+        change.range !== null && Object.values(change.range).every((end) => end >= allowed.min && end <= allowed.max)
+      )
     }
     case 'compute-mode':
       return rule.computeMode
@@ -295,22 +304,6 @@ function isAbove(change: BoardChange, { powerLimitW, smClock, memClock }: Ceilin
   if (change.kind === 'power-limit') return powerLimitW !== null && change.powerLimitW > powerLimitW
   const lock = change.kind === 'sm-clock' ? smClock : change.kind === 'mem-clock' ? memClock : null
   return lock !== null && 'range' in change && (change.range === null || change.range.maxMhz > lock.maxMhz)
-}
-
-function isBack(change: BoardChange, found: FoundState): boolean {
-  switch (change.kind) {
-    case 'power-limit':
-      return change.powerLimitW === found.powerLimitW
-    case 'sm-clock':
-    case 'mem-clock': {
-      const lock = change.kind === 'sm-clock' ? found.smClockLock : found.memClockLock
-      return change.range?.minMhz === lock?.minMhz && change.range?.maxMhz === lock?.maxMhz
-    }
-    case 'compute-mode':
-      return change.mode === found.computeMode
-    case 'persistence':
-      return change.enabled === found.persistence
-  }
 }
 
 function notAllowed({ uid }: Peer, what: string, why: string): PctodlError {

@@ -28,13 +28,52 @@ interface Observed {
   readonly isReady: () => boolean
 }
 
-interface Sample {
-  readonly labels: Readonly<Partial<Record<(typeof boardLabels)[number], string>>>
-  readonly value: number | null | undefined
-}
-
 /** Labels of boards and leases, named as in dcgm-exporter; a metric omits those that it does not need. */
 const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_id', 'hpc_job', 'pod_uid'] as const
+
+/** One value, with its labels; unreadable ones (null) are omitted. */
+type Sample = readonly [Partial<Record<(typeof boardLabels)[number], string>>, number | null | undefined]
+
+/** Metrics of a board's readings. */
+const ofReadings: readonly (readonly [
+  kind: 'gauge' | 'counter',
+  name: string,
+  help: string,
+  read: (readings: BoardReadings) => number | null,
+])[] = [
+  [
+    'gauge',
+    'pctodl_board_power_watts',
+    'Power drawn: over the last second where the board averages.',
+    ({ powerAverageW }) => powerAverageW,
+  ],
+  ['counter', 'pctodl_board_energy_joules_total', 'Energy since the driver was loaded.', ({ energyJ }) => energyJ],
+  ['gauge', 'pctodl_board_power_limit_watts', 'Power limit that is set.', ({ powerLimitW }) => powerLimitW],
+  ['gauge', 'pctodl_board_sm_clock_mhz', 'SM clock.', ({ smClockMhz }) => smClockMhz],
+  ['gauge', 'pctodl_board_mem_clock_mhz', 'Memory clock.', ({ memClockMhz }) => memClockMhz],
+  ['gauge', 'pctodl_board_clients', 'Processes with a context on the board.', ({ clients }) => clients],
+  ['gauge', 'pctodl_board_power_limit_default_watts', "The driver's own limit.", ({ defaultLimitW }) => defaultLimitW],
+]
+
+/** Metrics of boards and instances by their leases. */
+const ofLeases: readonly (readonly [
+  name: string,
+  help: string,
+  read: (lease: ObservedLease | null) => number | null | undefined,
+])[] = [
+  ['pctodl_board_leased', 'Whether somebody holds the lease (1) or not (0).', (lease) => (lease ? 1 : 0)],
+  ['pctodl_board_mps', 'Whether an MPS daemon of the lease runs (1) or not (0).', (lease) => (lease?.mps ? 1 : 0)],
+  ['pctodl_lease_power_cap_watts', 'Cap that the holder aims at.', (lease) => lease?.report?.powerCapW],
+  [
+    'pctodl_lease_planned_samples_per_second',
+    'Throughput of the plan.',
+    (lease) => lease?.report?.planned?.samplesPerSecond,
+  ],
+  ['pctodl_lease_planned_power_watts', 'Power of the plan.', (lease) => lease?.report?.planned?.powerW],
+  ['pctodl_lease_samples_per_second', 'Throughput attained.', (lease) => lease?.report?.attained?.samplesPerSecond],
+  ['pctodl_lease_power_watts', 'Power attained.', (lease) => lease?.report?.attained?.powerW],
+  ['pctodl_lease_tenants', 'Inference processes of the holder.', (lease) => lease?.report?.tenants.length],
+]
 
 /** Metrics for Prometheus. Boards are read only on request; unreadable values are omitted, not reported as 0. */
 export class ServiceMetrics {
@@ -46,116 +85,58 @@ export class ServiceMetrics {
 
   constructor({ boards, connections, isReady }: Observed) {
     const registers = [this.registry]
-    const gauge = (name: string, help: string, collect: (set: (value: number) => void) => void) =>
-      new Gauge({
-        name,
-        help,
-        registers,
-        collect() {
-          collect((value) => this.set(value))
-        },
-      })
-    gauge('pctodl_node_ready', 'Whether the service can lease boards (1) or not (0).', (set) => set(isReady() ? 1 : 0))
-    gauge('pctodl_node_connections', 'Clients that are connected.', (set) => set(connections()))
-    // One sample per known value; unreadable values get none.
-    const family = (kind: 'gauge' | 'counter', name: string, help: string, samples: () => readonly Sample[]) => {
+    const family = (kind: 'gauge' | 'counter', name: string, help: string, samples: () => Iterable<Sample>) => {
       const options = { name, help, registers, labelNames: boardLabels }
-      const fill = (metric: { reset(): void }, put: (labels: Sample['labels'], value: number) => void) => {
-        metric.reset()
-        for (const { labels, value } of samples()) if (typeof value === 'number') put(labels, value)
-      }
-      if (kind === 'gauge') {
+      if (kind === 'gauge')
         new Gauge({
           ...options,
           collect() {
-            fill(this, (labels, value) => this.set(labels, value))
+            this.reset()
+            for (const [labels, value] of samples()) if (typeof value === 'number') this.set(labels, value)
           },
         })
-      } else {
-        // A counter, since it only grows while the driver is loaded; the value is the driver's.
+      // A counter, since it only grows while the driver is loaded; the value is the driver's.
+      else
         new Counter({
           ...options,
           collect() {
-            fill(this, (labels, value) => this.inc(labels, value))
+            this.reset()
+            for (const [labels, value] of samples()) if (typeof value === 'number') this.inc(labels, value)
           },
         })
-      }
     }
-    const ofBoards = (
-      name: string,
-      help: string,
-      read: (board: ObservedBoard) => number | null,
-      kind: 'gauge' | 'counter' = 'gauge',
-    ) =>
-      family(kind, name, help, () =>
-        boards().map((board) => ({ labels: { gpu: String(board.index), UUID: board.uuid }, value: read(board) })),
-      )
-    const ofTargets = (name: string, help: string, read: (lease: ObservedLease | null) => number | null | undefined) =>
+    const idsOf = ({ index, uuid }: ObservedBoard) => ({ gpu: String(index), UUID: uuid })
+    family('gauge', 'pctodl_node_ready', 'Whether the service can lease boards (1) or not (0).', () => [
+      [{}, isReady() ? 1 : 0],
+    ])
+    family('gauge', 'pctodl_node_connections', 'Clients that are connected.', () => [[{}, connections()]])
+    family('gauge', 'pctodl_board_ok', 'Whether the board is there and as it should be (1) or not (0).', () =>
+      boards().map((board) => [idsOf(board), board.condition === 'ok' ? 1 : 0]),
+    )
+    for (const [kind, name, help, read] of ofReadings)
+      family(kind, name, help, () => boards().map((board) => [idsOf(board), board.readings && read(board.readings)]))
+    for (const [name, help, read] of ofLeases)
       family('gauge', name, help, () =>
         boards().flatMap(({ index, targets }) =>
-          targets.map(({ uuid, lease }) => ({
-            labels: { gpu: String(index), UUID: uuid, ...labelsOfWorkload(lease?.holder.peer.workload) },
-            value: read(lease),
-          })),
+          targets.map(
+            ({ uuid, lease }): Sample => [
+              { gpu: String(index), UUID: uuid, ...labelsOfWorkload(lease?.holder.peer.workload) },
+              read(lease),
+            ],
+          ),
         ),
       )
-    const reading = (name: string, help: string, read: (readings: BoardReadings) => number | null) =>
-      ofBoards(name, help, ({ readings }) => readings && read(readings))
-    ofBoards('pctodl_board_ok', 'Whether the board is there and as it should be (1) or not (0).', ({ condition }) =>
-      condition === 'ok' ? 1 : 0,
-    )
-    ofTargets('pctodl_board_leased', 'Whether somebody holds the lease (1) or not (0).', (lease) => (lease ? 1 : 0))
-    ofTargets('pctodl_board_mps', 'Whether an MPS daemon of the lease runs (1) or not (0).', (lease) =>
-      lease?.mps ? 1 : 0,
-    )
-    reading(
-      'pctodl_board_power_watts',
-      'Power drawn: over the last second where the board averages.',
-      ({ powerAverageW }) => powerAverageW,
-    )
-    ofBoards(
-      'pctodl_board_energy_joules_total',
-      'Energy since the driver was loaded.',
-      ({ readings }) => readings?.energyJ ?? null,
-      'counter',
-    )
-    reading('pctodl_board_power_limit_watts', 'Power limit that is set.', ({ powerLimitW }) => powerLimitW)
-    reading('pctodl_board_sm_clock_mhz', 'SM clock.', ({ smClockMhz }) => smClockMhz)
-    reading('pctodl_board_mem_clock_mhz', 'Memory clock.', ({ memClockMhz }) => memClockMhz)
-    reading('pctodl_board_clients', 'Processes with a context on the board.', ({ clients }) => clients)
-    reading('pctodl_board_power_limit_default_watts', "The driver's own limit.", ({ defaultLimitW }) => defaultLimitW)
     // The same quantities under dcgm-exporter's names, for existing dashboards.
-    for (const { name, type, help, value } of dcgmMetrics) {
+    for (const { name, type, help, value } of dcgmMetrics)
       family(type, name, help, () =>
-        boards().map(({ index, uuid, name, readings, targets }) => {
+        boards().map((board) => {
+          const { index, name, readings, targets } = board
+          const more = { device: `nvidia${index}`, modelName: name, Hostname: hostname() }
           const pci = readings ? { pci_bus_id: readings.pciBusId } : {}
-          const ids = {
-            gpu: String(index),
-            UUID: uuid,
-            device: `nvidia${index}`,
-            modelName: name,
-            Hostname: hostname(),
-            ...pci,
-          }
           const workload = labelsOfWorkload(targets[0]?.lease?.holder.peer.workload)
-          return { labels: { ...ids, ...workload }, value: readings && value(readings) }
+          return [{ ...idsOf(board), ...more, ...pci, ...workload }, readings && value(readings)]
         }),
       )
-    }
-    ofTargets('pctodl_lease_power_cap_watts', 'Cap that the holder aims at.', (lease) => lease?.report?.powerCapW)
-    ofTargets(
-      'pctodl_lease_planned_samples_per_second',
-      'Throughput of the plan.',
-      (lease) => lease?.report?.planned?.samplesPerSecond,
-    )
-    ofTargets('pctodl_lease_planned_power_watts', 'Power of the plan.', (lease) => lease?.report?.planned?.powerW)
-    ofTargets(
-      'pctodl_lease_samples_per_second',
-      'Throughput attained.',
-      (lease) => lease?.report?.attained?.samplesPerSecond,
-    )
-    ofTargets('pctodl_lease_power_watts', 'Power attained.', (lease) => lease?.report?.attained?.powerW)
-    ofTargets('pctodl_lease_tenants', 'Inference processes of the holder.', (lease) => lease?.report?.tenants.length)
     this.#restores = new Counter({
       name: 'pctodl_node_restores_total',
       help: 'Boards put back, and attempts that failed.',

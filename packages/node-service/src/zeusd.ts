@@ -236,8 +236,7 @@ class ZeusSession {
       await keeper.acquire(uuid, this.#holder)
     }
     try {
-      this.#host.policy().assertMayChange(peer, uuid, change, keeper.found(uuid, this.#holder))
-      await keeper.change(uuid, this.#holder, change)
+      await keeper.change(uuid, this.#holder, change, this.#host.policy)
     } catch (error) {
       // A refused request must not leave the board leased.
       if (isNew) await keeper.end(uuid, this.#holder, null)

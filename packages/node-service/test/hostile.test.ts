@@ -64,7 +64,7 @@ describe.skipIf(missingUsers)(`the node service under attack${missingUsers ? ` (
     for (const device of node.devices) expect(device.powerLimitW()).toBe(350)
   })
 
-  const hello = (program = 'test') => line(0, { type: 'hello', versions: [1], program })
+  const hello = (program = 'test') => line(0, { type: 'hello', versions: [3], program })
   const line = (id: number, body: object) => `${JSON.stringify({ id, body })}\n`
   const boardOf = (index: number) => uuids[index]!
   const leaseOf = (index: number) => service.status().boards[index]!.lease

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import path from 'node:path'
 import { InstanceLease, LeaseFolder, openGpu, type ServiceLease } from '@pctodl/nvml-control'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -335,19 +334,6 @@ describe.skipIf(missingCompiler)(`MIG instances of a node${missingCompiler ? ` (
       ended: [instanceOf(0)],
     })
     expect(here.isHeld).toBe(false)
-  })
-
-  it('are none to a client of the first release', async () => {
-    const answers: string[] = []
-    const socket = connect(node.options.socket)
-    socket.on('data', (chunk) => answers.push(...String(chunk).trim().split('\n')))
-    socket.write(`${JSON.stringify({ id: 0, body: { type: 'hello', versions: [1], program: 'old' } })}\n`)
-    socket.write(`${JSON.stringify({ id: 1, body: { type: 'status' } })}\n`)
-    await eventually(() => answers.length === 2, 'both are answered')
-    const [greeting, status] = answers.map((answer) => JSON.parse(answer).result)
-    expect(greeting).toMatchObject({ version: 1 })
-    expect(Object.keys(status.boards[0]).sort()).toEqual(['condition', 'index', 'lease', 'name', 'reason', 'uuid'])
-    socket.destroy()
   })
 
   it('are listed by pctodld status', async () => {

@@ -26,6 +26,8 @@ const CLOCK_TOLERANCE_MHZ = 16
 /** Reasons by which a board may be below any lock: then its clock tells nothing. */
 const HELD_BELOW = /idle|cap|slowdown|boost|brake/
 
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
 interface Ceiling {
   powerLimitW?: number
   smClockMhz?: { min: number; max: number }
@@ -66,6 +68,12 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     renameSync(`${node.options.policyFile}.new`, node.options.policyFile)
   }
   const open = () => ServiceClient.open({ socket: node.options.socket })
+  /** Has all boards looked after. */
+  async function status(): Promise<void> {
+    const asked = await open()
+    await asked.request({ type: 'status' })
+    asked.close()
+  }
   const setPower = (index: number, limitW: number) =>
     node.devices[index]!.check('nvmlDeviceSetPowerManagementLimit', Math.round(limitW * 1000))
   const lock = (index: number, mhz: number) => node.devices[index]!.check('nvmlDeviceSetGpuLockedClocks', 210, mhz)
@@ -87,6 +95,15 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
       () => !HELD_BELOW.test(node.devices[index]!.eventReasonNames().join(' ')),
       () => false,
     )
+
+  /** The same for half a second: at its power limit a board shows it now and then. */
+  const staysAt = async (index: number, mhz: number) => {
+    for (let reading = 0; reading < 5; reading++) {
+      if (!(await isSeenAt(index, mhz))) return false
+      await sleep(100)
+    }
+    return true
+  }
 
   it('that is a lock nobody can read outlives leases of those who may not touch the clock', async () => {
     const rule = { users: [ownUid], boards: ['*'], powerLimitW: { min: 100, max: 400 } }
@@ -166,6 +183,80 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
     client.close()
   })
 
+  it('is not undone by those who may set something else, in the name of what they found', async () => {
+    const mhz = { min: 210, max: 1410 }
+    writePolicy([
+      { users: [ownUid], boards: [uuids[0]], smClockMhz: mhz, memClockMhz: { min: 5001, max: 9501 } },
+      { users: [ownUid], boards: [uuids[1]], powerLimitW: { min: 100, max: 400 } },
+    ])
+    ceilings[1] = { smClockMhz: mhz }
+    const [first, second] = [await open(), await open()]
+    const { found } = await first.request({ type: 'acquire', board: uuids[0]! })
+    await second.request({ type: 'acquire', board: uuids[1]! })
+    const change = (client: ServiceClient, index: number, change: BoardChange) =>
+      client.request({ type: 'change', board: uuids[index]!, change })
+    setPower(0, 150)
+    node.devices[0]!.check('nvmlDeviceSetComputeMode', 2)
+    await change(first, 0, { kind: 'power-limit', powerLimitW: found.powerLimitW! }).catch(() => {})
+    await change(first, 0, { kind: 'compute-mode', mode: found.computeMode! }).catch(() => {})
+    expect(node.devices[0]!.powerLimitW()).toBe(150)
+    expect(node.devices[0]!.computeMode()).toBe('prohibited')
+    // The policy's lock is what the other has found; the operator's is lower.
+    lock(1, 600)
+    await change(second, 1, { kind: 'sm-clock', range: { minMhz: 210, maxMhz: 1410 } }).catch(() => {})
+    await change(second, 1, { kind: 'power-limit', powerLimitW: 300 })
+    // Policies know no range that begins above its end.
+    await expect(change(first, 0, { kind: 'mem-clock', range: { minMhz: 9501, maxMhz: 405 } })).rejects.toMatchObject({
+      code: 'NOT_ALLOWED',
+    })
+    first.close()
+    second.close()
+    await eventually(() => isFree(0) && isFree(1), 'the leases have ended')
+    expect(node.devices[0]!.powerLimitW()).toBe(150)
+    expect(node.devices[0]!.computeMode()).toBe('prohibited')
+    await clockIsAtMost(1, 600, 'the lock is kept')
+    await sleep(300)
+    await clockIsAtMost(1, 600, 'the lock stays')
+    node.devices[0]!.check('nvmlDeviceSetComputeMode', 0)
+    setPower(0, 350)
+    unlock(1)
+    ceilings[1] = {}
+    writePolicy()
+  })
+
+  it('counts at once: what a lease had found before is no way past the rules', async () => {
+    writePolicy([{ users: [ownUid], boards: ['*'], powerLimitW: { min: 100, max: 300 } }])
+    const client = await open()
+    await client.request({ type: 'acquire', board: uuids[0]! })
+    const limit = (powerLimitW: number) =>
+      client.request({ type: 'change', board: uuids[0]!, change: { kind: 'power-limit', powerLimitW } })
+    await limit(240)
+    setPower(0, 150)
+    await expect(limit(350)).rejects.toMatchObject({ code: 'NOT_ALLOWED' })
+    expect(node.devices[0]!.powerLimitW()).toBe(150)
+    await limit(250)
+    client.close()
+    await eventually(() => isFree(0), 'the lease has ended')
+    expect(node.devices[0]!.powerLimitW()).toBe(150)
+    setPower(0, 350)
+    writePolicy()
+  })
+
+  it('is the mode to go back to, whether he sets it before the lease does or after', async () => {
+    const client = await open()
+    const change = (change: BoardChange) => client.request({ type: 'change', board: uuids[0]!, change })
+    for (const isBefore of [true, false]) {
+      await client.request({ type: 'acquire', board: uuids[0]! })
+      if (isBefore) node.devices[0]!.check('nvmlDeviceSetComputeMode', 2)
+      await change({ kind: 'compute-mode', mode: 'exclusive-process' })
+      if (!isBefore) node.devices[0]!.check('nvmlDeviceSetComputeMode', 2)
+      await client.request({ type: 'release', board: uuids[0]! })
+      expect(node.devices[0]!.computeMode()).toBe('prohibited')
+      node.devices[0]!.check('nvmlDeviceSetComputeMode', 0)
+    }
+    client.close()
+  })
+
   it('is not written over in the log by changes that change nothing', async () => {
     const client = await open()
     await client.request({ type: 'acquire', board: uuids[3]! })
@@ -205,6 +296,73 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
       spawnSync('umount', ['-l', folder])
       rmSync(folder, { recursive: true, force: true })
     }
+  })
+
+  it(`is a lock over a lease's own, in each of ${SEQUENCES} leases, once the board has shown it`, {
+    timeout: 3_600_000,
+  }, async () => {
+    writePolicy()
+    const random = new SeededRandom(SEED + 1)
+    const whole = (from: number, to: number) => from + Math.floor((to - from + 1) * random.uniform())
+    const failures: string[] = []
+    let shown = 0
+    let unseen = 0
+    let left = SEQUENCES
+    await Promise.all(
+      node.devices.map(async (device, index) => {
+        const isAt = (mhz: number) => Math.abs(device.smClockMhz() - mhz) <= CLOCK_TOLERANCE_MHZ
+        while (left-- > 0) {
+          setPower(index, 350)
+          const client = await open()
+          await client.request({ type: 'acquire', board: uuids[index]! })
+          const change = (what: BoardChange) => client.request({ type: 'change', board: uuids[index]!, change: what })
+          const maybeLimit = async (text: string) => {
+            if (random.uniform() > 0.4) return
+            const powerLimitW = whole(100, 340)
+            done.push(`${text} ${powerLimitW} W`)
+            await change({ kind: 'power-limit', powerLimitW })
+          }
+          const maxMhz = whole(40, 110) * 15
+          const range = { minMhz: random.uniform() < 0.5 ? maxMhz : 210, maxMhz }
+          const done = [`lock ${range.minMhz} to ${maxMhz} MHz`]
+          await change({ kind: 'sm-clock', range })
+          await maybeLimit('then')
+          await sleep(whole(0, 600))
+          await status()
+          // Every other lease is left alone: its own lock must not be taken for the operator's.
+          const mhz =
+            random.uniform() < 0.5 ? null : whole(30, (range.minMhz === maxMhz ? 1400 : maxMhz - 60) / 15) * 15
+          const wasAtTop = isAt(maxMhz)
+          if (mhz !== null) {
+            lock(index, mhz)
+            done.push(`the operator locks ${mhz} MHz`)
+          }
+          // What the board shows: not where its power limit holds it below any lock, nor where both locks are alike.
+          const isShown =
+            mhz !== null &&
+            (wasAtTop || mhz < range.minMhz) &&
+            Math.abs(mhz - maxMhz) > 32 &&
+            (await staysAt(index, mhz))
+          await sleep(whole(0, 800))
+          if (isShown) await status()
+          await maybeLimit('later')
+          if (random.uniform() < 0.5) await client.request({ type: 'release', board: uuids[index]! })
+          client.close()
+          await eventually(() => isFree(index), 'the lease has ended')
+          setPower(index, 350)
+          await sleep(400)
+          if (mhz !== null && !isShown) unseen++
+          else if (!isAt(mhz ?? 1950)) failures.push(`board ${index}: ${done.join(', ')}: ${device.smClockMhz()} MHz`)
+          if (isShown) shown++
+          unlock(index)
+        }
+      }),
+    )
+    process.stderr.write(
+      `${SEQUENCES} leases with a lock: ${failures.length} wrong; ${shown} of the operator's locks showed, ${unseen} did not\n`,
+    )
+    expect(failures).toEqual([])
+    expect(shown).toBeGreaterThan(SEQUENCES / 20)
   })
 
   it(`holds after each of ${SEQUENCES} sequences of limits, locks, policies, leases and kills`, {
@@ -368,12 +526,6 @@ describe.skipIf(missingCompiler)(`an operator's word${missingCompiler ? ` (${mis
       if (isMore && smClockMhz)
         await clockIsAtMost(index, smClockMhz.max, 'of the policy').catch((error) => wrong.push(error.message))
       return wrong.length > 0 ? `board ${index}: ${done.join(', ')}: ${wrong.join('; ')}` : null
-    }
-
-    async function status(): Promise<void> {
-      const asked = await open()
-      await asked.request({ type: 'status' })
-      asked.close()
     }
   })
 })

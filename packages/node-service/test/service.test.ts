@@ -168,7 +168,7 @@ describe.skipIf(missingCompiler)(`the node service${missingCompiler ? ` (${missi
         socket.once('close', () => resolve(answer))
         socket.write(text)
       })
-    const hello = `${JSON.stringify({ id: 0, body: { type: 'hello', versions: [1], program: 'test' } })}\n`
+    const hello = `${JSON.stringify({ id: 0, body: { type: 'hello', versions: [3], program: 'test' } })}\n`
 
     it.each([
       ['no JSON', 'hello\n', /BAD_REQUEST.*no JSON/],

@@ -48,7 +48,13 @@ export {
 export { type BoardEvent, NvmlEvents } from './nvml/nvml-events.js'
 // Applying a change to a board.
 export { applyChange } from './control/apply-change.js'
-export { type BoardChange, type ChangeKind, type ClockRange, describeChange } from './control/board-change.js'
+export {
+  type BoardChange,
+  type ChangeKind,
+  type ClockRange,
+  describeChange,
+  isSameChange,
+} from './control/board-change.js'
 export { changeBack } from './lease/asked-change.js'
 // Describe a board type.
 export { type BoardFacts, boardFacts } from './describe/board-facts.js'

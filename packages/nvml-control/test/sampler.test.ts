@@ -3,7 +3,6 @@ import { type Telemetry, VirtualClock } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Sampler } from '../src/index.js'
-import { SampleRing } from '../src/sampling/sample-ring.js'
 import { integral, timeWeightedMean, timeWeightedPercentile } from '../src/sampling/time-weighted.js'
 import { type MeasuredWindow, summarizeWindow } from '../src/sampling/window-summary.js'
 
@@ -21,14 +20,11 @@ const nothing: Telemetry = {
   clocksEventReasons: [],
 }
 
-function ringOf(samples: readonly Partial<Telemetry>[], capacity = 100): SampleRing {
-  const ring = new SampleRing(capacity)
-  for (const sample of samples) ring.push({ ...nothing, ...sample })
-  return ring
-}
+const samplesOf = (samples: readonly Partial<Telemetry>[]): Telemetry[] =>
+  samples.map((sample) => ({ ...nothing, ...sample }))
 
-const summary = (ring: SampleRing, beginMs: number, endMs: number) =>
-  summarizeWindow(ring, { name: 'w', beginMs, endMs, periodMs: 100, lastError: null })
+const summary = (samples: readonly Telemetry[], beginMs: number, endMs: number) =>
+  summarizeWindow(samples, { name: 'w', beginMs, endMs, periodMs: 100, lastError: null })
 
 describe('a sampler', () => {
   it('keeps its cadence for ten minutes without drift, and its energy agrees with the counter', async () => {
@@ -43,7 +39,7 @@ describe('a sampler', () => {
     const measured = window.end() as MeasuredWindow
     await sampler.stop()
     expect(measured).toMatchObject({ kind: 'measured', name: 'busy', samples: 30_000, missed: 0, longestGapMs: 20 })
-    expect(sampler.ring.at(29_999).timeMs).toBe(29_999 * 20)
+    expect(sampler.samples[29_999]!.timeMs).toBe(29_999 * 20)
     expect(measured.energy.powerField).toBe('powerInstantW')
     // The counter counts what is drawn; the sensor that is integrated has its own error of some percent.
     expect(Math.abs(measured.energy.disagreementPercent!)).toBeLessThan(6)
@@ -64,9 +60,7 @@ describe('a sampler', () => {
     sampler.start()
     await clock.sleep(1050)
     await sampler.stop()
-    expect(Array.from({ length: sampler.ring.count }, (_, i) => sampler.ring.at(i).timeMs)).toEqual([
-      0, 100, 450, 500, 600, 700, 800, 900, 1000,
-    ])
+    expect(sampler.samples.map(({ timeMs }) => timeMs)).toEqual([0, 100, 450, 500, 600, 700, 800, 900, 1000])
     expect(sampler.missed).toBe(2)
     expect(sampler.summarize(0, 1050)).toMatchObject({ longestGapMs: 350, samples: 9 })
   })
@@ -112,13 +106,13 @@ describe('a sampler', () => {
 
 describe('a window', () => {
   it('weighs by time, not by samples', () => {
-    const ring = ringOf([
+    const samples = samplesOf([
       { timeMs: 0, powerAverageW: 100, energyJ: 0 },
       { timeMs: 900, powerAverageW: 100, energyJ: 90 },
       { timeMs: 950, powerAverageW: 300, energyJ: 100 },
       { timeMs: 1000, powerAverageW: 300, energyJ: 115 },
     ])
-    const window = summary(ring, 0, 1000) as MeasuredWindow
+    const window = summary(samples, 0, 1000) as MeasuredWindow
     // 0.9 s at 100 W, 0.05 s on the way, 0.05 s at 300 W: 90 + 10 + 15 J.
     expect(window.powerAverageW).toMatchObject({ mean: 115, max: 300, min: 100, p50: 100, readings: 4 })
     expect(window.energy).toEqual({
@@ -130,25 +124,28 @@ describe('a window', () => {
   })
 
   it('knows only what was read: null is neither 0 nor the value before', () => {
-    const ring = ringOf([
+    const samples = samplesOf([
       { timeMs: 0, powerAverageW: 100 },
       { timeMs: 100 },
       { timeMs: 200, powerAverageW: 200, temperatureC: 50 },
     ])
-    const window = summary(ring, 0, 200) as MeasuredWindow
+    const window = summary(samples, 0, 200) as MeasuredWindow
     expect(window.powerAverageW).toMatchObject({ mean: 150, readings: 2 })
     expect(window.temperatureC).toMatchObject({ mean: 50, p99: 50 })
     expect(window.smClockMhz).toBeNull()
     expect(window.energy).toMatchObject({ counterJ: null, integralJ: 30, disagreementPercent: null })
   })
 
-  it('reaches back no further than the ring, and says what is missing', () => {
-    const ring = ringOf(
-      Array.from({ length: 50 }, (_, i) => ({ timeMs: 100 * i, powerAverageW: i })),
-      10,
-    )
-    expect(summary(ring, 0, 4900)).toMatchObject({ samples: 10, missed: 39, coveredMs: 900, longestGapMs: 4000 })
-    expect(summary(ring, 0, 3000)).toMatchObject({ kind: 'empty' })
+  it('reaches back no further than the samples kept, and says what is missing', async () => {
+    const clock = new VirtualClock()
+    const gpu = { sample: async () => ({ ...nothing, timeMs: clock.now(), powerAverageW: 1 }) }
+    const sampler = new Sampler(gpu, { clock, periodMs: 100, capacity: 10 })
+    sampler.start()
+    await clock.sleep(4950)
+    await sampler.stop()
+    const kept = { samples: 10, missed: 39, coveredMs: 900, longestGapMs: 4000 }
+    expect(sampler.summarize(0, 4900)).toMatchObject(kept)
+    expect(sampler.summarize(0, 3000)).toMatchObject({ kind: 'empty' })
   })
 })
 

@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { InstanceLease } from '../src/index.js'
-import { acquireServed } from '../src/service/served-lease.js'
 
 const found = { powerLimitW: 250, computeMode: 'default', persistence: true, smClockLock: null, memClockLock: null }
 const open: (() => void)[] = []
@@ -55,7 +54,7 @@ async function service(version: number): Promise<TestService> {
 
 describe('a lease from the node service', () => {
   it('is held until it is released, once, and then asks for nothing more', async () => {
-    const { socket, asked } = await service(2)
+    const { socket, asked } = await service(3)
     const lease = await InstanceLease.acquire('MIG-1', { socket })
     expect(lease.isHeld).toBe(true)
     await lease.verifyMpsClient(7)
@@ -68,7 +67,7 @@ describe('a lease from the node service', () => {
   })
 
   it('that the service has ended is not held, says why, and is not released a second time', async () => {
-    const { socket, asked, tell } = await service(2)
+    const { socket, asked, tell } = await service(3)
     const lease = await InstanceLease.acquire('MIG-1', { socket })
     tell({ event: 'lease-ended', board: 'MIG-1', reason: 'the operator ended it' })
     await expect.poll(() => lease.isHeld).toBe(false)
@@ -80,22 +79,9 @@ describe('a lease from the node service', () => {
     expect(asked).toEqual(['hello', 'acquire MIG-1'])
   })
 
-  it('is one of a whole board from every release of it', async () => {
-    for (const version of [1, 2]) {
-      const { socket, asked } = await service(version)
-      const lease = await acquireServed('GPU-1', { socket })
-      expect(lease.found).toMatchObject({ powerLimitW: 250 })
-      expect(asked).toEqual(['hello', 'acquire GPU-1'])
-      lease.client.close()
-    }
-  })
-
-  it('is one of a MIG instance from the second release on', async () => {
-    const { socket } = await service(2)
-    const lease = await acquireServed('MIG-1', { socket })
-    lease.client.close()
-    const old = await service(1)
-    await expect(acquireServed('MIG-1', { socket: old.socket })).rejects.toMatchObject({ code: 'SERVICE_PROTOCOL' })
-    expect(old.asked).toEqual(['hello'])
+  it('is refused by a service of another version', async () => {
+    const { socket, asked } = await service(4)
+    await expect(InstanceLease.acquire('MIG-1', { socket })).rejects.toMatchObject({ code: 'SERVICE_PROTOCOL' })
+    expect(asked).toEqual(['hello'])
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { expectEnds, type FieldEnds, times } from '../../../test/field-ends.js'
-import { parseServiceMessage, parseServiceRequest, parseServiceResult } from '../src/service/service-protocol.js'
+import { parseServiceMessage, parseServiceRequest } from '../src/service/service-protocol.js'
 
 const board = 'GPU-1'
 const report = { type: 'report', board, powerCapW: 1, planned: null, attained: null, tenants: [] } as const
@@ -136,40 +136,6 @@ describe('an answer of the node service', () => {
     smClockLock: { minMhz: 210, maxMhz: 1005 },
     memClockLock: null,
   }
-  const lease = { uid: 0, pid: 1, workload: 'slurm:7', program: 'node', since: '2026-01-01T00:00:00.000Z', mps: false }
-  const status = {
-    ready: true,
-    reasons: [],
-    boards: [
-      {
-        uuid: board,
-        index: 0,
-        name: 'A100',
-        condition: 'ok',
-        reason: null,
-        lease,
-        instances: [{ uuid: 'MIG-1', name: '1g.5gb', lease: null }],
-      },
-    ],
-  }
-
-  it('is what its kind of request is answered with, and nothing else', () => {
-    expect(parseServiceResult('acquire', { found })).toEqual({ found })
-    expect(parseServiceResult('status', status)).toEqual(status)
-    for (const type of ['change', 'verify', 'release', 'mps-verify', 'report'] as const) {
-      expect(parseServiceResult(type, null)).toBeNull()
-      for (const other of [undefined, {}, 0]) expect(() => parseServiceResult(type, other), type).toThrow()
-    }
-    expect(() => parseServiceResult('acquire', { found: { ...found, powerLimitW: '350' } })).toThrow(/powerLimitW/)
-    expect(() => parseServiceResult('acquire', {})).toThrow(/found/)
-    expect(() => parseServiceResult('hello', { version: 2, service: '1.0.0' })).toThrow(/boards/)
-  })
-
-  it('of a service that knew no MIG instances is one of boards without any', () => {
-    const [{ instances: _, ...old }] = status.boards as [(typeof status.boards)[number]]
-    expect(parseServiceResult('status', { ...status, boards: [old] }).boards[0]!.instances).toEqual([])
-  })
-
   it('is a result, an error, or the end of a lease', () => {
     const ended = { event: 'lease-ended', board, reason: 'the operator ended it' }
     const refused = { id: null, error: { code: 'NOT_ALLOWED', message: 'no' } }

@@ -13,11 +13,6 @@ export function applyChange(device: NvmlDevice, change: BoardChange): Promise<vo
   return device.checkInBackground(...callOf(change))
 }
 
-/** Synchronous variant of `applyChange`, for a process that is ending. */
-export function applyChangeSync(device: NvmlDevice, change: BoardChange): void {
-  device.check(...callOf(change))
-}
-
 function callOf(change: BoardChange): [NvmlCallName, ...number[]] {
   switch (change.kind) {
     case 'power-limit':

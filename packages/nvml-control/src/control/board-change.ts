@@ -27,6 +27,13 @@ export function isClockLock(
   return change.kind === 'sm-clock' || change.kind === 'mem-clock'
 }
 
+/** Whether two changes of the same setting lead to the same value. */
+export function isSameChange(one: BoardChange | null, other: BoardChange): boolean {
+  const values = (change: BoardChange) =>
+    'range' in change ? [change.range?.minMhz, change.range?.maxMhz] : Object.values(change)
+  return one?.kind === other.kind && values(one).join() === values(other).join()
+}
+
 /** `SM clock 1005 MHz`, `power limit 250 W`, ... */
 export function describeChange(change: BoardChange): string {
   switch (change.kind) {

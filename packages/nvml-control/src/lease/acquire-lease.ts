@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { ClockRange } from '../control/board-change.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
-import { orNull } from '../nvml/nvml-error.js'
+import { foundState } from './found-state.js'
 import { LeaseHeldError } from './lease-errors.js'
 import { LeaseFolder } from './lease-folder.js'
-import type { FoundState, LeaseRecord } from './lease-record.js'
+import type { LeaseRecord } from './lease-record.js'
 import { type LeasableBoard, NvmlLease } from './nvml-lease.js'
 import { bootId, processIdentity, programNameOf } from './process-identity.js'
 import { restoreLeftover } from './restore-leftovers.js'
@@ -67,17 +67,7 @@ function newRecord(device: NvmlDevice, uuid: string, standing: LeaseOptions['sta
       program: programNameOf(pid) ?? '',
     },
     acquiredAt: new Date().toISOString(),
-    found: foundState(device, standing),
+    found: foundState(device, { smClockLock: standing?.smClock ?? null, memClockLock: standing?.memClock ?? null }),
     touched: [],
-  }
-}
-
-function foundState(device: NvmlDevice, standing: LeaseOptions['standingLocks'] = {}): FoundState {
-  return {
-    powerLimitW: orNull(() => device.powerLimitW()),
-    computeMode: orNull(() => device.computeMode()),
-    persistence: orNull(() => device.persistence()),
-    smClockLock: standing.smClock ?? null,
-    memClockLock: standing.memClock ?? null,
   }
 }

@@ -1,14 +1,13 @@
-import type { ClockRange } from '../control/board-change.js'
 import { eventReasonBits } from '../nvml/event-reasons.js'
 
 /**
- * What a clock reading shows about a lock: `applied`: the clock is within it; `held-below`: an event reason keeps the
- * clock lower, so the reading proves nothing; `not-applied`: neither.
+ * Where a clock is with regard to the top of its lock. `held-below`: an event reason keeps it lower, so that the reading
+ * proves nothing.
  */
-export type ClockVerdict = 'applied' | 'held-below' | 'not-applied'
+export type ClockPlace = 'above' | 'top' | 'held-below' | 'below'
 
 /** The driver takes the nearest clock that the board has. Steps are 15 MHz, on old boards at most 13. */
-const TOLERANCE_MHZ = 15
+export const TOLERANCE_MHZ = 15
 
 const HOLDING =
   eventReasonBits['gpu-idle'] |
@@ -19,8 +18,8 @@ const HOLDING =
   eventReasonBits['hw-thermal-slowdown'] |
   eventReasonBits['hw-power-brake']
 
-export function judgeClock(readingMhz: number, { minMhz, maxMhz }: ClockRange, eventReasons: number): ClockVerdict {
-  if (readingMhz > maxMhz + TOLERANCE_MHZ) return 'not-applied'
-  if (readingMhz >= minMhz - TOLERANCE_MHZ) return 'applied'
-  return (eventReasons & HOLDING) !== 0 ? 'held-below' : 'not-applied'
+export function placeOf(readingMhz: number, maxMhz: number, eventReasons: number): ClockPlace {
+  if (readingMhz > maxMhz + TOLERANCE_MHZ) return 'above'
+  if (readingMhz >= maxMhz - TOLERANCE_MHZ) return 'top'
+  return (eventReasons & HOLDING) !== 0 ? 'held-below' : 'below'
 }

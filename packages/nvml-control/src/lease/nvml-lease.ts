@@ -1,4 +1,4 @@
-import { type Ending, isEnding, onEnding } from '@pctodl/command-line'
+import { isEnding, onEnding } from '@pctodl/command-line'
 import { type Clock, type GpuSpec, InvalidInputError } from '@pctodl/platform'
 import { applyChange } from '../control/apply-change.js'
 import {
@@ -7,16 +7,18 @@ import {
   type ClockRange,
   describeChange,
   isClockLock,
+  isSameChange,
 } from '../control/board-change.js'
 import { type ComputeMode, settableComputeModes } from '../nvml/compute-mode.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
-import { memClockChange, memClockInForce, resetChange, smClockChange } from './asked-change.js'
+import { changeBack, memClockChange, memClockInForce, resetChange, smClockChange } from './asked-change.js'
 import type { BoardLease } from './board-lease.js'
 import type { FileLock } from './file-lock.js'
+import { foundAnew } from './found-state.js'
 import { leaseReleased, SetterNotAppliedError } from './lease-errors.js'
 import type { LeaseFolder } from './lease-folder.js'
 import type { FoundState, LeaseRecord } from './lease-record.js'
-import { isLimitOfAnother, restore, restoreSync } from './restore.js'
+import { isLimitOfAnother, restore } from './restore.js'
 import { noteFailure } from './restore-leftovers.js'
 import { observe, verifyApplied } from './verify.js'
 import { Watchdog } from './watchdog.js'
@@ -46,8 +48,9 @@ const refusals = [
   'NVML_FUNCTION_NOT_FOUND',
 ]
 
-/** Delay before a clock outside its lock is checked a second time, ms. */
-const NOTICE_MS = 250
+/** Readings, `NOTICE_MS` apart, by which a clock counts as locked by another program. */
+const NOTICE_READINGS = 3
+const NOTICE_MS = 125
 
 /** Enough for three attempts at each of five settings with a slow driver. */
 const RELEASE_DEADLINE_MS = 10_000
@@ -69,20 +72,20 @@ export class NvmlLease implements BoardLease {
   /** Changes by other programs that `noticeOthers` has not reported yet. */
   readonly #noticed: string[] = []
   readonly #applied = new Map<ChangeKind, BoardChange>()
+  /** Locks under which the board has run at their top. */
+  readonly #atTop = new WeakSet<BoardChange>()
   readonly #forgetEnding: () => void
   readonly #changedAtMs = new Map<ChangeKind, number>()
 
   constructor(board: LeasedBoard) {
     this.#board = board
     this.#record = board.record
-    const ending: Ending = {
+    this.#forgetEnding = onEnding({
       stage: 'board',
       what: `${board.device.subject}: putting it back (\`pctodl gpu restore\` does it, should the watchdog not)`,
       deadlineMs: RELEASE_DEADLINE_MS,
       end: () => this.release(),
-      endAtExit: () => this.#releaseAtExit(),
-    }
-    this.#forgetEnding = onEnding(ending)
+    })
   }
 
   /** The board's settings when the lease began, which will be restored. */
@@ -187,13 +190,9 @@ export class NvmlLease implements BoardLease {
    */
   async noticeOthers(): Promise<string[]> {
     if (this.#inFlight === 0) this.#noticeLimit()
-    const { device } = this.#board
     const noticed = this.#noticed.splice(0)
-    for (const change of [...this.#applied.values()].filter(isClockLock)) {
-      // A lock cannot be read, only the resulting clock. One deviation may be a transition, so check twice.
-      if (this.#inFlight > 0 || observe(device, change).applied) continue
-      await this.#board.clock.sleep(NOTICE_MS)
-      if (this.#applied.get(change.kind) !== change || observe(device, change).applied) continue
+    for (const change of [...this.#applied.values()]) {
+      if (change.kind === 'power-limit' || !(await this.#isOfAnother(change))) continue
       this.#forget(change.kind)
       noticed.push(`no longer ${describeChange(change)}`)
     }
@@ -206,6 +205,26 @@ export class NvmlLease implements BoardLease {
     return this.#released
   }
 
+  /**
+   * Whether another program has changed a mode or a clock. Locks cannot be read, but a board that nothing holds below runs at the
+   * top of its lock. So another clock is another's lock: outside ours in any case, within it once the board has run at
+   * the top; and if below, only if it stays the same.
+   */
+  async #isOfAnother(change: BoardChange): Promise<boolean> {
+    const { device, clock } = this.#board
+    const belowMhz = new Set<number>()
+    for (let reading = 0; reading < NOTICE_READINGS; reading++) {
+      if (reading > 0) await clock.sleep(NOTICE_MS)
+      if (this.#inFlight > 0 || this.#applied.get(change.kind) !== change) return false
+      const { applied, place, clockMhz } = observe(device, change)
+      if (place === undefined) return !applied
+      if (place === 'top') this.#atTop.add(change)
+      if (place === 'below') belowMhz.add(clockMhz!)
+      if (applied && !(place === 'below' && this.#atTop.has(change))) return false
+    }
+    return belowMhz.size <= 1
+  }
+
   #noticeLimit(): void {
     const { device } = this.#board
     if (!this.#record.touched.includes('power-limit') || !isLimitOfAnother(device, this.#record)) return
@@ -215,31 +234,13 @@ export class NvmlLease implements BoardLease {
     this.#noticed.push(describeChange({ kind: 'power-limit', powerLimitW }))
   }
 
-  #releaseAtExit(): void {
-    if (this.#state === 'released') return
-    // A change still in flight to the driver would land after a restoration here; leave that to the watchdog, which
-    // runs later.
-    if (this.#inFlight > 0) return
-    try {
-      if (this.#record.touched.length > 0) restoreSync(this.#board.device, this.#record)
-      this.#board.folder.remove(this.#record.gpu.uuid)
-    } catch (error) {
-      process.stderr.write(`pctodl: ${error instanceof Error ? error.message : String(error)}\n`)
-    }
-  }
-
   async #release(): Promise<void> {
     this.#state = 'releasing'
     await this.#queue
     const { device, folder, lock } = this.#board
     try {
       if (this.#record.touched.length > 0) {
-        this.#inFlight++
-        try {
-          await restore(device, this.#record)
-        } finally {
-          this.#inFlight--
-        }
+        await restore(device, this.#record)
         folder.remove(this.#record.gpu.uuid)
       }
     } catch (error) {
@@ -270,7 +271,6 @@ export class NvmlLease implements BoardLease {
 
   async #perform(change: BoardChange): Promise<void> {
     const { device, clock, verifyDeadlineMs } = this.#board
-    if (change.kind === 'power-limit') this.#noticeLimit()
     if (this.isInForce(change)) return
     await this.#keepDistance(change.kind)
     const isFirst = !this.#record.touched.includes(change.kind)
@@ -294,18 +294,20 @@ export class NvmlLease implements BoardLease {
       throw error
     }
     this.#applied.set(change.kind, change)
+    if (observe(device, change).place === 'top') this.#atTop.add(change)
   }
 
   /**
-   * Whether a change is already in force. Skipping it saves a driver call, and preserves an operator's clock lock,
-   * which cannot be read.
+   * Whether a change is already in force. Skipping it saves a driver call. A clock lock that was found counts as in
+   * force until this lease sets another: it may have given way to one of the operator's, which cannot be read. A power
+   * limit of another program is noticed here, and is `found` from now on.
    */
   isInForce(change: BoardChange): boolean {
+    if (change.kind === 'power-limit' && this.#inFlight === 0) this.#noticeLimit()
     const before = this.#applied.get(change.kind)
     if (isClockLock(change)) {
-      if (change.range === null && !this.#record.touched.includes(change.kind)) return true
-      const range = before && 'range' in before ? before.range : undefined
-      return range !== undefined && range?.minMhz === change.range?.minMhz && range?.maxMhz === change.range?.maxMhz
+      const last = before ?? (this.touches(change.kind) ? null : changeBack(change.kind, this.found))
+      return isSameChange(last, change)
     }
     return observe(this.#board.device, change).applied
   }
@@ -328,6 +330,7 @@ export class NvmlLease implements BoardLease {
     const { folder, libraryPath } = this.#board
     const { touched } = this.#record
     const isLimit = change.kind === 'power-limit'
+    const { device } = this.#board
     if (!isLimit && touched.includes(change.kind)) return
     const { gpu, leaseId } = this.#record
     this.#watchdog ??= await Watchdog.start({
@@ -340,13 +343,10 @@ export class NvmlLease implements BoardLease {
     })
     const isFirst = !touched.includes(change.kind)
     const record = { ...this.#record, touched: isFirst ? [...touched, change.kind] : touched }
-    if (isLimit) {
-      const beforeW = this.#board.device.powerLimitW()
-      // A limit that the operator has set since `acquire` is the value to restore.
-      if (isFirst) record.found = { ...record.found, powerLimitW: beforeW }
-      // Until the change shows, the previous limit may still be in force.
-      record.setLimitsW = [beforeW, change.powerLimitW]
-    }
+    // What the operator has set since `acquire` is what to restore.
+    if (isFirst) record.found = foundAnew(record.found, change.kind, device)
+    // Until the change shows, the previous limit may still be in force.
+    if (isLimit) record.setLimitsW = [device.powerLimitW(), change.powerLimitW]
     folder.write(record, isFirst)
     this.#record = record
   }

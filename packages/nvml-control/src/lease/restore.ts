@@ -1,5 +1,5 @@
 import { PctodlError } from '@pctodl/platform'
-import { applyChange, applyChangeSync } from '../control/apply-change.js'
+import { applyChange } from '../control/apply-change.js'
 import { type BoardChange, changeKinds, describeChange, isClockLock } from '../control/board-change.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { changeBack } from './asked-change.js'
@@ -48,44 +48,51 @@ export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'tou
     .filter((change) => change !== null)
 }
 
-/** A step of a restoration for its driver to perform: apply a change, or wait. */
-type Step = { readonly apply: BoardChange } | { readonly pauseMs: number }
-
 /**
- * A whole restoration, independent of how changes are applied and time passes: a running process drives it with
- * promises, an ending one synchronously.
+ * Restore a board. Readable settings that are already right are skipped; clock locks cannot be read and are always
+ * restored.
+ *
+ * @throws RestoreError
  */
-function* restoration(device: NvmlDevice, record: LeaseRecord): Generator<Step, void, unknown> {
+export async function restore(device: NvmlDevice, record: LeaseRecord): Promise<void> {
   const failures: { change: BoardChange; reason: string }[] = []
   let cause: unknown
   for (const change of changesBack(record)) {
-    // Skip readable settings that are already right. Clock locks cannot be read and are always restored.
     if (isAppliedNow(device, change) || (change.kind === 'power-limit' && isLimitOfAnother(device, record))) continue
-    let error: unknown
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      if (attempt > 0) yield { pauseMs: PAUSE_MS }
-      error = yield { apply: change }
-      if (error === undefined) {
-        error = yield* effect(device, change)
-        if (error === undefined) break
-      }
-    }
-    if (error !== undefined) {
-      failures.push({ change, reason: error instanceof Error ? error.message : String(error) })
-      cause ??= error
-    }
+    const error = await putBack(device, change)
+    if (error === undefined) continue
+    failures.push({ change, reason: error instanceof Error ? error.message : String(error) })
+    cause ??= error
   }
   if (failures.length > 0) throw new RestoreError(device.subject, failures, cause)
 }
 
+/** @returns undefined, or the error of the last attempt */
+async function putBack(device: NvmlDevice, change: BoardChange): Promise<unknown> {
+  let error: unknown
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    if (attempt > 0) await pause()
+    error = await applyChange(device, change).then(
+      () => effect(device, change),
+      (refused: unknown) => refused,
+    )
+    if (error === undefined) break
+  }
+  return error
+}
+
 /** Wait until a change shows, if it can be read. */
-function* effect(device: NvmlDevice, change: BoardChange): Generator<Step, unknown, unknown> {
+async function effect(device: NvmlDevice, change: BoardChange): Promise<Error | undefined> {
   if (isClockLock(change)) return undefined
   for (let i = 0; i < EFFECT_PERIODS; i++) {
     if (isAppliedNow(device, change)) return undefined
-    yield { pauseMs: PAUSE_MS }
+    await pause()
   }
   return new Error('accepted, but not applied')
+}
+
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
 }
 
 function isAppliedNow(device: NvmlDevice, change: BoardChange): boolean {
@@ -105,38 +112,5 @@ export function isLimitOfAnother(device: NvmlDevice, { setLimitsW }: Pick<LeaseR
   } catch {
     // Not readable now: assume that it is ours, and restore it.
     return false
-  }
-}
-
-/** @throws RestoreError */
-export async function restore(device: NvmlDevice, record: LeaseRecord): Promise<void> {
-  const steps = restoration(device, record)
-  let answer: unknown
-  for (;;) {
-    const { done, value } = steps.next(answer)
-    if (done) return
-    answer = undefined
-    if ('pauseMs' in value) await new Promise((resolve) => setTimeout(resolve, value.pauseMs))
-    else answer = await applyChange(device, value.apply).catch((error: unknown) => error)
-  }
-}
-
-/** For a process that is ending, where promises no longer run. @throws RestoreError */
-export function restoreSync(device: NvmlDevice, record: LeaseRecord): void {
-  const steps = restoration(device, record)
-  const never = new Int32Array(new SharedArrayBuffer(4))
-  let answer: unknown
-  for (;;) {
-    const { done, value } = steps.next(answer)
-    if (done) return
-    answer = undefined
-    if ('pauseMs' in value) Atomics.wait(never, 0, 0, value.pauseMs)
-    else {
-      try {
-        applyChangeSync(device, value.apply)
-      } catch (error) {
-        answer = error
-      }
-    }
   }
 }

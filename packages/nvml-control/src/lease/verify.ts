@@ -1,7 +1,7 @@
 import type { Clock } from '@pctodl/platform'
 import type { BoardChange, ClockRange } from '../control/board-change.js'
 import type { NvmlDevice } from '../nvml/nvml-device.js'
-import { judgeClock } from './judge-clock.js'
+import { type ClockPlace, placeOf, TOLERANCE_MHZ } from './judge-clock.js'
 import { SetterNotAppliedError } from './lease-errors.js'
 
 const POLL_MS = 5
@@ -39,6 +39,9 @@ const POWER_LIMIT_TOLERANCE_W = 0.05
 export interface Observation {
   readonly applied: boolean
   readonly text: string
+  /** Of a locked clock. */
+  readonly clockMhz?: number
+  readonly place?: ClockPlace
 }
 
 /** @throws NvmlError */
@@ -66,6 +69,8 @@ export function observe(device: NvmlDevice, change: BoardChange): Observation {
 function observeClock(device: NvmlDevice, range: ClockRange | null, read: () => number): Observation {
   if (!range) return { applied: true, text: 'no lock' }
   const reading = read()
-  const verdict = judgeClock(reading, range, device.eventReasons())
-  return { applied: verdict !== 'not-applied', text: `${reading} MHz` }
+  const place = placeOf(reading, range.maxMhz, device.eventReasons())
+  const applied =
+    place === 'top' || place === 'held-below' || (place === 'below' && reading >= range.minMhz - TOLERANCE_MHZ)
+  return { applied, text: `${reading} MHz`, clockMhz: reading, place }
 }

@@ -6,86 +6,37 @@ type ReturnCode = readonly [nvmlName: string, code: string, meaning: string, rem
 const asRoot = 'run as root, or have the operator run the node service (pctodld) and allow it in its policy'
 const reboot =
   'end the processes on it, reset it (`nvidia-smi -r -i <index>`) or reboot, and look at `dmesg | grep NVRM`'
+const updatePackage = 'update this package'
 const reinstall = 'the driver was updated without a restart: reboot, or unload and load its modules'
 
 /** Every return code of NVML (nvml.h, `nvmlReturn_t`), with what a caller can do about it. */
 const returnCodes: Readonly<Record<number, ReturnCode>> = {
   1: ['UNINITIALIZED', 'NVML_CLOSED', 'NVML is not initialised', 'load it again; it was closed'],
-  2: [
-    'INVALID_ARGUMENT',
-    'NVML_INVALID_ARGUMENT',
-    'the driver refuses the argument',
-    'check it against `pctodl gpu list` and `pctodl gpu describe`',
-  ],
+  2: ['INVALID_ARGUMENT', 'NVML_INVALID_ARGUMENT', 'the driver refuses the argument', 'see `pctodl gpu describe`'],
   3: ['NOT_SUPPORTED', 'NOT_SUPPORTED', 'this board or driver does not have it', 'do without it on this board'],
   4: ['NO_PERMISSION', 'NO_PERMISSION', 'this user may not do it', asRoot],
   5: ['ALREADY_INITIALIZED', 'NVML_ALREADY_INITIALIZED', 'NVML is initialised already', 'close the other use first'],
   6: ['NOT_FOUND', 'NOT_FOUND', 'the driver does not know it', 'see `pctodl gpu list` for the boards that exist'],
   7: ['INSUFFICIENT_SIZE', 'NVML_INSUFFICIENT_SIZE', 'the answer did not fit', 'try again; it grew between two calls'],
-  8: [
-    'INSUFFICIENT_POWER',
-    'NVML_INSUFFICIENT_POWER',
-    'the external power cables are not properly attached',
-    'check them',
-  ],
-  9: [
-    'DRIVER_NOT_LOADED',
-    'DRIVER_NOT_LOADED',
-    'the NVIDIA driver is not loaded',
-    'load it (`modprobe nvidia`) or install it',
-  ],
+  8: ['INSUFFICIENT_POWER', 'NVML_INSUFFICIENT_POWER', 'the power cables are not properly attached', 'check them'],
+  9: ['DRIVER_NOT_LOADED', 'DRIVER_NOT_LOADED', 'the driver is not loaded', '`modprobe nvidia`, or install it'],
   10: ['TIMEOUT', 'NVML_TIMEOUT', 'the driver did not answer in time', 'try again; look at `dmesg` if it stays'],
   11: ['IRQ_ISSUE', 'NVML_IRQ_ISSUE', 'the kernel has a problem with an interrupt of the board', 'look at `dmesg`'],
-  12: [
-    'LIBRARY_NOT_FOUND',
-    'NVML_LIBRARY_NOT_FOUND',
-    'NVML could not load a library of its own',
-    'reinstall the driver',
-  ],
-  13: [
-    'FUNCTION_NOT_FOUND',
-    'NVML_FUNCTION_NOT_FOUND',
-    'this driver is too old for the call',
-    'update the driver, or do without',
-  ],
+  12: ['LIBRARY_NOT_FOUND', 'NVML_LIBRARY_NOT_FOUND', 'NVML lacks a library of its own', 'reinstall the driver'],
+  13: ['FUNCTION_NOT_FOUND', 'NVML_FUNCTION_NOT_FOUND', 'the driver is too old for the call', 'update the driver'],
   14: ['CORRUPTED_INFOROM', 'NVML_CORRUPTED_INFOROM', "the board's infoROM is corrupted", 'have the board looked at'],
   15: ['GPU_IS_LOST', 'GPU_LOST', 'the board has fallen off the bus or is inaccessible', reboot],
   16: ['RESET_REQUIRED', 'GPU_NEEDS_RESET', 'the board must be reset before it can be used', reboot],
-  17: [
-    'OPERATING_SYSTEM',
-    'NVML_OPERATING_SYSTEM',
-    'the operating system or a cgroup blocks it',
-    'give this container access to the device',
-  ],
-  18: [
-    'LIB_RM_VERSION_MISMATCH',
-    'DRIVER_VERSION_MISMATCH',
-    'library and kernel module are of different versions',
-    reinstall,
-  ],
+  17: ['OPERATING_SYSTEM', 'NVML_OPERATING_SYSTEM', 'the operating system or a cgroup blocks it', 'allow the device'],
+  18: ['LIB_RM_VERSION_MISMATCH', 'DRIVER_VERSION_MISMATCH', 'library and kernel module differ', reinstall],
   19: ['IN_USE', 'NVML_IN_USE', 'somebody else uses it', 'end the processes that `pctodl gpu status` names'],
   20: ['MEMORY', 'NVML_OUT_OF_MEMORY', 'NVML is out of host memory', 'free some'],
   21: ['NO_DATA', 'NVML_NO_DATA', 'there is nothing to report yet', 'ask again later'],
   22: ['VGPU_ECC_NOT_SUPPORTED', 'NVML_VGPU_ECC', 'not available on a vGPU with ECC', 'do without it'],
-  23: [
-    'INSUFFICIENT_RESOURCES',
-    'NVML_INSUFFICIENT_RESOURCES',
-    'the board has too few resources left',
-    'free some of them',
-  ],
-  24: [
-    'FREQ_NOT_SUPPORTED',
-    'NVML_FREQUENCY_NOT_SUPPORTED',
-    'the board does not have this frequency',
-    'take one of `pctodl gpu describe`',
-  ],
-  25: [
-    'ARGUMENT_VERSION_MISMATCH',
-    'NVML_ARGUMENT_VERSION',
-    'the driver has another version of the structure',
-    'update this package',
-  ],
-  26: ['DEPRECATED', 'NVML_DEPRECATED', 'this driver has dropped the call', 'update this package'],
+  23: ['INSUFFICIENT_RESOURCES', 'NVML_INSUFFICIENT_RESOURCES', 'the board has too few resources', 'free some'],
+  24: ['FREQ_NOT_SUPPORTED', 'NVML_FREQUENCY_NOT_SUPPORTED', 'no such frequency', 'see `pctodl gpu describe`'],
+  25: ['ARGUMENT_VERSION_MISMATCH', 'NVML_ARGUMENT_VERSION', 'the driver has another structure', updatePackage],
+  26: ['DEPRECATED', 'NVML_DEPRECATED', 'this driver has dropped the call', updatePackage],
   27: ['NOT_READY', 'NVML_NOT_READY', 'the system is not ready', 'try again'],
   28: ['GPU_NOT_FOUND', 'GPU_NOT_FOUND', 'there is no GPU', 'see `pctodl gpu list`'],
   29: ['INVALID_STATE', 'NVML_INVALID_STATE', 'the board is not in a state for it', 'look at `pctodl gpu status`'],

@@ -1,6 +1,6 @@
 import type { Clock, Telemetry } from '@pctodl/platform'
 import { clocksEventReasons } from './event-reasons.js'
-import type { NvmlCall, NvmlCallName } from './nvml-calls.js'
+import type { NvmlCallName } from './nvml-calls.js'
 import type { NvmlDevice } from './nvml-device.js'
 import { meansAbsent, meansGone, NvmlError } from './nvml-error.js'
 
@@ -11,10 +11,7 @@ const FIELD_POWER_INSTANT = 186
 const VALUE_UNSIGNED_INT = 1
 const TWO_TO_32 = 4294967296
 
-/**
- * Reads all fields of `Telemetry` at once. All driver buffers are allocated once, here, so a reading allocates a single
- * object.
- */
+/** Reads all fields of `Telemetry` at once. The driver's buffers are allocated once, here. */
 export class TelemetryReader {
   readonly #device: NvmlDevice
   readonly #clock: Clock
@@ -22,27 +19,11 @@ export class TelemetryReader {
   readonly #words = new Uint32Array(6)
   /** `nvmlFieldValue_t`: id, scope, time, latency, type, return code, value; 40 bytes. */
   readonly #field = new Uint32Array(10)
-  readonly #power: NvmlCall
-  readonly #fields: NvmlCall
-  readonly #energy: NvmlCall
-  readonly #clockInfo: NvmlCall
-  readonly #utilization: NvmlCall
-  readonly #temperature: NvmlCall
-  readonly #memory: NvmlCall
-  #reasons: NvmlCall
   #reasonsName: NvmlCallName = 'nvmlDeviceGetCurrentClocksEventReasons'
 
   constructor(device: NvmlDevice, clock: Clock) {
     this.#device = device
     this.#clock = clock
-    this.#power = device.calls.get('nvmlDeviceGetPowerUsage')
-    this.#fields = device.calls.get('nvmlDeviceGetFieldValues')
-    this.#energy = device.calls.get('nvmlDeviceGetTotalEnergyConsumption')
-    this.#clockInfo = device.calls.get('nvmlDeviceGetClockInfo')
-    this.#utilization = device.calls.get('nvmlDeviceGetUtilizationRates')
-    this.#temperature = device.calls.get('nvmlDeviceGetTemperature')
-    this.#memory = device.calls.get('nvmlDeviceGetMemoryInfo')
-    this.#reasons = device.calls.get(this.#reasonsName)
   }
 
   /**
@@ -51,41 +32,32 @@ export class TelemetryReader {
    * @throws NvmlError if the whole board cannot be read any more, e.g. `GPU_LOST`
    */
   read(): Telemetry {
-    const { handle } = this.#device
-    const words = this.#words
-    if (this.#failed.size > 0) this.#failed.clear()
+    this.#failed.clear()
     const beforeMs = this.#clock.now()
-
-    const powerAverageW = this.#ok('nvmlDeviceGetPowerUsage', this.#power(handle, words)) ? words[0]! / 1000 : null
+    const powerAverageW = this.#number('nvmlDeviceGetPowerUsage')
     const powerInstantW = this.#powerInstantW()
-    const energyJ = this.#ok('nvmlDeviceGetTotalEnergyConsumption', this.#energy(handle, words))
-      ? long(words, 0) / 1000
-      : null
-    const smClockMhz = this.#ok('nvmlDeviceGetClockInfo', this.#clockInfo(handle, CLOCK_SM, words)) ? words[0]! : null
-    const memClockMhz = this.#ok('nvmlDeviceGetClockInfo', this.#clockInfo(handle, CLOCK_MEM, words)) ? words[0]! : null
-    const utilization = this.#ok('nvmlDeviceGetUtilizationRates', this.#utilization(handle, words))
-    const smUtilPercent = utilization ? words[0]! : null
-    const memUtilPercent = utilization ? words[1]! : null
-    const temperatureC = this.#ok('nvmlDeviceGetTemperature', this.#temperature(handle, SENSOR_GPU, words))
-      ? words[0]!
-      : null
+    const energyMj = this.#long('nvmlDeviceGetTotalEnergyConsumption', 0)
+    const smClockMhz = this.#number('nvmlDeviceGetClockInfo', CLOCK_SM)
+    const memClockMhz = this.#number('nvmlDeviceGetClockInfo', CLOCK_MEM)
+    const smUtilPercent = this.#number('nvmlDeviceGetUtilizationRates')
+    const memUtilPercent = smUtilPercent === null ? null : this.#words[1]!
+    const temperatureC = this.#number('nvmlDeviceGetTemperature', SENSOR_GPU)
     // `nvmlMemory_t`: total, free, used.
-    const memoryUsedBytes = this.#ok('nvmlDeviceGetMemoryInfo', this.#memory(handle, words)) ? long(words, 4) : null
-    const reasons = this.#readReasons()
-
+    const memoryUsedBytes = this.#long('nvmlDeviceGetMemoryInfo', 4)
+    const clocksEventReasons = this.#readReasons()
     return {
       // The reading took some time; its middle is the best timestamp.
       timeMs: (beforeMs + this.#clock.now()) / 2,
-      powerAverageW,
+      powerAverageW: powerAverageW === null ? null : powerAverageW / 1000,
       powerInstantW,
-      energyJ,
+      energyJ: energyMj === null ? null : energyMj / 1000,
       smClockMhz,
       memClockMhz,
       smUtilPercent,
       memUtilPercent,
       temperatureC,
       memoryUsedBytes,
-      clocksEventReasons: reasons,
+      clocksEventReasons,
     }
   }
 
@@ -95,26 +67,36 @@ export class TelemetryReader {
   }
 
   #powerInstantW(): number | null {
+    const name = 'nvmlDeviceGetFieldValues'
     const field = this.#field
     field[0] = FIELD_POWER_INSTANT
     field[1] = 0
-    if (!this.#ok('nvmlDeviceGetFieldValues', this.#fields(this.#device.handle, 1, field))) return null
-    if (field[7] !== 0 || field[6] !== VALUE_UNSIGNED_INT) {
-      this.#failed.set('nvmlDeviceGetFieldValues', field[7] || 3)
-      return null
-    }
-    return field[8]! / 1000
+    if (!this.#ok(name, this.#call(name, 1, field))) return null
+    if (field[7] === 0 && field[6] === VALUE_UNSIGNED_INT) return field[8]! / 1000
+    this.#failed.set(name, field[7] || 3)
+    return null
   }
 
   #readReasons() {
-    const words = this.#words
-    let code = this.#reasons(this.#device.handle, words)
+    let code = this.#call(this.#reasonsName, this.#words)
     if (meansAbsent(code) && this.#reasonsName === 'nvmlDeviceGetCurrentClocksEventReasons') {
       this.#reasonsName = 'nvmlDeviceGetCurrentClocksThrottleReasons'
-      this.#reasons = this.#device.calls.get(this.#reasonsName)
-      code = this.#reasons(this.#device.handle, words)
+      code = this.#call(this.#reasonsName, this.#words)
     }
-    return clocksEventReasons(this.#ok(this.#reasonsName, code) ? words[0]! : 0)
+    return clocksEventReasons(this.#ok(this.#reasonsName, code) ? this.#words[0]! : 0)
+  }
+
+  #number(name: NvmlCallName, ...select: number[]): number | null {
+    return this.#ok(name, this.#call(name, ...select, this.#words)) ? this.#words[0]! : null
+  }
+
+  /** A 64-bit number in two 32-bit words, low first; exact up to 2^53. */
+  #long(name: NvmlCallName, at: number): number | null {
+    return this.#number(name) === null ? null : this.#words[at]! + TWO_TO_32 * this.#words[at + 1]!
+  }
+
+  #call(name: NvmlCallName, ...args: unknown[]): number {
+    return this.#device.calls.get(name)(this.#device.handle, ...args)
   }
 
   #ok(name: NvmlCallName, code: number): boolean {
@@ -123,9 +105,4 @@ export class TelemetryReader {
     this.#failed.set(name, code)
     return false
   }
-}
-
-/** A 64-bit number in two 32-bit words, low first; exact up to 2^53. */
-function long(words: Uint32Array, at: number): number {
-  return words[at]! + TWO_TO_32 * words[at + 1]!
 }

@@ -1,5 +1,4 @@
 import { type Clock, type Gpu, InvalidInputError, PctodlError, systemClock, type Telemetry } from '@pctodl/platform'
-import { SampleRing } from './sample-ring.js'
 import { summarizeWindow, type WindowSummary } from './window-summary.js'
 
 /** 20 ms (50 Hz): sensors refresh no faster, and each reading costs driver time. */
@@ -32,7 +31,8 @@ export interface SampleWindow {
  */
 export class Sampler {
   readonly periodMs: number
-  readonly ring: SampleRing
+  readonly #samples: Telemetry[] = []
+  readonly #capacity: number
   readonly #gpu: Pick<Gpu, 'sample'>
   readonly #clock: Clock
   readonly #options: SamplerOptions
@@ -51,7 +51,12 @@ export class Sampler {
     this.#clock = clock
     this.#options = options
     this.periodMs = periodMs
-    this.ring = new SampleRing(capacity)
+    this.#capacity = capacity
+  }
+
+  /** The latest samples, oldest first. */
+  get samples(): readonly Telemetry[] {
+    return this.#samples
   }
 
   /** Due samples that were not taken: late, or failed. */
@@ -93,7 +98,7 @@ export class Sampler {
 
   /** Summary of the samples between two times of the sampler's clock. */
   summarize(beginMs: number, endMs: number, name = 'window'): WindowSummary {
-    return summarizeWindow(this.ring, { name, beginMs, endMs, periodMs: this.periodMs, lastError: this.#lastError })
+    return summarizeWindow(this.#samples, { name, beginMs, endMs, periodMs: this.periodMs, lastError: this.#lastError })
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -113,7 +118,8 @@ export class Sampler {
   async #takeSample(): Promise<void> {
     try {
       const sample = await this.#gpu.sample()
-      this.ring.push(sample)
+      this.#samples.push(sample)
+      if (this.#samples.length > this.#capacity) this.#samples.shift()
       this.#lastError = null
       this.#options.onSample?.(sample)
     } catch (error) {

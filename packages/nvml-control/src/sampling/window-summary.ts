@@ -1,5 +1,4 @@
 import type { Telemetry } from '@pctodl/platform'
-import type { SampleRing } from './sample-ring.js'
 import { integral, type Readings, timeWeightedMean, timeWeightedPercentile } from './time-weighted.js'
 
 /** One quantity over a window. */
@@ -75,10 +74,10 @@ export interface WindowBounds {
 /** Quantities of a sample that are summarised, and those that the energy is computed from. */
 type Quantity = 'energyJ' | Exclude<keyof MeasuredWindow & keyof Telemetry, 'timeMs'>
 
-/** Summarise the samples of a ring between two times. */
-export function summarizeWindow(ring: SampleRing, bounds: WindowBounds): WindowSummary {
+/** @param all samples, oldest first; those between the bounds count, both included */
+export function summarizeWindow(all: readonly Telemetry[], bounds: WindowBounds): WindowSummary {
   const { name, beginMs, endMs, periodMs, lastError } = bounds
-  const samples = ring.between(beginMs, endMs)
+  const samples = all.filter(({ timeMs }) => timeMs >= beginMs && timeMs <= endMs)
   const [first, last] = [samples[0], samples.at(-1)]
   const durationMs = endMs - beginMs
   const missed = Math.max(0, Math.floor(durationMs / periodMs) - samples.length)

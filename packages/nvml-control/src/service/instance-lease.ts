@@ -15,8 +15,7 @@ export class InstanceLease extends ServedLease {
 
   /**
    * @param uuid of the instance, `MIG-...`
-   * @throws InvalidInputError; ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`;
-   *   `SERVICE_PROTOCOL` if the service is too old
+   * @throws InvalidInputError; ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`
    */
   static async acquire(uuid: string, options: ServiceClientOptions = {}): Promise<InstanceLease> {
     if (!uuid.startsWith('MIG-'))

@@ -1,7 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import { leaseReleased } from '../lease/lease-errors.js'
 import type { FoundState } from '../lease/lease-record.js'
-import { ServiceClient, type ServiceClientOptions, ServiceError } from './service-client.js'
+import { ServiceClient, type ServiceClientOptions } from './service-client.js'
 import type { LeaseReport, ServiceRequestBody, ServiceResults } from './service-protocol.js'
 
 /** A lease granted by the node service, and the connection that keeps it alive. */
@@ -20,8 +20,7 @@ export interface ServedLeaseOptions extends ServiceClientOptions {
 
 /**
  * @param uuid of a board, or of a MIG instance
- * @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ...;
- *   `SERVICE_PROTOCOL` if the service is too old for instances or for `silenceMs`
+ * @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ...
  */
 export async function acquireServed(
   uuid: string,
@@ -29,18 +28,6 @@ export async function acquireServed(
 ): Promise<AcquiredLease> {
   const client = await ServiceClient.open(options)
   try {
-    if (silenceMs !== undefined && client.version < 3) {
-      throw new ServiceError(
-        'SERVICE_PROTOCOL',
-        'the node service is of a release that ends no lease of a hung holder; update it',
-      )
-    }
-    if (uuid.startsWith('MIG-') && client.version < 2) {
-      throw new ServiceError(
-        'SERVICE_PROTOCOL',
-        'the node service is of a release that leases whole boards only; update it',
-      )
-    }
     const { found } = await client.request({
       type: 'acquire',
       board: uuid,

@@ -1,14 +1,11 @@
 import { z } from 'zod'
 import type { BoardChange } from '../control/board-change.js'
-import { computeModeSchema, type FoundState, foundSchema, rangeSchema } from '../lease/lease-record.js'
+import { computeModeSchema, type FoundState, rangeSchema } from '../lease/lease-record.js'
 
 /** Messages between the node service and its clients: one JSON value per line; requests are answered in order. */
 
-/**
- * Protocol versions that this release supports, newest first. Version 1 lacks MIG instances, version 2 lacks workloads
- * and the silence limit.
- */
-export const serviceProtocolVersions: readonly number[] = [3, 2, 1]
+/** Protocol versions that this release supports, newest first. */
+export const serviceProtocolVersions: readonly number[] = [3]
 
 /** Longest line, bytes; a peer that sends a longer one is disconnected. */
 export const MAX_REQUEST_BYTES: number = 16 * 1024
@@ -26,7 +23,7 @@ export interface LeaseReport {
 export type ServiceRequestBody =
   /** The first request of a connection. The service chooses the newest version that both support. */
   | { readonly type: 'hello'; readonly versions: readonly number[]; readonly program: string }
-  /** `silenceMs`: the lease ends if its connection sends nothing for this long. Since version 3. */
+  /** `silenceMs`: the lease ends if its connection sends nothing for this long. */
   | { readonly type: 'acquire'; readonly board: string; readonly silenceMs?: number | undefined }
   | { readonly type: 'verify' | 'release'; readonly board: string }
   | { readonly type: 'change'; readonly board: string; readonly change: BoardChange }
@@ -160,41 +157,6 @@ const serviceRequest: z.ZodType<ServiceRequest> = z.strictObject({
   body: z.discriminatedUnion('type', bodies),
 })
 
-const leaseState = z
-  .strictObject({
-    uid: z.int(),
-    pid: z.int(),
-    workload: z.string().nullable().default(null),
-    program: z.string(),
-    since: z.string(),
-    mps: z.boolean(),
-  })
-  .nullable()
-
-const boardState = z.strictObject({
-  uuid: z.string(),
-  index: z.int(),
-  name: z.string(),
-  condition: z.enum(['ok', 'lost', 'unrestored']),
-  reason: z.string().nullable(),
-  lease: leaseState,
-  instances: z.array(z.strictObject({ uuid: z.string(), name: z.string(), lease: leaseState })).default([]),
-})
-
-const serviceResults: { readonly [Type in keyof ServiceResults]: z.ZodType<ServiceResults[Type]> } = {
-  hello: z.strictObject({ version: z.int(), service: z.string(), boards: z.array(z.string()) }),
-  acquire: z.strictObject({ found: foundSchema }),
-  change: z.null(),
-  verify: z.null(),
-  release: z.null(),
-  'mps-start': z.strictObject({ pid: z.int(), pipeDirectory: z.string(), logDirectory: z.string() }),
-  'mps-stop': z.strictObject({ how: z.string() }),
-  'mps-verify': z.null(),
-  report: z.null(),
-  status: z.strictObject({ ready: z.boolean(), reasons: z.array(z.string()), boards: z.array(boardState) }),
-  'end-leases': z.strictObject({ ended: z.array(z.string()) }),
-}
-
 const serviceMessage: z.ZodType<ServiceMessage> = z.union([
   z.strictObject({ id: z.int(), result: z.unknown() }),
   z.strictObject({ id: z.int().nullable(), error: z.strictObject({ code: z.string(), message: z.string() }) }),
@@ -209,14 +171,6 @@ export function parseServiceRequest(line: string): ServiceRequest {
 /** @throws Error naming the field */
 export function parseServiceMessage(line: string): ServiceMessage {
   return checked(serviceMessage, line)
-}
-
-/** @throws Error if the answer does not fit this type of request */
-export function parseServiceResult<Type extends keyof ServiceResults>(
-  type: Type,
-  result: unknown,
-): ServiceResults[Type] {
-  return serviceResults[type].parse(result)
 }
 
 function checked<T>(schema: z.ZodType<T>, line: string): T {
