@@ -124,7 +124,7 @@ describe('the begin', () => {
       return planOf(45, 45)
     }
     const { applied, actions } = new Served({ plan, expectedPerS: { photos: 300 } })
-    expect(asked).toEqual([['min-power', [1, 300], CAP_W]])
+    expect(asked).toEqual([['max-load', [1, 300], CAP_W]])
     expect(applied).toMatchObject({ tenants: tenantsOf(45, 45), memClockMhz: 9501, powerLimitW: CAP_W })
     expect(actions[0]!.action.powerLimitRole).toBe('hardware-limit')
     expect(applied.smClockMhz).toBeGreaterThan(210)
@@ -137,7 +137,7 @@ describe('the begin', () => {
       return objective === 'max-value' ? planOf(30, 60) : undefined
     }
     expect(new Served({ plan }).applied.tenants).toEqual(tenantsOf(30, 60))
-    expect(asked).toEqual(['min-power', 'max-value'])
+    expect(asked).toEqual(['max-load', 'max-value'])
     expect(() => new Served({ plan: () => undefined })).toThrow('powerCapW')
   })
 

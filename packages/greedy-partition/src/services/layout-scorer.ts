@@ -159,9 +159,9 @@ export class LayoutScorer {
     const powers = loads.map((load) => {
       if (load === 1) return wholeW
       const rates = ratesPerS.map((rate) => Math.max(MIN_RATE_PER_S, load * rate))
-      return [board, ...others].reduce((leastW, each) => {
+      return [board, ...others].reduce((minW, each) => {
         const clockIndex = this.minClock(each, rates)
-        return clockIndex === undefined ? leastW : Math.min(leastW, this.holds(each, clockIndex, rates).powerW)
+        return clockIndex === undefined ? minW : Math.min(minW, this.holds(each, clockIndex, rates).powerW)
       }, Infinity)
     })
     return powers.reduce((sum, powerW) => sum + powerW, 0) / loads.length

@@ -11,8 +11,8 @@ export interface PlannedLoad {
 
 /**
  * What tenants are planned for:
- * - `min-power`: the least mean power while the rates change, though they bear almost the highest load
  * - `max-load`: the largest common factor on the rates
+ * - `min-power`: the least mean power while the rates change, bearing most of the highest load
  * - `max-value`: the most weighted requests, if not all can be served
  */
 export type ServicesGoal = 'min-power' | 'max-load' | 'max-value'
@@ -24,7 +24,7 @@ export type ServicesGoal = 'min-power' | 'max-load' | 'max-value'
  */
 export type ServicesPlanner = (load: PlannedLoad, goal: ServicesGoal) => Configuration | undefined
 
-/** Share of the highest load that tenants for `min-power` bear: the rates told are not the highest to come. */
+/** Share of the highest load that tenants for `min-power` bear, because the rates told are not the highest to come. */
 const BORNE = 0.8
 /** Loads whose mean power they minimise, as factors on the rates. */
 const LOADS = [0.5, 1, 2]

@@ -346,10 +346,10 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#minW(clocks, ratesPerS) <= this.#powerCapW
   }
 
-  /** Tenants for the least power of a mix; if none bear it, those that answer most of it by weight. */
+  /** Tenants for the highest load of a mix; if that does not cover it, those that answer most of it by weight. */
   #planFor(ratesPerS: readonly number[]): Configuration | undefined {
     const load = { services: this.#watches.map(({ service }) => service), ratesPerS, powerCapW: this.#powerCapW }
-    const plan = this.#planner(load, 'min-power')
+    const plan = this.#planner(load, 'max-load')
     if (plan && this.#bear(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS)) return plan
     return this.#planner(load, 'max-value') ?? plan
   }
