@@ -104,12 +104,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#powerCapW = powerCapW
     const plan = this.#planFor(this.#ratesPerS)
     if (!plan) throw new InvalidInputError('powerCapW', powerCapW, 'a cap under which the services can be served')
-    return { ...this.#adopt(plan), ...this.#limit(), reason: `tenants for the expected mix under ${powerCapW} W` }
+    const limit = hardwareLimit(this.#options.model.spec, powerCapW, 0)
+    return { ...this.#adopt(plan), ...limit, reason: `tenants for the expected mix under ${powerCapW} W` }
   }
 
   onCapChange(powerCapW: number): Action {
     this.#powerCapW = powerCapW
-    return { ...this.#limit(), reason: `new cap ${powerCapW} W` }
+    return { ...hardwareLimit(this.#options.model.spec, powerCapW, 0), reason: `new cap ${powerCapW} W` }
   }
 
   onServicesChange(services: readonly Service[], applied: AppliedState): Action | undefined {
@@ -370,11 +371,6 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#clocks = this.#clocksFor(tenants, memClockMhz)
     this.#smClockMhz = this.#ceilingMhz(this.#clocks.smClocksMhz.at(-1)!)
     return { tenants, memClockMhz, smClockMhz: this.#smClockMhz }
-  }
-
-  /** The hardware power limit. */
-  #limit(): Action {
-    return hardwareLimit(this.#options.model.spec, this.#powerCapW, 0)
   }
 
   #decide(kind: string, reason: string, details: Record<string, unknown>): void {
