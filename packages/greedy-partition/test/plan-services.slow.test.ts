@@ -1,7 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { ServingModel } from '@pctodl/perf-model/serving'
-import type { Service } from '@pctodl/platform'
+import { type Service, smClocksAt } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { planProblem } from '../src/services/plan-problem.js'
 import {
@@ -9,6 +9,7 @@ import {
   type FeasibleServicePlan,
   plainPlan,
   planServices,
+  type ServicePlan,
   type ServicePlanOptions,
 } from '../src/services.js'
 import { gapOf, goals, planCases, small } from './service-cases.js'
@@ -53,6 +54,47 @@ describe('planServices', () => {
       rates.map((rate) => 1.1 * rate),
     )
     expect(more.services.every(({ p99Ms }, i) => p99Ms <= 0.92 * services[i]!.objective.p99Ms)).toBe(true)
+  })
+
+  it('takes the least mean power of several loads, of which it bears the highest under the cap', () => {
+    const ti = loadPerfModel('3080Ti')
+    const highest = rates.map((rate) => 2 * rate)
+    const loads = [0.05, 0.25, 1]
+    const options: ServicePlanOptions = {
+      ...coarse,
+      objective: 'min-power',
+      powerCapW: 300,
+      rateMargin: 1,
+      latencyMargin: 0,
+      bound: true,
+    }
+    const lowestOf = (plan: ServicePlan) => {
+      if (!plan.feasible) throw new Error(plan.message)
+      const { tenants } = plan.configuration
+      const powers = loads.map((load) => {
+        const all = ti.memClocksMhz.flatMap((memClockMhz) =>
+          smClocksAt(ti.spec, memClockMhz)!.map((smClockMhz) =>
+            new ServingModel(ti, { tenants, smClockMhz, memClockMhz }, services).predict(
+              highest.map((rate) => load * rate),
+            ),
+          ),
+        )
+        const kept = all.filter((each) => each.services.every(({ objectiveMet }) => objectiveMet))
+        return Math.min(...kept.map(({ powerW }) => powerW))
+      })
+      return powers.reduce((sum, powerW) => sum + powerW, 0) / loads.length
+    }
+    const plan = planServices(ti, services, highest, { ...options, loads })
+    if (!plan.feasible) throw new Error(plan.message)
+    expect(plan.prediction.powerW).toBeLessThanOrEqual(300)
+    expect(plan.prediction.services.every(({ objectiveMet }) => objectiveMet)).toBe(true)
+    expect(plan.score).toBeCloseTo(lowestOf(plan), 1)
+    expect(plan.bound!.value).toBeLessThan(plan.score)
+    expect(plan.score).toBeLessThan(
+      lowestOf(planServices(ti, services, highest, { ...options, objective: 'max-load' })),
+    )
+    expect(() => planServices(ti, services, highest, { ...options, loads: [] })).toThrow(/loads/)
+    expect(() => planServices(ti, services, highest, { ...options, loads: [1, 1.5] })).toThrow(/loads\[1\]/)
   })
 
   it('finds the largest common factor that objectives and cap allow', () => {

@@ -16,8 +16,12 @@ export { type Replay, type ReplayDifference, replayRun } from './replay.js'
 export { PctodlPolicy } from './pctodl/pctodl-policy.js'
 export type { PctodlPolicyOptions } from './pctodl/pctodl-policy-options.js'
 export { ServicesPolicy, type ServicesPolicyOptions } from './services/services-policy.js'
-export type { PlannedLoad, ServicesPlan, ServicesPlanner } from './services/services-planner.js'
-export { planWithModel } from './services/plan-with-model.js'
+export {
+  type PlannedLoad,
+  planWithModel,
+  type ServicesGoal,
+  type ServicesPlanner,
+} from './services/services-planner.js'
 export { ServingClocks } from './services/serving-clocks.js'
 export { ArrivalRate } from './services/arrival-rate.js'
 export { CapLaw } from './services/cap-law.js'

@@ -1,5 +1,5 @@
 import { loadPerfModel } from '@pctodl/perf-model'
-import type { Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
+import type { Configuration, Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import {
   type Action,
@@ -8,7 +8,7 @@ import {
   ServicesPolicy,
   type ServicesPolicyOptions,
 } from '../src/index.js'
-import type { ServicesPlan, ServicesPlanner } from '../src/services/services-planner.js'
+import type { ServicesPlanner } from '../src/services/services-planner.js'
 import { ServingClocks } from '../src/services/serving-clocks.js'
 import { search } from './two-services.js'
 
@@ -19,7 +19,7 @@ const CAP_W = 220
 
 const tenantsOf = (...shares: readonly number[]): Tenant[] =>
   both.map((service, i) => ({ model: service.model, mpsPercent: shares[i]!, batchSize: 16, service: service.name }))
-const planOf = (...shares: readonly number[]): ServicesPlan => ({
+const planOf = (...shares: readonly number[]): Configuration => ({
   tenants: tenantsOf(...shares),
   memClockMhz: 9501,
   smClockMhz: 1200,
@@ -204,7 +204,7 @@ describe('who is turned away', () => {
   it('is nobody below the top clock; there a part of the service whose queue is long, and that is said', () => {
     const served = new Served({}).for(9000, usual).for(100, tooMany)
     expect(shares(served)).toEqual([])
-    served.for(2000, tooMany)
+    served.for(3000, tooMany)
     expect(served.applied.smClockMhz).toBe(2100)
     expect(served.decisions.filter(({ kind }) => kind === 'admission')[0]!.reason).toMatch(/^\d+ of 220 W at 2100 MHz$/)
     expect(shares(served).at(-1)).toBeGreaterThan(0.1)
@@ -212,8 +212,15 @@ describe('who is turned away', () => {
   })
 
   it('is let in again when the clock falls', () => {
-    const served = new Served({}).for(9000, usual).for(2500, tooMany).for(20_000, usual)
+    const served = new Served({}).for(9000, usual).for(3500, tooMany).for(20_000, usual)
     expect(shares(served).at(-1)).toBe(1)
+  })
+
+  it('is who the cap leaves no watts for, though the lowest clock answers all', () => {
+    const served = new Served().for(9000, usual)
+    served.carryOut(served.policy.onCapChange(60)).for(3000, usual)
+    expect(served.applied.smClockMhz).toBe(210)
+    expect(shares(served)).not.toEqual([])
   })
 
   it('is nobody while tenants load', () => {
@@ -242,6 +249,12 @@ describe('other tenants', () => {
     expect([...new Set(asked)]).toEqual([150, 2400])
     expect(served.applied.tenants).toEqual(tenantsOf(75, 20))
     expect(served.starts().at(-1)!.action.reason).toMatch(/^other tenants answer [\d.]+ times as much of this mix$/)
+  })
+
+  it('are not looked for when a crowd has just gone', () => {
+    const { served, asked } = planner([75, 20])
+    served.for(9000, tooMany).for(20_000, usual)
+    expect(asked).toEqual([150])
   })
 
   it('are left where they bear no more, and not looked for again for half a minute', () => {

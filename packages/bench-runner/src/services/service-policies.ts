@@ -1,16 +1,9 @@
 import { FeedbackClock, LatencyGovernor, LimitPolicy, type LimitPolicyOptions } from '@pctodl/baselines'
 import type { PerfModel } from '@pctodl/perf-model'
 import { type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
-import {
-  type ClockPlan,
-  type PlannedLoad,
-  type PowerCapPolicy,
-  planClocks,
-  planWithModel,
-  ServicesPolicy,
-} from '@pctodl/scheduler'
+import { type ClockPlan, type PlannedLoad, type PowerCapPolicy, planClocks, ServicesPolicy } from '@pctodl/scheduler'
 import type { ServerTask } from './service-tasks.js'
-import { equalShares, leanShares, plannedShares } from './share-plans.js'
+import { equalShares, leanShares, planned, plannedShares } from './share-plans.js'
 
 /** The policies of services, in the order in which they run and are reported. */
 export const serverPolicyNames = [
@@ -48,8 +41,7 @@ export function createServerPolicy(
       return new ServicesPolicy({
         model,
         services: firstServices(task),
-        plan: (load, objective) =>
-          objective === 'max-load' ? plannedShares(model, load) : planWithModel(model)(load, objective),
+        plan: (load, goal) => planned(model, load, goal),
         expectedPerS: Object.fromEntries(
           task.services.map(({ service, meanPerS, toldFactor = 1 }) => [
             service.name,

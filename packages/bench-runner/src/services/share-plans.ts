@@ -1,12 +1,12 @@
 import type { PerfModel } from '@pctodl/perf-model'
-import type { Service, Tenant } from '@pctodl/platform'
-import { type PlannedLoad, planClocks, planWithModel, type ServicesPlan, ServingClocks } from '@pctodl/scheduler'
+import type { Configuration, Service, Tenant } from '@pctodl/platform'
+import { type PlannedLoad, planClocks, planWithModel, type ServicesGoal, ServingClocks } from '@pctodl/scheduler'
 
 /** Batch sizes that a plan chooses from: those that engines are compiled for. */
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
 
 /** What tenants can serve: their clocks under the cap, and the largest common factor on the rates at these. */
-export interface Borne extends ServicesPlan {
+export interface Borne extends Configuration {
   readonly loadFactor: number
 }
 
@@ -60,24 +60,25 @@ export function equalShares(model: PerfModel, load: PlannedLoad): Borne {
   )
 }
 
-const planned = new WeakMap<PerfModel, Map<string, ServicesPlan>>()
+const plans = new WeakMap<PerfModel, Map<string, Configuration | undefined>>()
+
+/** pctodl's plan. Each load is planned once, because a search takes longer than many a run. */
+export function planned(model: PerfModel, load: PlannedLoad, goal: ServicesGoal): Configuration | undefined {
+  const ofModel = plans.get(model) ?? new Map<string, Configuration | undefined>()
+  plans.set(model, ofModel)
+  const key = JSON.stringify({ ...load, goal })
+  if (!ofModel.has(key)) ofModel.set(key, planWithModel(model)(load, goal))
+  return ofModel.get(key)
+}
 
 /**
- * pctodl's plan for the highest load of the mix; equal shares where the planner finds nothing. The plan does not depend
- * on the scale of the rates, so each mix is planned once.
+ * pctodl's plan for the highest load of the mix; equal shares where the planner finds nothing. It does not depend on the
+ * scale of the rates.
  */
-export function plannedShares(model: PerfModel, load: PlannedLoad): ServicesPlan {
+export function plannedShares(model: PerfModel, load: PlannedLoad): Configuration {
   const sum = load.ratesPerS.reduce((total, rate) => total + rate, 0)
   const ratesPerS = load.ratesPerS.map((rate) => Number(((1000 * rate) / sum).toPrecision(6)))
-  const ofModel = planned.get(model) ?? new Map<string, ServicesPlan>()
-  planned.set(model, ofModel)
-  const key = JSON.stringify({ ...load, ratesPerS })
-  let plan = ofModel.get(key)
-  if (!plan) {
-    plan = planWithModel(model)({ ...load, ratesPerS }, 'max-load') ?? equalShares(model, load)
-    ofModel.set(key, plan)
-  }
-  return plan
+  return planned(model, { ...load, ratesPerS }, 'max-load') ?? equalShares(model, load)
 }
 
 function tenantOf(service: Service, mpsPercent: number): Tenant {
@@ -88,7 +89,7 @@ function tenantOf(service: Service, mpsPercent: number): Tenant {
  * pctodl's tenants at the memory clock at which the objectives take the least power, and the highest clock there under
  * the cap.
  */
-export function leanShares(model: PerfModel, load: PlannedLoad): ServicesPlan {
+export function leanShares(model: PerfModel, load: PlannedLoad): Configuration {
   let best = plannedShares(model, load)
   const { tenants } = best
   let minW = Number.POSITIVE_INFINITY

@@ -2,7 +2,7 @@ import type { Configuration } from '@pctodl/platform'
 import { fits, type Layout, layoutKey, tenantsOf } from './layout.js'
 import { LayoutBoard } from './layout-board.js'
 import { maxValue } from './max-value.js'
-import type { PlanProblem } from './plan-problem.js'
+import { MIN_RATE_PER_S, type PlanProblem } from './plan-problem.js'
 
 /** Fraction of the requests that must be in time. */
 const WANTED = 0.99
@@ -88,10 +88,11 @@ export class LayoutScorer {
   }
 
   #cannotBeat(layout: Layout, than: Scored): boolean {
-    const { goal, smClocksMhz, ratesPerS } = this.problem
+    const { goal, smClocksMhz, ratesPerS, loads } = this.problem
     const { clockIndex } = than
     if (clockIndex >= smClocksMhz[layout.memIndex]!.length) return false
     if (goal === 'min-power') {
+      if (loads.some((load) => load !== 1)) return false
       // A higher clock draws more power, a lower one misses more objectives.
       const { met, powerW } = this.holds(this.board(layout), clockIndex, ratesPerS)
       return !met && powerW >= than.cost
@@ -139,12 +140,31 @@ export class LayoutScorer {
   }
 
   #minPower(layout: Layout, board: LayoutBoard): Scored {
-    const { ratesPerS } = this.problem
+    const { ratesPerS, powerLimitW } = this.problem
     const clockIndex = this.minClock(board, ratesPerS)
     if (clockIndex === undefined) return this.#short(layout, board, ratesPerS)
     this.#clockHint = clockIndex
     const { powerW } = this.holds(board, clockIndex, ratesPerS)
-    return { layout, clockIndex, shortfall: 0, cost: powerW, powerW, ratesPerS }
+    // No mean of a layout within the limit reaches a power above it.
+    const cost = powerW > powerLimitW ? powerW : this.#meanPowerW(layout, board, powerW)
+    return { layout, clockIndex, shortfall: 0, cost, powerW, ratesPerS }
+  }
+
+  /** Mean power of the loads, each at its best clocks, given that of the whole load, W. */
+  #meanPowerW(layout: Layout, board: LayoutBoard, wholeW: number): number {
+    const { ratesPerS, loads, memClocksMhz } = this.problem
+    const others = memClocksMhz.flatMap((_, memIndex) =>
+      memIndex === layout.memIndex ? [] : this.board({ ...layout, memIndex }),
+    )
+    const powers = loads.map((load) => {
+      if (load === 1) return wholeW
+      const rates = ratesPerS.map((rate) => Math.max(MIN_RATE_PER_S, load * rate))
+      return [board, ...others].reduce((minW, each) => {
+        const clockIndex = this.minClock(each, rates)
+        return clockIndex === undefined ? minW : Math.min(minW, this.holds(each, clockIndex, rates).powerW)
+      }, Infinity)
+    })
+    return powers.reduce((sum, powerW) => sum + powerW, 0) / loads.length
   }
 
   /** The lowest clock at which all objectives are met: latencies fall and power rises with the clock. */

@@ -22,6 +22,13 @@ const CLOCKS = 8
  * request rises with the clock, and its least time falls.
  */
 export function planBound(problem: PlanProblem): number {
+  if (problem.goal !== 'min-power') return boundAt(problem)
+  const { ratesPerS, loads } = problem
+  const bounds = loads.map((load) => boundAt({ ...problem, ratesPerS: ratesPerS.map((rate) => load * rate) }))
+  return bounds.reduce((sum, bound) => sum + bound, 0) / loads.length
+}
+
+function boundAt(problem: PlanProblem): number {
   const bounds: number[] = []
   for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
     const clocks = someClocks(problem.smClocksMhz[memIndex]!)

@@ -17,6 +17,11 @@ export interface ServicePlanOptions {
    * Plan for the rates times this factor, at least 1: a margin for changing rates and prediction errors. Default 1.1.
    */
   readonly rateMargin?: number
+  /**
+   * For `min-power`: factors from 0 to 1 on the rates, e.g. `[0.1, 0.5, 1]`. All take equal parts of the time, each at its
+   * lowest clock, and the plan minimises their mean power. Default: only the rates themselves.
+   */
+  readonly loads?: readonly number[]
   /** Fraction by which each p99 objective is shortened for planning, 0 to 0.9. Default 0.1. */
   readonly latencyMargin?: number
   /**
@@ -63,6 +68,7 @@ export const knownPlanOptions = [
   'powerCapW',
   'powerMarginW',
   'rateMargin',
+  'loads',
   'latencyMargin',
   'burstiness',
   'sharePercentStep',

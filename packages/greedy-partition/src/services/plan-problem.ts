@@ -17,7 +17,7 @@ const DEFAULT_BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
 /** Requests/s assumed for a service with a rate of 0. */
-const MIN_RATE_PER_S = 1e-3
+export const MIN_RATE_PER_S = 1e-3
 /** Far above the capacity of any board, but small enough for sums and squares. */
 export const MAX_RATE_PER_S = 1e7
 
@@ -42,6 +42,8 @@ export interface PlanProblem {
   /** Requested rates, at least `MIN_RATE_PER_S`. */
   readonly askedPerS: readonly number[]
   readonly rateMargin: number
+  /** Factors on the rates whose mean power is minimised. */
+  readonly loads: readonly number[]
   readonly burstiness: readonly number[]
   readonly powerCapW: number
   readonly powerMarginW: number
@@ -147,6 +149,7 @@ export function planProblem(
     ratesPerS: asked.map((rate) => rate * rateMargin),
     askedPerS: asked,
     rateMargin,
+    loads: loadsOf(options.loads ?? [1]),
     burstiness: burstinessOf(options.burstiness ?? 1, services.length),
     powerCapW,
     powerMarginW,
@@ -168,6 +171,12 @@ export function planProblem(
     improve: options.improve ?? true,
     bound: options.bound ?? false,
   }
+}
+
+function loadsOf(given: readonly number[]): readonly number[] {
+  if (!Array.isArray(given) || given.length === 0) throw new InvalidInputError('loads', given, 'at least one factor')
+  for (const [i, load] of given.entries()) number(`loads[${i}]`, load, 'a factor from 0 to 1', (x) => x >= 0 && x <= 1)
+  return given
 }
 
 function burstinessOf(given: number | readonly number[], count: number): readonly number[] {

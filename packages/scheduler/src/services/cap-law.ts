@@ -8,15 +8,15 @@ interface Reading {
 }
 
 /** Target share of the cap. */
-const AIM = 0.99
+export const AIM = 0.99
 /** The ceiling rises to the lowest that this many readings allowed. */
-const DWELL_SAMPLES = 3
+const DWELL_SAMPLES = 10
 /** States above the ceiling that the board's own limit trims. */
 const TRIMMED_STATES = 1
 
 /**
  * The highest clock under the cap: predicted power plus the offset measured over the last second. A second above the
- * cap is repaid in the next. The ceiling falls at once and rises after a dwell.
+ * cap is repaid in the next. The ceiling falls at once and rises after a second.
  */
 export class CapLaw {
   readonly #spec: GpuSpec

@@ -1,14 +1,13 @@
 import type { PerfModel } from '@pctodl/perf-model'
-import { assertServices, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
+import { assertServices, type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
 import { hardwareLimit } from '../pctodl/hardware-limit.js'
 import { TenantRevival } from '../pctodl/tenant-revival.js'
 import { planClocks } from '../plan-clocks.js'
 import type { Action, AppliedState, Decision, PowerCapPolicy, SampleObservation, WindowObservation } from '../policy.js'
-import { CapLaw } from './cap-law.js'
-import { planWithModel } from './plan-with-model.js'
+import { AIM, CapLaw } from './cap-law.js'
 import { makeRoomFor } from './room-for-service.js'
 import { ServiceWatch } from './service-watch.js'
-import type { ServicesPlan, ServicesPlanner } from './services-planner.js'
+import { planWithModel, type ServicesPlanner } from './services-planner.js'
 import { ServingClocks } from './serving-clocks.js'
 import { letIn } from './shedding.js'
 
@@ -105,12 +104,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#powerCapW = powerCapW
     const plan = this.#planFor(this.#ratesPerS)
     if (!plan) throw new InvalidInputError('powerCapW', powerCapW, 'a cap under which the services can be served')
-    return { ...this.#adopt(plan), ...this.#limit(), reason: `tenants for the expected mix under ${powerCapW} W` }
+    const limit = hardwareLimit(this.#options.model.spec, powerCapW, 0)
+    return { ...this.#adopt(plan), ...limit, reason: `tenants for the expected mix under ${powerCapW} W` }
   }
 
   onCapChange(powerCapW: number): Action {
     this.#powerCapW = powerCapW
-    return { ...this.#limit(), reason: `new cap ${powerCapW} W` }
+    return { ...hardwareLimit(this.#options.model.spec, powerCapW, 0), reason: `new cap ${powerCapW} W` }
   }
 
   onServicesChange(services: readonly Service[], applied: AppliedState): Action | undefined {
@@ -155,6 +155,8 @@ export class ServicesPolicy implements PowerCapPolicy {
     const recent = this.#watches.map(({ rate }) => rate.meanPerS(2))
     if (this.#reconfiguring || (timeMs % 1000 < 100 && this.#bear(this.#clocks, recent))) this.#borneMs = timeMs
     if (timeMs - this.#borneMs < 1000 * MIX_S || timeMs - this.#replannedMs < REPLAN_MS) return undefined
+    // A crowd that has just gone needs no other tenants.
+    if (this.#bear(this.#clocks, this.#ratesPerS)) return undefined
     this.#replannedMs = timeMs
     const mix = this.#watches.map(({ rate }) => Math.max(0.1, rate.meanPerS(MIX_S)))
     const plan = this.#planFor(mix)
@@ -253,10 +255,15 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#clocks.predict(state, ratesPerS, this.#burstiness).powerW
   }
 
-  /** At the cap or the highest clock, while a queue is too long: admit what the model can answer, by weight. */
+  /**
+   * At the cap or the highest clock, while a queue is too long, or above the cap at the lowest clock: admit what the
+   * model can answer, by weight.
+   */
   #admit(applied: AppliedState): Action {
     const { secondW } = this.#cap
     const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
+    const [lowestMhz] = this.#clocks.smClocksMhz
+    const above = secondW !== null && secondW > AIM * this.#powerCapW && this.#smClockMhz === lowestMhz
     const topMhz = this.#clocks.smClocksMhz.at(-1)
     const atTop = this.#smClockMhz === topMhz && applied.smClockMhz === topMhz
     const shedding = this.#watches.some(({ admitted }) => admitted < 1)
@@ -265,10 +272,10 @@ export class ServicesPolicy implements PowerCapPolicy {
       return shedding ? this.#admitted(this.#watches.map(() => 1)) : {}
     }
     const { services } = this.#clocks.predict(this.#smClockMhz, this.#ratesPerS, this.#burstiness)
-    const long = services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS))
-    if ((!shedding && !long) || this.#timeMs - this.#shedMs < SHED_MS) return {}
+    const tooMany = above || services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS))
+    if ((!shedding && !tooMany) || this.#timeMs - this.#shedMs < SHED_MS) return {}
     this.#shedMs = this.#timeMs
-    this.#strictness = Math.max(1, this.#strictness * (long ? STRICTER : EASIER))
+    this.#strictness = Math.max(1, this.#strictness * (tooMany ? STRICTER : EASIER))
     return this.#admitted(this.#letIn(this.#ratesPerS.map((rate) => this.#strictness * rate)))
   }
 
@@ -341,7 +348,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   /** Tenants for the highest load of a mix; if that does not cover it, those that answer most of it by weight. */
-  #planFor(ratesPerS: readonly number[]): ServicesPlan | undefined {
+  #planFor(ratesPerS: readonly number[]): Configuration | undefined {
     const load = { services: this.#watches.map(({ service }) => service), ratesPerS, powerCapW: this.#powerCapW }
     const plan = this.#planner(load, 'max-load')
     if (plan && this.#bear(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS)) return plan
@@ -360,15 +367,10 @@ export class ServicesPolicy implements PowerCapPolicy {
     return new ServingClocks(this.#options.model, tenants, services, memClockMhz)
   }
 
-  #adopt({ tenants, memClockMhz }: Pick<ServicesPlan, 'tenants' | 'memClockMhz'>): Action {
+  #adopt({ tenants, memClockMhz }: Pick<Configuration, 'tenants' | 'memClockMhz'>): Action {
     this.#clocks = this.#clocksFor(tenants, memClockMhz)
     this.#smClockMhz = this.#ceilingMhz(this.#clocks.smClocksMhz.at(-1)!)
     return { tenants, memClockMhz, smClockMhz: this.#smClockMhz }
-  }
-
-  /** The hardware power limit. */
-  #limit(): Action {
-    return hardwareLimit(this.#options.model.spec, this.#powerCapW, 0)
   }
 
   #decide(kind: string, reason: string, details: Record<string, unknown>): void {
