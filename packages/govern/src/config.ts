@@ -76,13 +76,16 @@ const prometheus = z.strictObject({
 })
 
 const schema: z.ZodType<GovernConfig> = z.strictObject({
-  gpu: z.union([z.int().min(0), z.string()]).default(0),
+  gpu: z.union([z.int().min(0), z.string()], 'one board: its index, UUID or PCI bus id').default(0),
   powerCapW: z.number().positive('watts above 0').optional(),
   intervalMs: z.int().min(100, 'at least 100').max(2000, 'at most 2000').default(250),
   services: z
     .array(z.union([triton, vllm, prometheus]))
     .min(1, 'at least one service')
-    .refine((services) => new Set(services.map(({ name }) => name)).size === services.length, 'names differ'),
+    .refine(
+      (services) => new Set(services.map(({ name }) => name)).size === services.length,
+      'services of different names',
+    ),
 })
 
 /** @throws PctodlError `CONFIG` naming file, field, value and what is expected */
@@ -96,21 +99,39 @@ export function parseConfig(text: string, file: string): GovernConfig {
   }
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const { path, message } = deepest(result.error.issues[0]!, value)
+  const { path, message, unknown } = deepest(result.error.issues[0]!, value)
+  const place = path.join('.') || 'the whole'
+  if (unknown !== undefined) throw new PctodlError('CONFIG', `${file}: ${place}: there is no key ${unknown}`)
   const found = path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], value)
   const shown = found === undefined ? 'nothing' : JSON.stringify(found)
-  throw new PctodlError('CONFIG', `${file}: ${path.join('.') || 'the whole'}: got ${shown}, expected ${message}`)
+  throw new PctodlError('CONFIG', `${file}: ${place}: got ${shown}, expected ${message}`)
+}
+
+interface Mistake {
+  readonly path: PropertyKey[]
+  /** What is expected. */
+  readonly message: string
+  readonly unknown?: string | undefined
 }
 
 /** Of the kinds of service, the one that the user means: the one whose server key is present. */
-function deepest(issue: z.core.$ZodIssue, value: unknown): { readonly path: PropertyKey[]; readonly message: string } {
-  if (issue.code !== 'invalid_union') return issue
+function deepest(issue: z.core.$ZodIssue, value: unknown): Mistake {
+  if (issue.code !== 'invalid_union' || issue.path[0] !== 'services') return mistake(issue, [])
   const service = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], value)
   const kinds = ['triton', 'vllm', 'prometheus']
   const kind = kinds.findIndex((key) => typeof service === 'object' && service !== null && key in service)
   const first = issue.errors[kind]?.[0]
   if (first === undefined) return { path: issue.path, message: `one of the keys ${kinds.join(', ')}` }
-  return { path: [...issue.path, ...first.path], message: first.message }
+  return mistake(first, issue.path)
+}
+
+function mistake(issue: z.core.$ZodIssue, above: readonly PropertyKey[]): Mistake {
+  const message = issue.message.replace(/^Invalid input: expected (\w+),.*/, '$1')
+  return {
+    path: [...above, ...issue.path],
+    message,
+    unknown: issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined,
+  }
 }
 
 /** @throws PctodlError `CONFIG`; what the file system throws */

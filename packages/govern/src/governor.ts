@@ -78,7 +78,7 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
   })
   const board = new HeldClock(options)
   const watched = endpoints.map(
-    (endpoint): Watched => ({ endpoint, sample: null, sampleMs: clock.now(), state: 'gone', good: 0, requests: 0 }),
+    (endpoint): Watched => ({ endpoint, sample: null, sampleMs: clock.now(), state: 'idle', good: 0, requests: 0 }),
   )
   try {
     while (!signal.aborted) {

@@ -149,7 +149,9 @@ export class ServiceForecast {
     const perRequest = sample.judged === null ? 1 : sample.completed / Math.max(1, sample.judged.counts.at(-1)!)
     const answered = judged === null ? sample.completed - before.completed : perRequest * judged.counts.at(-1)!
     this.answered = answered
-    const late = this.#lateOf(before, sample, answered) * perRequest
+    // Other buckets than before would count others as late.
+    const isComparable = sample.judged === null || judged !== null
+    const late = isComparable ? this.#lateOf(before, sample, answered) * perRequest : 0
     this.#correct(late, interval)
     this.lateShare = answered > 0 ? late / answered : 0
     const { queued, running } = sample
