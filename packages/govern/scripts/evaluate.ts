@@ -3,7 +3,8 @@
  *
  *   pnpm evaluate-govern [--traces 20] [--seed 1] [--seconds 300] [--kind flash-crowds]
  *
- * Traces of each kind: joules against the best fixed clock in hindsight, the one that holds the peak, and the board left alone.
+ * Traces of each kind: joules against the best fixed clock in hindsight, the one that holds the peak, and the board left alone; the same
+ * of a fixed clock at the usual knee, and of plain feedback of latencies.
  */
 import { parseArgs } from 'node:util'
 import { mean, quantile } from '@pctodl/numerics'
