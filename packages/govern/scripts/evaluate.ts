@@ -3,12 +3,22 @@
  *
  *   pnpm evaluate-govern [--traces 20] [--seed 1] [--seconds 300] [--kind flash-crowds]
  *
- * Traces of each kind: joules against the best fixed clock in hindsight, the one that holds the peak, and the board left alone.
+ * Traces of each kind: joules against the best fixed clock in hindsight, the one that holds the peak, and the board left alone; the same
+ * of a fixed clock at the usual knee, and of plain feedback of latencies.
  */
 import { parseArgs } from 'node:util'
 import { mean, quantile } from '@pctodl/numerics'
 import { drawLlm, llmKinds, runLlm } from '../test/virtual-llm.js'
-import { drawTrial, type Judged, judge, judgeTrial, kinds } from '../test/virtual-trials.js'
+import {
+  drawTrial,
+  type Judged,
+  judge,
+  judgeTrial,
+  kinds,
+  plainKneeMhz,
+  runFeedback,
+  runFixed,
+} from '../test/virtual-trials.js'
 
 const { values } = parseArgs({
   options: {
@@ -19,31 +29,47 @@ const { values } = parseArgs({
   },
 })
 const percent = (share: number) => (100 * share).toFixed(2)
-const all: Judged[] = []
+interface Result extends Judged {
+  readonly rivals: { readonly knee: Rival; readonly feedback: Rival }
+}
+type Rival = Pick<Judged, 'kept' | 'ofBest'>
+
+const all: Result[] = []
 const rows: Record<string, string | number>[] = []
 const llms = llmKinds.map((kind) => {
   return [
     `llm-${kind}`,
-    async (seed: number, seconds: number) => {
+    async (seed: number, seconds: number): Promise<Result> => {
       const trial = await drawLlm(kind, seed, seconds)
-      return judge(
-        trial.board,
+      const { board } = trial
+      const judged = await judge(
+        board,
         (clock) => runLlm(trial, clock),
         () => runLlm(trial, 'law'),
       )
+      const knee = judged.against(await runLlm(trial, plainKneeMhz(board)))
+      return { ...judged, rivals: { knee, feedback: judged.against(await runLlm(trial, 'feedback')) } }
     },
   ] as const
 })
 const tritons = kinds.map((kind) => {
-  return [kind, (seed: number, seconds: number) => judgeTrial(drawTrial(kind, seed, seconds))] as const
+  return [
+    kind,
+    async (seed: number, seconds: number): Promise<Result> => {
+      const trial = drawTrial(kind, seed, seconds)
+      const judged = await judgeTrial(trial)
+      const knee = judged.against(await runFixed(trial, plainKneeMhz(trial.board)))
+      return { ...judged, rivals: { knee, feedback: judged.against(await runFeedback(trial)) } }
+    },
+  ] as const
 })
 for (const [kind, run] of [...tritons, ...llms].filter(([kind]) => kind === (values.kind ?? kind))) {
-  const results: Judged[] = []
+  const results: Result[] = []
   for (let i = 0; i < Number(values.traces); i++) {
     const result = await run(Number(values.seed) + i, Number(values.seconds))
     const { attainment, alone, ofBest, ofPeak, peakOverMean } = result
     process.stderr.write(
-      `${kind} ${Number(values.seed) + i}: ${percent(attainment)} % (alone ${percent(alone)}), ${ofBest.toFixed(3)} of best, ${ofPeak.toFixed(3)} of peak, peak over mean ${peakOverMean.toFixed(2)}\n`,
+      `${kind} ${Number(values.seed) + i}: ${percent(attainment)} % (alone ${percent(alone)}), ${ofBest.toFixed(3)} of best, ${ofPeak.toFixed(3)} of peak, peak over mean ${peakOverMean.toFixed(2)}; knee ${said(result.rivals.knee)}, feedback ${said(result.rivals.feedback)}\n`,
     )
     results.push(result)
   }
@@ -53,7 +79,15 @@ for (const [kind, run] of [...tritons, ...llms].filter(([kind]) => kind === (val
 rows.push(row('all', all))
 console.table(rows)
 
-function row(kind: string, judged: readonly Judged[]): Record<string, string | number> {
+function said({ kept, ofBest }: Rival): string {
+  return `${ofBest.toFixed(3)}${kept ? '' : ' (lost)'}`
+}
+
+function rivalRow(rivals: readonly Rival[]): string {
+  return `${mean(rivals.map(({ ofBest }) => ofBest)).toFixed(3)}, keeps ${rivals.filter(({ kept }) => kept).length}`
+}
+
+function row(kind: string, judged: readonly Result[]): Record<string, string | number> {
   const steep = judged.filter(({ peakOverMean }) => peakOverMean >= 1.5)
   const ofBest = judged.map((each) => each.ofBest)
   return {
@@ -67,5 +101,7 @@ function row(kind: string, judged: readonly Judged[]): Record<string, string | n
     'of peak, mean': steep.length === 0 ? '' : mean(steep.map(({ ofPeak }) => ofPeak)).toFixed(3),
     'at most 0.92': steep.filter(({ ofPeak }) => ofPeak <= 0.92).length,
     'of alone': mean(judged.map((each) => each.ofAlone)).toFixed(3),
+    'fixed knee, of best': rivalRow(judged.map(({ rivals }) => rivals.knee)),
+    'feedback, of best': rivalRow(judged.map(({ rivals }) => rivals.feedback)),
   }
 }

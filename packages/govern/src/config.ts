@@ -75,14 +75,19 @@ const prometheus = z.strictObject({
   }),
 })
 
+/** In the order of the union. */
+const kinds = ['triton', 'vllm', 'prometheus']
 const schema: z.ZodType<GovernConfig> = z.strictObject({
-  gpu: z.union([z.int().min(0), z.string()]).default(0),
+  gpu: z.union([z.int().min(0), z.string()], 'one board: its index, UUID or PCI bus id').default(0),
   powerCapW: z.number().positive('watts above 0').optional(),
   intervalMs: z.int().min(100, 'at least 100').max(2000, 'at most 2000').default(250),
   services: z
-    .array(z.union([triton, vllm, prometheus]))
+    .array(z.union([triton, vllm, prometheus], `one of the keys ${kinds.join(', ')}`))
     .min(1, 'at least one service')
-    .refine((services) => new Set(services.map(({ name }) => name)).size === services.length, 'names differ'),
+    .refine(
+      (services) => new Set(services.map(({ name }) => name)).size === services.length,
+      'services of different names',
+    ),
 })
 
 /** @throws PctodlError `CONFIG` naming file, field, value and what is expected */
@@ -96,21 +101,26 @@ export function parseConfig(text: string, file: string): GovernConfig {
   }
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const { path, message } = deepest(result.error.issues[0]!, value)
-  const found = path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], value)
-  const shown = found === undefined ? 'nothing' : JSON.stringify(found)
-  throw new PctodlError('CONFIG', `${file}: ${path.join('.') || 'the whole'}: got ${shown}, expected ${message}`)
+  const { issue, above } = deepest(result.error.issues[0]!, value)
+  const path = [...above, ...issue.path]
+  const place = `${file}: ${path.join('.') || 'the whole'}`
+  if (issue.code === 'unrecognized_keys') throw new PctodlError('CONFIG', `${place}: there is no key ${issue.keys[0]}`)
+  const shown = JSON.stringify(at(value, path)) ?? 'nothing'
+  const expected = issue.message.replace(/^Invalid input: expected (\w+),.*/, '$1')
+  throw new PctodlError('CONFIG', `${place}: got ${shown}, expected ${expected}`)
 }
 
 /** Of the kinds of service, the one that the user means: the one whose server key is present. */
-function deepest(issue: z.core.$ZodIssue, value: unknown): { readonly path: PropertyKey[]; readonly message: string } {
-  if (issue.code !== 'invalid_union') return issue
-  const service = issue.path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown>)?.[key], value)
-  const kinds = ['triton', 'vllm', 'prometheus']
+function deepest(issue: z.core.$ZodIssue, value: unknown): { issue: z.core.$ZodIssue; above: PropertyKey[] } {
+  if (issue.code !== 'invalid_union' || issue.path[0] !== 'services') return { issue, above: [] }
+  const service = at(value, issue.path)
   const kind = kinds.findIndex((key) => typeof service === 'object' && service !== null && key in service)
   const first = issue.errors[kind]?.[0]
-  if (first === undefined) return { path: issue.path, message: `one of the keys ${kinds.join(', ')}` }
-  return { path: [...issue.path, ...first.path], message: first.message }
+  return first === undefined ? { issue, above: [] } : { issue: first, above: issue.path }
+}
+
+function at(value: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((found, key) => (found as Record<PropertyKey, unknown> | undefined)?.[key], value)
 }
 
 /** @throws PctodlError `CONFIG`; what the file system throws */

@@ -1,3 +1,5 @@
+import http, { type IncomingMessage } from 'node:http'
+import https from 'node:https'
 import { PctodlError } from '@pctodl/platform'
 import { ZodError } from 'zod'
 import type { MappedService, ServiceConfig, VllmService } from './config.js'
@@ -12,6 +14,9 @@ const FIRST_TIMEOUT_MS = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 /** Interval between readiness probes, ms. */
 const PROBE_MS = 1000
+
+const agent = new http.Agent({ keepAlive: true })
+const tlsAgent = new https.Agent({ keepAlive: true })
 
 export interface Scrape {
   /** Null where the server did not answer, or has no such model. */
@@ -89,31 +94,40 @@ export class Endpoint {
   async #isReady(): Promise<boolean> {
     if (!('triton' in this.config)) return true
     if (performance.now() < this.#probeMs) return this.#ready
-    const { ok, body } = await fetch(`${this.config.triton}/v2/health/ready`, {
-      signal: AbortSignal.timeout(TIMEOUT_MS),
-    })
-    await body?.cancel()
-    this.#ready = ok
+    const answer = await request(`${this.config.triton}/v2/health/ready`, TIMEOUT_MS)
+    answer.resume()
+    this.#ready = answer.statusCode === 200
     this.#probeMs = performance.now() + PROBE_MS
-    return ok
+    return this.#ready
   }
 
   async #get(address: string, timeoutMs = TIMEOUT_MS): Promise<string> {
-    const response = await fetch(address, { signal: AbortSignal.timeout(timeoutMs) })
-    if (!response.ok) {
-      // An unread body would hold its connection.
-      await response.body?.cancel()
-      throw new Error(`${address} answers ${response.status}`)
+    const answer = await request(address, timeoutMs)
+    if (answer.statusCode !== 200) {
+      answer.resume()
+      throw new Error(`${address} answers ${answer.statusCode}`)
     }
-    const chunks: Uint8Array[] = []
+    const chunks: Buffer[] = []
     let bytes = 0
-    for await (const chunk of response.body ?? []) {
+    for await (const chunk of answer) {
       bytes += chunk.length
       if (bytes > MAX_BYTES) throw new Error(`${address} answers with more than ${MAX_BYTES} bytes`)
       chunks.push(chunk)
     }
     return Buffer.concat(chunks).toString('utf8')
   }
+}
+
+/** `fetch` would take four times the CPU time, and this runs several times a second. */
+function request(address: string, timeoutMs: number): Promise<IncomingMessage> {
+  const isTls = address.startsWith('https:')
+  return new Promise((resolve, reject) => {
+    const options = { agent: isTls ? tlsAgent : agent, signal: AbortSignal.timeout(timeoutMs) }
+    const sent = (isTls ? https : http).get(address, options, resolve)
+    sent.on('error', (error) => {
+      reject(error.name === 'AbortError' ? new Error(`${address} did not answer within ${timeoutMs} ms`) : error)
+    })
+  })
 }
 
 function tritonModel({ triton, model }: { readonly triton: string; readonly model: string }, what: string): string {

@@ -52,7 +52,6 @@ const STALE_MS = 2500
 const RECOVERY_SAMPLES = 2
 /** Interval between attempts to get a lost lease back, ms. */
 const RETRY_MS = 5000
-const BUSY_MS = 100
 
 interface Watched {
   readonly endpoint: Endpoint
@@ -79,11 +78,8 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
   })
   const board = new HeldClock(options)
   const watched = endpoints.map(
-    (endpoint): Watched => ({ endpoint, sample: null, sampleMs: clock.now(), state: 'gone', good: 0, requests: 0 }),
+    (endpoint): Watched => ({ endpoint, sample: null, sampleMs: clock.now(), state: 'idle', good: 0, requests: 0 }),
   )
-  const busy = new BusyShare(gpu)
-  // Where all servers count their batches, the busy share is not needed often.
-  const lookMs = limits.includes(null) ? BUSY_MS : config.intervalMs
   try {
     while (!signal.aborted) {
       const startMs = clock.now()
@@ -91,9 +87,8 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
       const telemetry = await gpu.sample()
       const timeMs = clock.now()
       for (const [i, each] of watched.entries()) take(each, scrapes[i]!, timeMs, onMessage)
-      const busyShare = busy.take(telemetry.smUtilPercent)
       const samples = watched.map(({ sample, sampleMs }) => (sampleMs === timeMs ? sample : null))
-      const decision = law.step({ timeMs, samples, busyShare, telemetry })
+      const decision = law.step({ timeMs, samples, telemetry })
       const away = watched.find((each) => isAway(each, timeMs))
       const late = watched.some(({ sampleMs }) => sampleMs !== timeMs)
       if (away !== undefined) law.release()
@@ -107,7 +102,7 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
           away !== undefined ? `${away.endpoint.config.name} is ${away.state}` : late ? 'late sample' : decision.reason,
         powerW: telemetry.powerAverageW,
         predictedW: smClockMhz === null ? null : law.power.predict(smClockMhz, work),
-        busyShare,
+        busyShare: (telemetry.smUtilPercent ?? 0) / 100,
         services: watched.map(({ endpoint, state, sample, requests }, i) => ({
           name: endpoint.config.name,
           state,
@@ -119,10 +114,7 @@ export async function runGovernor(options: GovernorOptions, signal: AbortSignal)
         })),
       })
       const restMs = Math.max(0, config.intervalMs - (clock.now() - startMs))
-      for (let waitedMs = 0; waitedMs < restMs && !signal.aborted; waitedMs += lookMs) {
-        await clock.sleep(Math.min(lookMs, restMs - waitedMs), signal).catch(() => {})
-        if (lookMs < restMs) await busy.look()
-      }
+      await clock.sleep(restMs, signal).catch(() => {})
     }
   } finally {
     await board.release()
@@ -215,34 +207,5 @@ class HeldClock {
     this.smClockMhz = null
     // If the service cannot restore the board now, it keeps trying.
     await lease?.release().catch(() => {})
-  }
-}
-
-/** Mean of NVML's busy share between two steps. */
-class BusyShare {
-  readonly #gpu: NvmlGpu
-  #sum = 0
-  #count = 0
-
-  constructor(gpu: NvmlGpu) {
-    this.#gpu = gpu
-  }
-
-  async look(): Promise<void> {
-    this.#add((await this.#gpu.sample()).smUtilPercent)
-  }
-
-  take(percent: number | null): number {
-    this.#add(percent)
-    const share = this.#count === 0 ? 0 : this.#sum / this.#count / 100
-    this.#sum = 0
-    this.#count = 0
-    return share
-  }
-
-  #add(percent: number | null): void {
-    if (percent === null) return
-    this.#sum += percent
-    this.#count++
   }
 }

@@ -18,8 +18,6 @@ nv_inference_request_failure{model="a",reason="OTHER",version="1"} 2
 nv_inference_pending_request_count{model="a",version="1"} 3
 nv_inference_request_duration_us{model="a",version="1"} 84000
 nv_inference_queue_duration_us{model="a",version="1"} 21000
-nv_inference_request_summary_us{model="a",version="1",quantile="0.99"} 5500
-nv_inference_request_summary_us{model="a",version="2",quantile="0.99"} NaN
 not a line
 `
 const stats = {
@@ -45,7 +43,6 @@ describe('metrics', () => {
       latencyMs: 84,
       waitMs: 21,
       late: null,
-      p99Ms: 5.5,
       batches: [{ size: 4, count: 6, ms: 24 }],
       judged: null,
     })
@@ -106,6 +103,14 @@ describe('metrics', () => {
     })
   })
 
+  it('are read behind labels with braces and quotes, and before exemplars', () => {
+    const text = `t_bucket{path="a}b\\"{",le="+Inf"} 7 # {trace="x"} 0.5\nt_sum{path="a}b\\"{"} 1\nt_bucket{path="a}b\\"{",le="0.1"} 3 1700000000\n`
+    expect(readMapped(text, { histogram: 't', labels: { path: 'a}b"{' } }, 150)).toMatchObject({
+      completed: 7,
+      late: 4,
+    })
+  })
+
   it('are refused where buckets are none', () => {
     const lines = (...counts: number[]) =>
       `${['0.1', '0.2', '+Inf'].map((le, i) => `t_bucket{le="${le}"} ${counts[i]}\n`).join('')}t_sum 1\n`
@@ -133,7 +138,6 @@ describe('metrics', () => {
         latencyMs: completed,
         waitMs: 0,
         late: null,
-        p99Ms: null,
         batches: [],
         judged: null,
       }
@@ -172,8 +176,12 @@ describe('the configuration', () => {
       'f: services.0.triton: got "ftp://h:8000", expected an http(s) URL',
     ],
     [`services: [${service.replace('triton', 'server')}]`, 'expected one of the keys triton, vllm, prometheus'],
-    [`services: [${service}, ${service}]`, 'expected names differ'],
+    [`services: [${service}, ${service}]`, 'expected services of different names'],
     ['services: {', 'write YAML as in the README'],
+    [`gpus: 0\nservices: [${service}]`, 'f: the whole: there is no key gpus'],
+    [`gpu: [0, 1]\nservices: [${service}]`, 'f: gpu: got [0,1], expected one board'],
+    [`services: [${service.replace('ms: 60', 'ms: 60, p99: 5')}]`, 'f: services.0.objective: there is no key p99'],
+    ['{}', 'f: services: got nothing, expected array'],
   ])('is refused by field, value and remedy: %s', (text, message) => {
     expect(() => parseConfig(text, 'f')).toThrow(message)
   })

@@ -14,7 +14,7 @@ import {
   readVllm,
 } from '../src/index.js'
 import { ManualClock } from './virtual-server.js'
-import type { GovernedRun } from './virtual-trials.js'
+import { type GovernedRun, LatencyFeedback } from './virtual-trials.js'
 
 const TICK_MS = 5
 const SCRAPE_MS = 250
@@ -110,10 +110,10 @@ class VirtualLlm {
   }
 }
 
-/** @param control a fixed clock; null: left alone; or the law */
+/** @param control a fixed clock; null: left alone; the law, or the plain feedback of latencies */
 export async function runLlm(
   trial: LlmTrial,
-  control: number | null | 'law',
+  control: number | null | 'law' | 'feedback',
 ): Promise<GovernedRun & { readonly judged: Latencies }> {
   const { objective, seconds, seed, mapped } = trial
   const server = await VirtualLlm.start(trial)
@@ -127,6 +127,7 @@ export async function runLlm(
   }
   const { objectiveMs } = read()
   const law = new GovernLaw({ spec, services: [{ name: MODEL, objectiveMs, attainment: 0.99, limits: null }] })
+  const feedback = new LatencyFeedback(trial.board)
   if (typeof control === 'number') await server.lease.lockSmClock(control)
   const random = new SeededRandom(seedFrom('llm', seed))
   const arrivals = trial.arrivals()
@@ -155,10 +156,14 @@ export async function runLlm(
     }
     const { busyMs } = server
     await server.advance(SCRAPE_MS, add)
+    if (control === 'feedback') {
+      const { judged, late } = read()
+      await server.lease.lockSmClock(feedback.step([{ completed: judged!.counts.at(-1)!, late: late! }]))
+    }
     if (control !== 'law') continue
-    const telemetry = await server.gpu.sample()
-    const busyShare = (server.busyMs - busyMs) / SCRAPE_MS
-    const { smClockMhz, reason } = law.step({ timeMs: server.clock.ms, samples: [read()], busyShare, telemetry })
+    const smUtilPercent = (100 * (server.busyMs - busyMs)) / SCRAPE_MS
+    const telemetry = { ...(await server.gpu.sample()), smUtilPercent }
+    const { smClockMhz, reason } = law.step({ timeMs: server.clock.ms, samples: [read()], telemetry })
     if (smClockMhz === null) await server.lease.resetSmClock()
     else await server.lease.lockSmClock(smClockMhz)
     if (sinceMs >= 0) clocksMhz.push(smClockMhz ?? 0)

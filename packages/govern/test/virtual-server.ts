@@ -1,5 +1,5 @@
 import { SimulatedGpu, type SimulatedProcess, type SimulatedServices, SimulatedTenants } from '@pctodl/gpu-sim'
-import type { Arrivals, Clock, GpuLease, LatencyHistogram, Service, Telemetry } from '@pctodl/platform'
+import type { Arrivals, Clock, GpuLease, Service, Telemetry } from '@pctodl/platform'
 
 /** Time that only this file moves. */
 export class ManualClock implements Clock {
@@ -27,11 +27,10 @@ interface Batches {
 }
 
 const LOOK_MS = 10
-const SUMMARY_MS = 60_000
 
 /**
  * A simulated board that serves models as Triton would, and what Triton would export of them: sums weighted by request, statistics by
- * batch size in which times include the wait for co-located models, `pending` without what runs, percentiles of the last minute.
+ * batch size in which times include the wait for co-located models, `pending` without what runs.
  */
 export class VirtualServer {
   readonly clock: ManualClock = new ManualClock()
@@ -41,8 +40,6 @@ export class VirtualServer {
   busyMs = 0
   #served!: SimulatedServices
   readonly #waitMs: number[]
-  readonly #minutes: LatencyHistogram[][]
-  readonly #p99Ms: number[]
   readonly #watched: boolean
   #lease: GpuLease | undefined
 
@@ -50,8 +47,6 @@ export class VirtualServer {
     this.gpu = new SimulatedGpu(board, { clock: this.clock, seed })
     this.loads = loads
     this.#waitMs = loads.map(() => 0)
-    this.#minutes = loads.map(() => [])
-    this.#p99Ms = loads.map(() => Number.NaN)
     this.#watched = watched
   }
 
@@ -95,12 +90,8 @@ export class VirtualServer {
     while (this.clock.ms < endMs) {
       this.clock.ms += LOOK_MS
       this.busyMs += (LOOK_MS * ((await this.gpu.sample()).smUtilPercent ?? 0)) / 100
-      this.#served.counters().forEach(({ queued, latencies }, i) => {
+      this.#served.counters().forEach(({ queued }, i) => {
         this.#waitMs[i]! += LOOK_MS * queued
-        if (this.clock.ms % SUMMARY_MS !== 0) return
-        const minutes = this.#minutes[i]!
-        minutes.push(latencies)
-        if (minutes.length > 1) this.#p99Ms[i] = latencies.since(minutes.shift()!).quantileMs(0.99)
       })
     }
   }
@@ -134,7 +125,6 @@ export class VirtualServer {
       line('request_duration_us', Math.round(waitUs + computeUs))
       line('queue_duration_us', Math.round(waitUs))
       line('compute_infer_duration_us', Math.round(computeUs))
-      line('request_summary_us', 1000 * this.#p99Ms[i]!, ',quantile="0.99"')
     })
     return `${lines.join('\n')}\n`
   }

@@ -150,15 +150,75 @@ export async function stepOf(law: GovernLaw, server: VirtualServer): Promise<Gov
   await server.advance(SCRAPE_MS)
   const metrics = server.metrics()
   const samples = server.loads.map(({ service }, i) => readTriton(service.name, metrics, server.stats(i)))
-  const busyShare = (server.busyMs - busyMs) / SCRAPE_MS
-  return law.step({ timeMs: server.clock.ms, samples, busyShare, telemetry: await server.telemetry() })
+  // NVML's busy share is a mean over time.
+  const telemetry = { ...(await server.telemetry()), smUtilPercent: (100 * (server.busyMs - busyMs)) / SCRAPE_MS }
+  return law.step({ timeMs: server.clock.ms, samples, telemetry })
 }
 
-export async function runGoverned(
-  trial: Trial,
-  onStep?: (law: GovernLaw, server: VirtualServer) => void,
-): Promise<GovernedRun> {
-  const { board, loads, seed, seconds } = trial
+/** A plain opponent: every 2 s one step up where more than 1 % came late, and one down where none did. */
+export class LatencyFeedback {
+  static readonly #stepMhz = 60
+  readonly #lowestMhz: number
+  readonly #topMhz: number
+  #smClockMhz: number
+  #before: readonly Answered[] = []
+  #intervals = 0
+
+  constructor(board: string) {
+    const clocks = clocksOf(board)
+    this.#lowestMhz = clocks[0]!
+    this.#topMhz = clocks.at(-1)!
+    this.#smClockMhz = this.#topMhz
+  }
+
+  step(services: readonly Answered[]): number {
+    if (this.#intervals++ % 8 !== 7) return this.#smClockMhz
+    const worst = Math.max(
+      ...services.map(({ completed, late }, i) => {
+        const before = this.#before[i] ?? { completed: 0, late: 0 }
+        return (late - before.late) / Math.max(1, completed - before.completed)
+      }),
+    )
+    this.#before = services
+    const step = worst > 0.01 ? 1 : worst === 0 ? -1 : 0
+    const smClockMhz = this.#smClockMhz + step * LatencyFeedback.#stepMhz
+    this.#smClockMhz = Math.min(this.#topMhz, Math.max(this.#lowestMhz, smClockMhz))
+    return this.#smClockMhz
+  }
+}
+
+interface Answered {
+  readonly completed: number
+  readonly late: number
+}
+
+export function clocksOf(board: string): number[] {
+  const spec = findGpuSpec(board)
+  return smClocksAt(spec, spec.performanceMemClocksMhz[0]!)!.filter((clock) => clock <= spec.boostClockMhz)
+}
+
+/** A fixed clock that needs no measurement: where the voltage of most boards begins to rise. */
+export function plainKneeMhz(board: string): number {
+  return clocksOf(board).findLast((clock) => clock <= 0.7 * findGpuSpec(board).boostClockMhz)!
+}
+
+export async function runFeedback({ board, loads, seed, seconds }: Trial): Promise<Outcome> {
+  const server = await VirtualServer.start(board, loads, seed, false)
+  const feedback = new LatencyFeedback(board)
+  let begin = server.counters()
+  let joules = 0
+  for (let ms = 0; ms < WARM_MS + 1000 * seconds; ms += SCRAPE_MS) {
+    if (ms === WARM_MS) {
+      begin = server.counters()
+      joules = server.gpu.truth().energyJ
+    }
+    await server.advance(SCRAPE_MS)
+    await server.lock(feedback.step(server.counters()))
+  }
+  return outcome(server, begin, joules)
+}
+
+export async function runGoverned({ board, loads, seed, seconds }: Trial): Promise<GovernedRun> {
   const server = await VirtualServer.start(board, loads, seed)
   const law = lawOf(server)
   const clocksMhz: number[] = []
@@ -174,7 +234,6 @@ export async function runGoverned(
     await server.lock(smClockMhz)
     clocksMhz.push(smClockMhz ?? 0)
     reasons.set(reason, 1 + (reasons.get(reason) ?? 0))
-    onStep?.(law, server)
   }
   return { ...outcome(server, begin, joules), clocksMhz, reasons, law }
 }
@@ -207,6 +266,8 @@ export interface Judged {
   readonly ofAlone: number
   /** The clock that holds the peak over the mean of the clocks chosen. */
   readonly peakOverMean: number
+  /** Another way to choose the clock, judged in the same way. */
+  readonly against: (rival: Outcome) => Pick<Judged, 'kept' | 'ofBest'>
   readonly run: GovernedRun
 }
 
@@ -224,8 +285,7 @@ export async function judge(
   runGoverned: () => Promise<GovernedRun>,
 ): Promise<Judged> {
   const alone = await runFixed(null)
-  const spec = findGpuSpec(board)
-  const clocks = smClocksAt(spec, spec.performanceMemClocksMhz[0]!)!.filter((clock) => clock <= spec.boostClockMhz)
+  const clocks = clocksOf(board)
   const runs = new Map<number, Outcome>()
   /** The lowest clock that keeps 99 %, or as much as the top one does: attainment rises with the clock. */
   const lowest = async (attained: (outcome: Outcome) => number) => {
@@ -247,15 +307,17 @@ export async function judge(
   const best = await lowest(({ attainment }) => attainment)
   const peak = await lowest(({ worst }) => worst)
   const run = await runGoverned()
+  const kept = ({ attainment }: Outcome) => attainment >= Math.min(0.99, alone.attainment - 0.005)
   const meanMhz = run.clocksMhz.reduce((sum, clock) => sum + clock, 0) / run.clocksMhz.length
   return {
     attainment: run.attainment,
-    kept: run.attainment >= Math.min(0.99, alone.attainment - 0.005),
+    kept: kept(run),
     alone: alone.attainment,
     ofBest: run.joules / best.joules,
     ofPeak: run.joules / peak.joules,
     ofAlone: run.joules / alone.joules,
     peakOverMean: peak.smClockMhz / meanMhz,
+    against: (rival) => ({ kept: kept(rival), ofBest: rival.joules / best.joules }),
     run,
   }
 }

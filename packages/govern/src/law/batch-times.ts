@@ -1,10 +1,18 @@
-/** Priors: the share of a batch's time that follows the clock, and the relative time of a batch of twice the size. */
+/** Share of a batch's time that follows the clock, before it was measured. */
 const PRIOR_CLOCK_SHARE = 0.85
-const PRIOR_DOUBLE = 1.7
 /** Maximum weight of one size at one clock, in batches. */
 const MAX_WEIGHT = 300
 const TERMS = 4
 const SWEEPS = 200
+
+export interface TimesPrior {
+  /** Weight of the prior, in batches. */
+  readonly weight: number
+  /** Share of old batches that remains after each fit. */
+  readonly kept: number
+  /** Relative time of a batch of twice the size, before it was measured. */
+  readonly double: number
+}
 
 interface Cell {
   readonly smClockMhz: number
@@ -19,19 +27,13 @@ interface Cell {
  */
 export class BatchTimes {
   readonly #topMhz: number
-  readonly #prior: number
-  readonly #kept: number
+  readonly #prior: TimesPrior
   readonly #cells = new Map<string, Cell>()
   #terms: readonly number[] = [0, 0, 0, 0]
 
-  /**
-   * @param prior weight of the prior, in batches
-   * @param kept share of old batches that remains after each fit
-   */
-  constructor(topMhz: number, prior = 0.5, kept = 0.99) {
+  constructor(topMhz: number, prior: TimesPrior = { weight: 0.5, kept: 0.99, double: 1.7 }) {
     this.#topMhz = topMhz
     this.#prior = prior
-    this.#kept = kept
   }
 
   get known(): boolean {
@@ -64,12 +66,9 @@ export class BatchTimes {
     } else this.#cells.set(key, { smClockMhz, size, count, ms })
   }
 
-  /**
-   * Fit by least squares of relative errors.
-   *
-   * @param double prior for the relative time of a batch of twice the size
-   */
-  fit(double: number = PRIOR_DOUBLE): void {
+  /** Fit by least squares of relative errors. */
+  fit(): void {
+    const { weight, kept, double } = this.#prior
     const cells = [...this.#cells.values()]
     if (cells.length === 0) return
     const normal = new Float64Array(TERMS * TERMS)
@@ -92,12 +91,12 @@ export class BatchTimes {
       [2, double],
     ] as const) {
       for (const x of [1, 2])
-        add(this.#prior, factor * size, x, topMs * times * (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * x))
+        add(weight, factor * size, x, topMs * times * (1 - PRIOR_CLOCK_SHARE + PRIOR_CLOCK_SHARE * x))
     }
     this.#terms = nonNegative(normal, target, this.#terms)
     for (const [key, cell] of this.#cells) {
-      cell.count *= this.#kept
-      cell.ms *= this.#kept
+      cell.count *= kept
+      cell.ms *= kept
       if (cell.count < 0.2) this.#cells.delete(key)
     }
   }

@@ -17,8 +17,6 @@ export interface GovernInput {
   readonly timeMs: number
   /** One per service; null where its server is gone. */
   readonly samples: readonly (ServiceSample | null)[]
-  /** Mean share of the time in which the board was busy, 0..1. */
-  readonly busyShare: number
   readonly telemetry: Telemetry
 }
 
@@ -29,7 +27,7 @@ export interface GovernDecision {
 }
 
 /** Share of the allowed late requests that the law aims at. */
-const AIM = 0.7
+const AIM = 0.5
 /** Attainment that a lower clock may cost where no clock meets the objective. */
 const GIVEN_UP = 0.003
 /** The clock falls to the highest clock needed within this time, ms. */
@@ -40,8 +38,6 @@ const HOLD_MS = 2000
  */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
-/** The same share where only whole requests show the effect of a clock. */
-const UNSEEN_FALL = 0.06
 /** Time over which power readings are averaged for the fit, s. */
 const GATHERED_S = 0.99
 /** Late requests this long after a raise to the highest clock are not due to the clock, ms. */
@@ -89,8 +85,7 @@ export class GovernLaw {
     this.energy = new EnergyLedger(this.power, services.length)
   }
 
-  step(input: GovernInput): GovernDecision {
-    const { timeMs, samples, telemetry } = input
+  step({ timeMs, samples, telemetry }: GovernInput): GovernDecision {
     const seconds = this.#timeMs === null ? 0 : (timeMs - this.#timeMs) / 1000
     this.#timeMs = timeMs
     const memClockMhz = telemetry.memClockMhz ?? this.#spec.performanceMemClocksMhz[0]!
@@ -103,7 +98,8 @@ export class GovernLaw {
     const excused = timeMs - this.#belowTopMs > EXCUSED_MS + this.#shownAfterMs
     this.services.forEach((service, i) => {
       const sample = samples[i]
-      const interval = { timeMs, seconds, smClockMhz: steady, clockMhz, busyShare: input.busyShare, excused }
+      const busyShare = (telemetry.smUtilPercent ?? 0) / 100
+      const interval = { timeMs, seconds, smClockMhz: steady, clockMhz, busyShare, excused }
       if (sample && seconds > 0) service.update(sample, interval)
       else service.rebase(sample ?? null)
     })
@@ -172,9 +168,7 @@ export class GovernLaw {
     const present = this.#smClockMhz ?? Math.min(clocks.at(-1)!, this.#ranMhz ?? clocks.at(-1)!)
     let chosenMhz = most.smClockMhz
     if (chosenMhz < present) {
-      const lowest = clocks.find(
-        (clock) => clock >= present * (1 - (this.#shownAfterMs > 0 ? UNSEEN_FALL : LARGEST_FALL)),
-      )!
+      const lowest = clocks.find((clock) => clock >= present * (1 - LARGEST_FALL))!
       const isNear = clocks.indexOf(present) - clocks.indexOf(chosenMhz) <= BAND_STATES
       const isSettled = timeMs - this.#changedMs >= SETTLE_MS + this.#shownAfterMs
       chosenMhz = isNear || !isSettled ? present : Math.max(lowest, chosenMhz)

@@ -1,38 +1,28 @@
 import type { Latencies } from '../metrics/service-sample.js'
-import { BatchTimes } from './batch-times.js'
+import { BatchTimes, type TimesPrior } from './batch-times.js'
 
 /** Number of recent requests whose latencies are kept. */
 const REMEMBERED = 600
 /** Requests that must have been answered before the forecast is used. */
 const ENOUGH = 30
-/** Requests over which the mean latency that corrects the fit is averaged. */
-const FEW = 60
 /** Load above which a server counts as overloaded, share of its capacity. */
 const MAX_LOAD = 0.98
-/** Time constant of the mean rate to which latencies are related, s. */
-const RATE_S = 100
 /** Resolution in which concurrency and clock ratio are distinguished, steps per octave. */
 const SIZES_PER_OCTAVE = 4
 const CLOCK_STEP_MHZ = 15
-/**
- * Before the first measurement, NVML's busy share indicates how much of a latency is contention; at most this share.
- */
-const MAX_SHARED = 0.5
-
-/** Requests vary more than batches: weight of the prior, in requests, and the share of old ones that is kept. */
-const PRIOR_REQUESTS = 20
-const KEPT = 0.998
+/** Requests vary more than batches. */
+const PRIOR: TimesPrior = { weight: 20, kept: 0.998, double: 1.25 }
 
 /** Counts between two samples. */
 export interface LatencyInterval {
   readonly seconds: number
   readonly smClockMhz: number
-  /** NVML's busy share, 0..1. */
-  readonly busyShare: number
   readonly ratePerS: number
   /** Requests in the server now; null where it does not report them. */
   readonly inServer: number | null
   readonly completed: number
+  /** Requests whose latency was judged. */
+  readonly answered: number
   /** Sum of their latencies, ms. */
   readonly wholeMs: number
   /** Latencies of the kind that the objective judges. */
@@ -56,20 +46,16 @@ export class HistogramForecast {
   #counts: number[] = []
   #counted = 0
   #judgedMs = 0
-  /** Recent means, measured and predicted. */
-  #measuredNowMs = 0
-  #predictedNowMs = 0
   #meanMs = 0
   /** Means over about the duration of a request. */
   #inServer = 0
   #ratio = 1
   #intervals = 0
-  #ratePerS = 0
 
   constructor(topMhz: number) {
     this.#topMhz = topMhz
-    this.#whole = new BatchTimes(topMhz, PRIOR_REQUESTS, KEPT)
-    this.#judged = new BatchTimes(topMhz, PRIOR_REQUESTS, KEPT)
+    this.#whole = new BatchTimes(topMhz, PRIOR)
+    this.#judged = new BatchTimes(topMhz, PRIOR)
   }
 
   get known(): boolean {
@@ -82,7 +68,7 @@ export class HistogramForecast {
   }
 
   observe(interval: LatencyInterval): void {
-    const { seconds, smClockMhz, busyShare, ratePerS, inServer, completed, wholeMs, judged } = interval
+    const { seconds, smClockMhz, ratePerS, inServer, completed, answered, wholeMs, judged } = interval
     const weight = Math.min(1, (2000 * seconds) / Math.max(1, this.#meanMs))
     const now = inServer ?? (ratePerS * this.#meanMs) / 1000
     if (this.#counted === 0) this.#ratio = this.#topMhz / smClockMhz
@@ -99,14 +85,10 @@ export class HistogramForecast {
     this.#whole.observe(clockMhz, size, completed, wholeMs)
     this.#judged.observe(clockMhz, size, count, judged.sumMs)
     if (this.#intervals++ % 4 === 3 || !this.known) {
-      const double = 1 + Math.min(MAX_SHARED, busyShare)
-      this.#whole.fit(double)
-      this.#judged.fit(double)
+      this.#whole.fit()
+      this.#judged.fit()
     }
-    // Uses a slow mean of the rate, because the present rate fluctuates by chance and latencies do not.
-    this.#ratePerS += Math.min(1, this.#ratePerS === 0 ? 1 : seconds / RATE_S) * (ratePerS - this.#ratePerS)
-    const meanMs = count > 0 ? this.#meanAt(this.#topMhz / this.#ratio, this.#ratePerS) : 0
-    if (meanMs > 0 && Number.isFinite(meanMs)) this.#count(judged, meanMs, completed)
+    if (count > 0) this.#count(judged, answered)
   }
 
   /**
@@ -117,14 +99,7 @@ export class HistogramForecast {
     const load = this.#loadAt(smClockMhz, ratePerS)
     if (load >= MAX_LOAD) return MAX_LOAD / load - 1.001
     const meanMs = this.#meanAt(smClockMhz, ratePerS)
-    const off = this.#measuredNowMs / this.#predictedNowMs
-    return 1 - this.#beyond((objectiveMs * this.#judgedMs) / (meanMs * off))
-  }
-
-  /** Whether an unusual number of requests in the server would still be answered in time. */
-  drainsAt(smClockMhz: number, ratePerS: number, inServer: number, objectiveMs: number): boolean {
-    if (inServer <= 2 + 2 * this.#inServerAt(smClockMhz, ratePerS)) return true
-    return this.#judged.timeMs(inServer, smClockMhz) <= objectiveMs
+    return 1 - this.#beyond((objectiveMs * this.#judgedMs) / meanMs)
   }
 
   /** Busy share at another clock, from the present one. */
@@ -149,7 +124,7 @@ export class HistogramForecast {
     return this.#judged.timeMs(this.#inServerAt(smClockMhz, ratePerS), smClockMhz)
   }
 
-  #count({ boundsMs, counts, sumMs }: Latencies, meanMs: number, requests: number): void {
+  #count({ boundsMs, counts, sumMs }: Latencies, requests: number): void {
     const added = counts.at(-1)!
     const kept = this.#boundsMs.length === boundsMs.length ? Math.max(0, 1 - requests / REMEMBERED) : 0
     this.#requests = kept * this.#requests + requests
@@ -157,9 +132,6 @@ export class HistogramForecast {
     this.#counts = counts.map((count, i) => kept * (this.#counts[i] ?? 0) + count)
     this.#counted = kept * this.#counted + added
     this.#judgedMs += (added / this.#counted) * (sumMs / added - this.#judgedMs)
-    const weight = Math.max(1 - Math.exp(-requests / FEW), added / this.#counted)
-    this.#measuredNowMs += weight * (sumMs / added - this.#measuredNowMs)
-    this.#predictedNowMs += weight * (meanMs - this.#predictedNowMs)
   }
 
   /**

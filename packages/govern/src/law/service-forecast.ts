@@ -1,7 +1,7 @@
 import { quantile } from '@pctodl/numerics'
 import { BatchQueue, batchSizesUpTo } from '@pctodl/perf-model/serving'
 import { ArrivalRate } from '@pctodl/scheduler'
-import { type BatchLimits, type ServiceSample, since } from '../metrics/service-sample.js'
+import { type BatchLimits, type Latencies, type ServiceSample, since } from '../metrics/service-sample.js'
 import { BatchTimes } from './batch-times.js'
 import { HistogramForecast } from './histogram-forecast.js'
 
@@ -60,10 +60,11 @@ const PRIOR_S = 60
  */
 const CALM = 0.1
 const FULL = 0.3
-/** At low rates, a lull must last this many times ten samples. */
-const LULL_S = 12
 /** Time constant with which a peak fades, s. */
 const PEAK_S = 600
+/** By what logarithm an unforeseen late request lengthens the forecast of a server with histograms; its limit. */
+const SURPRISE = 0.03
+const MAX_SURPRISE = Math.log(3)
 /** Factor on the highest rate of the last minutes for which full caution is ready. */
 const PEAK_FACTOR = 1.1
 
@@ -88,6 +89,8 @@ export class ServiceForecast {
   #decided = 0
   #late = 0
   #caution = 0
+  /** Logarithm of the factor that corrects predicted latencies. */
+  #surprise = 0
   readonly #topMhz: number
   #intervals = 0
   #unitS: number | undefined
@@ -116,9 +119,6 @@ export class ServiceForecast {
   /** Rates in requests/s: the one to be ready for, and the present one. */
   get rates(): readonly [number, number] {
     const { perS } = this.#rate
-    // At low rates a lull may be chance.
-    if (this.#queue === null)
-      return [Math.max(perS, this.#rate.meanPerS(LULL_S)), Math.max(perS, this.#rate.meanPerS(LULL_S))]
     return [perS + this.#caution * Math.max(0, PEAK_FACTOR * this.#peakPerS - perS), perS]
   }
 
@@ -144,9 +144,15 @@ export class ServiceForecast {
     const before = this.#before
     this.#before = sample
     if (before === null) return
-    const answered = sample.completed - before.completed
+    const judged = before.judged && sample.judged && since(before.judged, sample.judged)
+    // Where tokens are judged, as many count as a request has.
+    const perRequest = sample.judged === null ? 1 : sample.completed / Math.max(1, sample.judged.counts.at(-1)!)
+    const answered = judged === null ? sample.completed - before.completed : perRequest * judged.counts.at(-1)!
     this.answered = answered
-    const late = this.#lateOf(before, sample, answered)
+    // Other buckets than before would count others as late.
+    const isComparable = sample.judged === null || judged !== null
+    const late = isComparable ? this.#lateOf(before, sample, answered) * perRequest : 0
+    this.#correct(late, interval)
     this.lateShare = answered > 0 ? late / answered : 0
     const { queued, running } = sample
     const arrived = sample.completed + sample.failed + queued + (running ?? 0)
@@ -155,15 +161,24 @@ export class ServiceForecast {
     this.#remember(seconds, excused ? 0 : late)
     this.#disperse(arrived)
     if (this.#queue !== null) this.#learn(before, sample, seconds, smClockMhz)
-    else this.#learnLatencies(before, sample, interval)
+    else if (judged !== null) this.#learnLatencies(before, sample, judged, interval)
   }
 
-  #learnLatencies(before: ServiceSample, sample: ServiceSample, { seconds, clockMhz, busyShare }: Interval): void {
-    const judged = before.judged && sample.judged && since(before.judged, sample.judged)
-    if (judged === null || clockMhz === null) return
+  /** Requests that were late beyond the forecast lengthen it; fewer late ones shorten it. */
+  #correct(late: number, { clockMhz }: Interval): void {
+    if (!this.known || clockMhz === null || this.#queue !== null) return
+    const foreseen = 1 - Math.max(0, this.attainmentAt(clockMhz, this.rates[1]))
+    const surprise = this.#surprise + SURPRISE * (late - foreseen * this.answered)
+    this.#surprise = Math.min(MAX_SURPRISE, Math.max(-MAX_SURPRISE, surprise))
+  }
+
+  #learnLatencies(before: ServiceSample, sample: ServiceSample, judged: Latencies, interval: Interval): void {
+    const { seconds, clockMhz, busyShare } = interval
+    if (clockMhz === null) return
     this.#histogram.observe({
-      ...{ seconds, smClockMhz: clockMhz, busyShare, ratePerS: this.rates[1], completed: this.answered, judged },
+      ...{ seconds, smClockMhz: clockMhz, ratePerS: this.rates[1], answered: this.answered, judged },
       inServer: sample.running === null ? null : this.#queued,
+      completed: sample.completed - before.completed,
       wholeMs: sample.latencyMs - before.latencyMs,
     })
     // Attribute NVML's busy share to this server, in the absence of better data.
@@ -175,16 +190,11 @@ export class ServiceForecast {
   #lateOf(before: ServiceSample, after: ServiceSample, answered: number): number {
     if (answered <= 0) return 0
     if (after.late !== null && before.late !== null) return after.late - before.late
-    const { objectiveMs, attainment } = this.service
-    let late = 0
-    if (after.waitMs !== null && before.waitMs !== null) {
-      const waitMs = (after.waitMs - before.waitMs) / answered
-      const runMs = (after.latencyMs - before.latencyMs) / answered - waitMs
-      late = answered * Math.min(1, Math.max(0, 1 - (objectiveMs - runMs) / (WAIT_SPREAD * waitMs)))
-    }
-    if (after.p99Ms !== null && after.p99Ms > objectiveMs)
-      late = Math.max(late, answered * (1 - attainment) * (after.p99Ms / objectiveMs))
-    return Number.isFinite(late) ? late : 0
+    if (after.waitMs === null || before.waitMs === null) return 0
+    const waitMs = (after.waitMs - before.waitMs) / answered
+    const runMs = (after.latencyMs - before.latencyMs) / answered - waitMs
+    const share = 1 - (this.service.objectiveMs - runMs) / (WAIT_SPREAD * waitMs)
+    return Number.isFinite(share) ? answered * Math.min(1, Math.max(0, share)) : 0
   }
 
   #learn(before: ServiceSample, after: ServiceSample, seconds: number, smClockMhz: number | null): void {
@@ -257,7 +267,8 @@ export class ServiceForecast {
   attainmentAt(smClockMhz: number, ratePerS: number): number {
     const { objectiveMs } = this.service
     const queue = this.#queue
-    if (queue === null) return this.#histogram.attainmentAt(smClockMhz, ratePerS, objectiveMs)
+    if (queue === null)
+      return this.#histogram.attainmentAt(smClockMhz, ratePerS, objectiveMs * Math.exp(-this.#surprise))
     this.#solve(smClockMhz, ratePerS)
     if (queue.overloaded) return this.#capacityPerS(smClockMhz) / ratePerS - 1
     return queue.within(objectiveMs - this.#extraMs)
@@ -271,8 +282,7 @@ export class ServiceForecast {
   drainsAt(smClockMhz: number, share: number): boolean {
     const { limits, objectiveMs } = this.service
     const queued = this.#queued
-    if (limits === null) return this.#histogram.drainsAt(smClockMhz, this.rates[1], queued, objectiveMs)
-    if (queued <= limits.maxBatchSize * limits.instances) return true
+    if (limits === null || queued <= limits.maxBatchSize * limits.instances) return true
     return 1000 * queued <= share * objectiveMs * this.#capacityPerS(smClockMhz)
   }
 

@@ -83,7 +83,6 @@ function sampleOf(
     latencyMs: whole.sumMs,
     waitMs: null,
     late: judged.counts.at(-1)! - judged.counts[bucket]!,
-    p99Ms: null,
     batches: [],
     judged,
     objectiveMs: judged.boundsMs[bucket]!,

@@ -25,8 +25,6 @@ export interface ServiceSample {
   readonly waitMs: number | null
   /** Requests completed later than the objective; null where the server does not count them. */
   readonly late: number | null
-  /** Recent 99th percentile, ms; null where unknown. */
-  readonly p99Ms: number | null
   /** Batch times by size; empty where the server does not report them. */
   readonly batches: readonly BatchTime[]
   /** Latencies of the kind that the objective judges; null where the server has no histogram. */

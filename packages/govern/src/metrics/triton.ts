@@ -1,11 +1,11 @@
 import { z } from 'zod'
-import { parsePrometheus, type Series, sumOf } from './prometheus-text.js'
+import { parsePrometheus, sumOf } from './prometheus-text.js'
 import type { BatchLimits, ServiceSample } from './service-sample.js'
 
 const names = new Set(
-  ['request_success', 'request_failure', 'pending_request_count', 'request_duration_us', 'queue_duration_us']
-    .concat('request_summary_us')
-    .map((name) => `nv_inference_${name}`),
+  ['request_success', 'request_failure', 'pending_request_count', 'request_duration_us', 'queue_duration_us'].map(
+    (name) => `nv_inference_${name}`,
+  ),
 )
 
 /** A larger number is not a batch size. */
@@ -56,16 +56,9 @@ export function readTriton(model: string, metrics: string, stats: unknown): Serv
     latencyMs: (of('request_duration_us') ?? 0) / 1000,
     waitMs: (of('queue_duration_us') ?? 0) / 1000,
     late: null,
-    p99Ms: worstP99Ms(series.get('nv_inference_request_summary_us'), model),
     batches: [...byKey].map(([size, { count, ms }]) => ({ size, count, ms })),
     judged: null,
   }
-}
-
-/** The worst of the model's versions; null where summaries are off. */
-function worstP99Ms(series: readonly Series[] | undefined, model: string): number | null {
-  const values = series?.filter(({ labels }) => labels['model'] === model && labels['quantile'] === '0.99') ?? []
-  return values.length === 0 ? null : Math.max(...values.map(({ value }) => value)) / 1000
 }
 
 /** @param config body of `/v2/models/<model>/config`, parsed. @throws ZodError */
