@@ -269,9 +269,9 @@ export class ClockController {
   /** Mean power reading of the last second, W; null where too few readings came. */
   #meanOfSecondW({ timeMs }: ClockObservation): number | null {
     // Readings that are one-second means are noisy, too, so several are averaged.
-    const spanMs = this.#sensor.windowMs === SECOND_MS ? 300 : SECOND_MS
+    const spanMs = this.#sensor.windowMs === SECOND_MS ? control.shortMs : SECOND_MS
     const { meanW, count } = this.#history.readings(timeMs - spanMs)
-    return count >= spanMs / 200 ? meanW : null
+    return count >= spanMs / (2 * control.sampleMs) ? meanW : null
   }
 
   /** Whether the board's own limit holds the cap. */
@@ -322,7 +322,7 @@ export class ClockController {
       m.base = Math.min(m.base, this.#highest(share * capW))
       return false
     }
-    if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return false
+    if (fit <= m.base || unseenMs > control.shortMs || mismatch || readAbove) return false
     // Firmware that trims shows that the clock is high enough.
     if (held && this.#power(m.base) > capW) return false
     const trimmed = held && m.timeMs - m.trimmedMs < control.patienceMs ? m.trimmedIndex + 1 : Number.POSITIVE_INFINITY
@@ -406,7 +406,7 @@ export class ClockController {
   /** Time for which readings have been of the present clock at full load, ms. */
   get #restedMs(): number {
     const { timeMs, changedMs, fullSinceMs } = this.#m
-    return timeMs - Math.max(changedMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - control.windowFirstMs
+    return timeMs - Math.max(changedMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - control.shortMs
   }
 
   /** How far back readings look, ms. Earlier events no longer show in them. */

@@ -41,8 +41,11 @@ export const control = {
   maxDelayMs: 2000,
   /** Unexplained change by which another delay must beat the present one, in standard deviations of a reading. */
   delayEvidence: 30,
-  /** One-second windows that end from this far ahead on are kept within the cap's energy, ms. */
-  windowFirstMs: 300,
+  /**
+   * Time of three readings, ms: a raise needs one that is newer, one-second averages are averaged over it, and the
+   * one-second windows that end later than this from now are kept within the cap's energy.
+   */
+  shortMs: 300,
   /** Time from a change to a raise beyond what readings look back on, and until unchanged readings may be frozen, ms. */
   dwellMs: 500,
   /** What stays wrong or unchanged this long is taken for it, ms: a lost request, a silent meter, a settled clock. */

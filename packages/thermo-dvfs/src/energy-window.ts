@@ -21,7 +21,7 @@ export function windowBudgetW(history: PowerHistory, { nowMs, capW, presentW, sl
   // Windows that begin later contain less of the past, so the sum grows from the newest slot backwards.
   let excessWMs = (presentW - capW) * control.sampleMs
   let slot = samples.length - 1
-  for (let aheadMs = SECOND_MS + control.sampleMs; aheadMs >= control.windowFirstMs; aheadMs -= control.sampleMs) {
+  for (let aheadMs = SECOND_MS + control.sampleMs; aheadMs >= control.shortMs; aheadMs -= control.sampleMs) {
     const beginsMs = nowMs + aheadMs - SECOND_MS
     for (; slot > 0 && samples[slot]!.timeMs > beginsMs; slot--) {
       const durationMs = samples[slot]!.timeMs - samples[slot - 1]!.timeMs
