@@ -17,8 +17,8 @@ export interface SensorDelayState {
 /**
  * Estimates the delay of power readings from the controller's own moves: the delay that leaves the least change
  * unexplained. A wrong one sees each move twice, once in the model and once in the readings. A change of load is seen
- * once at any delay, so by the triangle inequality it never favours a wrong one, even where it cancels a move. A delay
- * whose time has not come yet cannot do better than readings that follow nothing.
+ * once at any delay, so by the triangle inequality it never favours a wrong one, even where it cancels a move. A longer
+ * delay, whose moves may not have shown yet, must also explain more than readings that follow nothing.
  */
 export class SensorDelay {
   readonly state: SensorDelayState
@@ -52,8 +52,8 @@ export class SensorDelay {
     for (let i = 0; i <= CANDIDATES; i++) losses[i]! += Math.abs(readW - beforeW - changesW[i]!) / noiseSdW
     // A bound on the losses lets the present estimate be overruled within one or two moves.
     const bound = 4 * control.delayEvidence
-    const leastLoss = Math.min(...losses.slice(0, CANDIDATES))
-    for (let i = 0; i <= CANDIDATES; i++) losses[i] = Math.max(-bound, Math.min(bound, losses[i]! - leastLoss))
+    const minLoss = Math.min(...losses.slice(0, CANDIDATES))
+    for (let i = 0; i <= CANDIDATES; i++) losses[i] = Math.max(-bound, Math.min(bound, losses[i]! - minLoss))
     const { chosen } = this.state
     const best = losses.indexOf(0)
     const overruled = best > chosen ? Math.min(losses[chosen]!, losses[CANDIDATES]!) : losses[chosen]!
