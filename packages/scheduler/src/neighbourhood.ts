@@ -1,4 +1,4 @@
-import { MAX_MPS_CLIENTS, sameProcess, type Tenant } from '@pctodl/platform'
+import { sameProcess, type Tenant } from '@pctodl/platform'
 
 /** Tenants and their memory clock. */
 export interface Candidate {
@@ -36,29 +36,23 @@ export function restartCostSamples(
 
 /**
  * Configurations near the present one: another memory clock; other batch sizes (of one kind of tenant, or of all); a
- * share moved by one step; the two smallest tenants merged; the largest split. Each set of tenants occurs once, the
- * present one never.
+ * share moved by one step. Each set of tenants occurs once, the present one never.
  */
 export function neighboursOf(present: Candidate, memClocksMhz: readonly number[], shareStep: number): Candidate[] {
   const { tenants, memClockMhz } = present
-  const found = new Map<string, Candidate>()
-  const add = (changed: readonly Tenant[] | undefined, clockMhz = memClockMhz) => {
-    if (!changed || changed.length > MAX_MPS_CLIENTS) return
-    const candidate = { tenants: changed, memClockMhz: clockMhz }
-    found.set(keyOf(candidate), candidate)
-  }
-  for (const clockMhz of memClocksMhz) add(tenants, clockMhz)
-  for (const changed of otherBatches(tenants)) add(changed)
-  for (const shares of shareMoves(
+  const shares = shareMoves(
     tenants.map(({ mpsPercent }) => mpsPercent),
     shareStep,
-  )) {
-    add(tenants.map((tenant, i) => ({ ...tenant, mpsPercent: shares[i]! })))
-  }
-  for (const changed of [mergeSmallest(tenants), splitLargest(tenants, shareStep)]) {
-    add(changed)
-    for (const rebatched of changed ? otherBatches(changed) : []) add(rebatched)
-  }
+  )
+  const candidates: Candidate[] = [
+    ...memClocksMhz.map((clockMhz) => ({ tenants, memClockMhz: clockMhz })),
+    ...otherBatches(tenants).map((changed) => ({ tenants: changed, memClockMhz })),
+    ...shares.map((moved) => ({
+      tenants: tenants.map((tenant, i) => ({ ...tenant, mpsPercent: moved[i]! })),
+      memClockMhz,
+    })),
+  ]
+  const found = new Map(candidates.map((candidate) => [keyOf(candidate), candidate]))
   found.delete(keyOf(present))
   return [...found.values()]
 }
@@ -93,27 +87,4 @@ export function shareMoves(shares: readonly number[], step: number): number[][] 
     }
   }
   return moves
-}
-
-/** Merge the two smallest tenants at the place of the smallest; undefined for a single tenant. */
-export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined {
-  if (tenants.length < 2) return undefined
-  const [first, second] = tenants
-    .map((_, i) => i)
-    .sort((a, b) => tenants[a]!.mpsPercent - tenants[b]!.mpsPercent || a - b)
-  const [one, other] = [tenants[first!]!, tenants[second!]!]
-  const mpsPercent = one.mpsPercent + other.mpsPercent
-  const merged = { model: one.model, mpsPercent, batchSize: Math.max(one.batchSize, other.batchSize) }
-  return tenants.map((tenant, i) => (i === first ? merged : tenant)).filter((_, i) => i !== second)
-}
-
-/**
- * Split the largest tenant in two: the first half in place, the rest at the end; undefined if it is below two steps.
- */
-export function splitLargest(tenants: readonly Tenant[], step: number): Tenant[] | undefined {
-  const largest = tenants.reduce((a, b) => (b.mpsPercent > a.mpsPercent ? b : a))
-  if (largest.mpsPercent < 2 * step) return undefined
-  const first = Math.floor(Math.floor(largest.mpsPercent / 2) / step) * step
-  const parts = tenants.map((tenant) => (tenant === largest ? { ...tenant, mpsPercent: first } : tenant))
-  return [...parts, { ...largest, mpsPercent: largest.mpsPercent - first }]
 }

@@ -11,8 +11,6 @@ export interface ShadowOptions {
   readonly interval?: number
   /** Smallest predicted relative gain worth a trial. Default 0.003. */
   readonly threshold?: number
-  /** Samples lost in restarts must be regained within this time, s. Default 60. */
-  readonly payBackS?: number
   /** Step of shares, percent. Default 5. */
   readonly sharePercentStep?: number
   /** Memory clocks to try, MHz. Default: all that the predictor knows. */
@@ -29,6 +27,10 @@ export interface ShadowContext {
   readonly restartS: number
 }
 
+/** d ln throughput / d ln power along the SM clock, about: measurements are within some percent of the target. */
+const ELASTICITY = 0.7
+/** Samples lost in restarts must be regained within this time, s. */
+const PAY_BACK_S = 60
 /** Standard deviations of the predictor's relative error and of one window's measurement. */
 const errorSd = { throughput: 0.03, power: 0.025, noise: 0.004 }
 const MAX_MEASUREMENTS = 100
@@ -71,24 +73,17 @@ export class ShadowOptimizer {
 
   /** @throws InvalidInputError naming the option */
   constructor(predictor: Predictor, options: ShadowOptions = {}) {
-    const {
-      interval = 3,
-      threshold = 0.003,
-      payBackS = 60,
-      sharePercentStep = 5,
-      memClocksMhz = predictor.memClocksMhz,
-    } = options
-    const limits = {
-      interval: [interval, 1],
-      threshold: [threshold, 0],
-      payBackS: [payBackS, 0],
-      sharePercentStep: [sharePercentStep, 1],
-    }
-    for (const [name, [value, least]] of Object.entries(limits)) {
-      if (!(value! >= least!)) throw new InvalidInputError(`shadow.${name}`, value, `a number of at least ${least}`)
-    }
+    const usual = { interval: 3, threshold: 0.003, sharePercentStep: 5, memClocksMhz: predictor.memClocksMhz }
+    this.#options = { ...usual, ...options }
     this.#predictor = predictor
-    this.#options = { interval, threshold, payBackS, sharePercentStep, memClocksMhz }
+    for (const [name, least] of [
+      ['interval', 1],
+      ['threshold', 0],
+      ['sharePercentStep', 1],
+    ] as const) {
+      const value = this.#options[name]
+      if (!(value >= least)) throw new InvalidInputError(`shadow.${name}`, value, `a number of at least ${least}`)
+    }
   }
 
   get inTrial(): boolean {
@@ -127,7 +122,7 @@ export class ShadowOptimizer {
       return undefined
     }
     const configuration = { ...present, smClockMhz }
-    this.#recent.push(throughput * (targetW / powerAverageW) ** this.#elasticity(configuration))
+    this.#recent.push(throughput * (targetW / powerAverageW) ** ELASTICITY)
     this.#waited++
     if (this.#predictor.memClocksMhz.includes(present.memClockMhz)) {
       const predicted = this.#predictor.predict(configuration)
@@ -183,7 +178,7 @@ export class ShadowOptimizer {
     now: number,
   ): { candidate: Candidate; throughput: number } | undefined {
     const { present, targetW, memoryBytes, restartS } = context
-    const { threshold, payBackS } = this.#options
+    const { threshold } = this.#options
     const features = this.#measurements.map(({ configuration }) => featuresOf(configuration))
     const processOf = (quantity: 'throughput' | 'power') => {
       const process = new GaussianProcess({ amplitude: errorSd[quantity], noise: errorSd.noise })
@@ -212,9 +207,8 @@ export class ShadowOptimizer {
       const lowestMhz = smClocksAt(this.#predictor.spec, memClockMhz)![0]!
       const lowestW = ratio * this.#predictor.predict({ ...candidate, smClockMhz: lowestMhz }).powerW
       if (normalCdf((targetW / lowestW - 1) / powerError.sd) < MIN_FEASIBLE) continue
-      const configuration = { ...candidate, smClockMhz }
-      const predicted = this.#predictor.predict(configuration)
-      const toTarget = (targetW / (ratio * predicted.powerW)) ** this.#elasticity(configuration)
+      const predicted = this.#predictor.predict({ ...candidate, smClockMhz })
+      const toTarget = (targetW / (ratio * predicted.powerW)) ** ELASTICITY
       const throughput = predicted.throughput * Math.exp(error.mean) * toTarget
       // An error of power moves the clock, and throughput by about as much.
       const sd = throughput * Math.hypot(error.sd, powerError.sd)
@@ -222,7 +216,7 @@ export class ShadowOptimizer {
       const z = gain / sd
       const better = normalCdf(z)
       const lost = restartCostSamples(present.tenants, tenants, now, restartS) * (2 - better)
-      const worthATrial = better >= (lost > 0 ? MIN_BETTER.restarting : MIN_BETTER.free) && lost <= gain * payBackS
+      const worthATrial = better >= (lost > 0 ? MIN_BETTER.restarting : MIN_BETTER.free) && lost <= gain * PAY_BACK_S
       if (gain <= threshold * now || !worthATrial) continue
       const score = gain * better + sd * normalDensity(z)
       if (score > (best?.score ?? 0)) best = { candidate, throughput, score }
@@ -252,17 +246,6 @@ export class ShadowOptimizer {
     this.#backoff = Math.min(MAX_BACKOFF, 2 * this.#backoff)
     this.#decide('shadow-rolled-back', reason, { before: throughput, ...details })
     return before
-  }
-
-  /** d ln throughput / d ln power along the SM clock, over the states next to the present clock; 0..3. */
-  #elasticity({ tenants, smClockMhz, memClockMhz }: Configuration): number {
-    const clocks = smClocksAt(this.#predictor.spec, memClockMhz)!
-    const next = clocks.findIndex((clock) => clock > smClockMhz)
-    const upper = next < 0 ? clocks.length - 1 : next
-    const low = this.#predictor.predict({ tenants, memClockMhz, smClockMhz: clocks[Math.max(0, upper - 2)]! })
-    const high = this.#predictor.predict({ tenants, memClockMhz, smClockMhz: clocks[upper]! })
-    const rise = Math.log(high.powerW / low.powerW)
-    return rise > 1e-9 ? Math.min(3, Math.max(0, Math.log(high.throughput / low.throughput) / rise)) : 0
   }
 
   #decide(kind: string, reason: string, details: Record<string, unknown>): void {

@@ -100,7 +100,9 @@ describe('ShadowOptimizer', () => {
     const shadow = new ShadowOptimizer(predictor, { threshold: 10 })
     for (let i = 0; i < 6; i++) shadow.observe(window(present, 900), targetW)
     expect(shadow.idle(() => moment)).toBeUndefined()
-    const { candidate } = trying({ payBackS: 0 })
+    const slow = new ShadowOptimizer(predictor)
+    for (let i = 0; i < 6; i++) slow.observe(window(present, 900), targetW)
+    const candidate = slow.idle(() => ({ ...moment, restartS: 1000 }))!
     expect(restartCostSamples(present.tenants, candidate.tenants, 900, 3)).toBe(0)
   })
 

@@ -1,5 +1,3 @@
-/** `part`: some tenants are loading, waiting or stalled. */
-export type LoadHypothesis = 'full' | 'part' | 'idle'
 /** `throttled`: the firmware holds the clock down; `lost`: the board runs another clock without giving a reason. */
 export type ClockHypothesis = 'asked' | 'throttled' | 'lost'
 /** `doubted`: another meter reads more power. */
@@ -8,7 +6,7 @@ export type SensorHypothesis = 'good' | 'late' | 'frozen' | 'missing' | 'doubted
 /**
  * - `tracking`: moving, or not yet sure
  * - `settled`: the highest clock that holds the cap, unchanged for three seconds, with no reading above the cap
- * - `infeasible`: above the cap at the lowest clock
+ * - `infeasible`: readings of the lowest clock are above the cap
  * - `blind`: no usable reading
  */
 export type ClockStatus = 'tracking' | 'settled' | 'infeasible' | 'blind'
@@ -31,13 +29,10 @@ export interface ClockAction {
 
 /** The most probable hypothesis of each kind, and the correction by which a disagreeing meter lowered the target. */
 export interface BoardSeen {
-  readonly load: LoadHypothesis
   readonly clock: ClockHypothesis
   readonly sensor: SensorHypothesis
   /** Estimated delay of the readings beyond their averaging, ms. */
   readonly delayMs: number
   /** Factor by which the power reading is too low according to another meter; 1 where none disagrees. */
   readonly correction: number
-  /** The board runs its lowest clock, and its readings are above the cap. */
-  readonly excess: boolean
 }

@@ -1,5 +1,5 @@
 import { InvalidInputError } from '@pctodl/platform'
-import type { ClockAction, ClockHypothesis, ClockStatus, LoadHypothesis, SensorHypothesis } from './clock-action.js'
+import type { ClockAction, ClockHypothesis, ClockStatus, SensorHypothesis } from './clock-action.js'
 import { assertObservation, assertPlant } from './clock-input.js'
 import type { ClockObservation } from './clock-observation.js'
 import { assertClockOptions, type ClockControllerOptions, type ClockMechanism } from './clock-options.js'
@@ -36,18 +36,16 @@ export interface ClockMemory {
   /** Time at which firmware last held the clock below the requested one. */
   trimmedMs: number
   trimmedIndex: number
-  /** The board's limit let too much power pass and is not relied on until this time. */
-  leaksUntilMs: number
+  /** The board's limit let too much power pass and is no longer relied on. */
+  leaks: boolean
   excess: boolean
-  /** The offset when a reading last varied, W: what frozen readings taught is discarded. */
-  trustedOffsetW: number
+  /** The ratio when a reading last varied: what frozen readings taught is discarded. */
+  trustedRatio: number
 }
 
 /** What a step concludes from its reading. */
 interface Outlook {
   readonly capW: number
-  /** Power up to which a clock may be chosen, W. */
-  readonly targetW: number
   /** Mean power of the last second, W. */
   readonly meanW: number | null
   /** Whether the board's own limit holds the cap. */
@@ -59,7 +57,7 @@ interface Outlook {
 
 /** The controller's whole state, safe for JSON. */
 export interface ClockControllerState {
-  readonly version: 9
+  readonly version: 10
   readonly modelW: readonly number[]
   readonly memory: ClockMemory
   readonly history: readonly HistorySample[]
@@ -95,7 +93,7 @@ export class ClockController {
     this.#clocksMhz = [...options.smClocksMhz]
     this.#capFactor = 1 - (options.sensorTolerancePercent ?? 0) / 100
     this.#without = new Set(options.without)
-    if (state !== undefined && state.version !== 9) throw new InvalidInputError('state.version', state.version, '9')
+    if (state !== undefined && state.version !== 10) throw new InvalidInputError('state.version', state.version, '10')
     const copy = state === undefined ? undefined : structuredClone(state)
     this.#modelW = copy?.modelW ?? []
     if (this.#modelW.length > 0) assertPlant(this.#modelW, this.#clocksMhz.length)
@@ -110,7 +108,7 @@ export class ClockController {
   /** The whole state. `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
-      version: 9,
+      version: 10,
       modelW: this.#modelW,
       memory: this.#m,
       history: this.#history.samples,
@@ -138,7 +136,6 @@ export class ClockController {
       const factor = modelW[this.#m.index]! / this.#modelW[this.#m.index]!
       this.#history.scale(factor)
       this.#observer.rebase(factor)
-      this.#delay.forget()
     }
     this.#modelW = modelW
     this.#m.plantChanged = true
@@ -151,7 +148,7 @@ export class ClockController {
    */
   clockBefore(powerCapW: number): number {
     const capW = powerCapW * this.#capFactor
-    const wanted = this.#sureFit(capW, control.targetShare * capW)
+    const wanted = this.#sureFit(capW)
     return this.#clocksMhz[this.#m.started ? Math.min(this.#m.index, wanted) : wanted]!
   }
 
@@ -170,8 +167,7 @@ export class ClockController {
     m.capW = capW
     const meanW = this.#meanOfSecondW(seen)
     const held = this.#held(seen, capW, meanW)
-    const targetW = this.#targetW(capW)
-    const planned = this.#decideBase(seen, { capW, targetW, meanW, held, ran, first })
+    const planned = this.#decideBase(seen, { capW, meanW, held, ran, first })
     const limited = Math.min(this.#limited(capW, held, ran, innovationW), m.ceiling)
     // A reading above the cap never leads to a higher clock.
     const above = this.#sensor.newestW > seen.powerCapW
@@ -186,7 +182,7 @@ export class ClockController {
       m.index = index
       m.changedMs = m.timeMs
     }
-    return this.#answer(seen, capW, targetW, meanW)
+    return this.#answer(seen, capW, meanW)
   }
 
   #begin({ timeMs }: ClockObservation, capW: number): void {
@@ -210,153 +206,137 @@ export class ClockController {
     const off = Math.abs(measured - m.index) > control.statesOff
     if (!off) m.offSinceMs = null
     else m.offSinceMs ??= timeMs
-    if (refused || this.#offForMs(timeMs) >= control.lostMs + this.#delay.delayMs) return measured
+    if (refused || this.#offForMs(timeMs) >= control.patienceMs + this.#delay.delayMs) return measured
     return throttled ? Math.min(measured, m.index) : m.index
   }
 
-  /** @returns reading minus expectation, W; null without a reading */
-  #observe(seen: ClockObservation, ran: number, durationMs: number): number | null {
+  /** @returns reading minus expectation, W; 0 without a reading */
+  #observe(seen: ClockObservation, ran: number, durationMs: number): number {
     const m = this.#m
     const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
     const modelW = this.#modelW[ran]!
     const delayMs = this.#delay.delayMs
     this.#sensor.observe(seen, modelW, this.#modelW.at(-1)!, delayMs)
-    if (this.#sensor.state.frozen) this.#observer.state.offsetW = m.trustedOffsetW
-    else if (this.#sensor.state.variedMs === timeMs) m.trustedOffsetW = this.#observer.state.offsetW
+    if (this.#sensor.state.frozen) this.#observer.state.ratio = m.trustedRatio
+    else if (this.#sensor.state.variedMs === timeMs) m.trustedRatio = this.#observer.state.ratio
     const { readW, windowMs } = this.#sensor
     this.#history.add(timeMs, m.capW, modelW, readW)
     if (ran < m.index) {
       m.trimmedMs = timeMs
       m.trimmedIndex = this.#runningIndex(ran)
     }
-    const working = !loading && !idle && (activeShare ?? 1) >= control.allTenants
+    const working = !loading && !idle && (activeShare ?? 1) >= 1
     m.fullSinceMs = working ? (m.fullSinceMs ?? timeMs) : null
     const lookBackMs = this.#lookBackMs
     const fullMs = m.fullSinceMs === null ? -1 : timeMs - m.fullSinceMs
     const full = fullMs >= lookBackMs
-    // While the delay is unknown, readings may describe an earlier load.
-    const lowCounts = this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs
-    // While the delay is unknown, readings may describe another clock than the other meter's.
+    // While the delay is unknown, readings may describe an earlier load, and another clock than the other meter's.
     const lateMs = this.#delay.known ? delayMs : control.maxDelayMs
+    const lowCounts = this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs
     const restedMs = Math.min(fullMs, timeMs - m.changedMs)
     const steady = full && (lateMs === 0 || restedMs >= lookBackMs - delayMs + lateMs)
     this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
-    if (readW === null || durationMs === 0 || this.#without.has('offset')) return null
+    if (readW === null || durationMs === 0 || this.#without.has('offset')) return 0
     if (full && !this.#without.has('delay')) {
-      const varianceW2 = this.#observer.state.noiseVarW2 + (control.driftSd * modelW) ** 2
-      if (this.#delay.observe(this.#history, readW, windowMs, varianceW2)) this.#observer.doubt()
+      const sdW = Math.hypot(this.#observer.noiseSdW, control.driftSd * modelW)
+      if (this.#delay.observe(this.#history, readW, windowMs, sdW)) this.#observer.doubt()
     }
-    const endMs = timeMs - control.sensingMs - delayMs
-    const windowModelW = this.#history.modelMeanW(endMs - windowMs, endMs)
-    const shift = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
+    const endMs = timeMs - control.sampleMs - delayMs
+    const meanModelW = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
     // Firmware that trims alternates between clocks, and a sample sees only one of them.
     this.#ditherW = ran < m.index ? this.#history.modelSdW(timeMs - SECOND_MS) : 0
-    const timingSdW = Math.hypot(Math.abs(shift(70) - shift(-70)) / 2, this.#ditherW)
+    const spread = control.sampleMs
+    const timingSdW = Math.hypot((meanModelW(spread) - meanModelW(-spread)) / 2, this.#ditherW)
     const noticeMs = this.#without.has('low-belief')
       ? Number.POSITIVE_INFINITY
       : activeShare == null
-        ? control.underloadMs
+        ? control.holdOffMs
         : (stallNoticeMs ?? SECOND_MS) + windowMs + delayMs
-    return this.#observer.observe({
+    const innovation = {
       timeMs,
       durationMs,
       readW,
-      modelW: windowModelW,
+      modelW: meanModelW(0),
       timingSdW,
       windowMs,
       full,
       lowCounts,
       noticeMs,
-    })
+    }
+    return this.#observer.observe(innovation)
   }
 
   /** Mean power reading of the last second, W; null where too few readings came. */
   #meanOfSecondW({ timeMs }: ClockObservation): number | null {
     // Readings that are one-second means are noisy, too, so several are averaged.
-    const spanMs = this.#sensor.windowMs === SECOND_MS ? 300 : SECOND_MS
+    const spanMs = this.#sensor.windowMs === SECOND_MS ? control.shortMs : SECOND_MS
     const { meanW, count } = this.#history.readings(timeMs - spanMs)
-    return count >= spanMs / 200 ? meanW : null
+    return count >= spanMs / (2 * control.sampleMs) ? meanW : null
   }
 
   /** Whether the board's own limit holds the cap. */
-  #held({ powerLimitW, timeMs }: ClockObservation, capW: number, meanW: number | null): boolean {
+  #held({ powerLimitW }: ClockObservation, capW: number, meanW: number | null): boolean {
     const m = this.#m
-    if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.heldShare * capW) return false
-    const leaks = meanW !== null && meanW > control.leakShare * powerLimitW + this.#observer.noiseSdW / 3
-    if (
-      leaks &&
-      this.#restedMs >= 2 * SECOND_MS &&
-      timeMs >= m.leaksUntilMs &&
-      m.index > 0 &&
-      !m.plantChanged &&
-      Math.abs(capW - m.plannedCapW) < control.newCapShare * capW
-    ) {
-      m.leaksUntilMs = timeMs + control.maxHoldOffMs
-    }
-    return timeMs >= m.leaksUntilMs
+    if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.leakShare * capW) return false
+    const above = meanW !== null && meanW > control.leakShare * powerLimitW + this.#observer.noiseSdW / 3
+    const rests = this.#restedMs >= 2 * SECOND_MS && !m.plantChanged && !this.#isNewCap(capW)
+    if (above && rests && m.index > 0) m.leaks = true
+    return !m.leaks
   }
 
-  #targetW(capW: number): number {
-    const noiseOfMean = 0.3 * this.#observer.noiseSdW
-    return Math.min(control.targetShare * capW, 1.01 * capW - 2.5 * noiseOfMean)
+  #isNewCap(capW: number): boolean {
+    return Math.abs(capW - this.#m.plannedCapW) > (1 - control.targetShare) * this.#m.plannedCapW
   }
 
   /** The clock by estimate: lowered at once, raised after a dwell. */
-  #decideBase(seen: ClockObservation, { capW, targetW, meanW, held, ran, first }: Outlook): boolean {
+  #decideBase(seen: ClockObservation, { capW, meanW, held, ran, first }: Outlook): boolean {
     const m = this.#m
     const ceiling = this.#ceilingIndex(seen.ceilingMhz)
-    const planned =
-      first ||
-      m.plantChanged ||
-      ceiling > m.ceiling ||
-      Math.abs(capW - m.plannedCapW) > control.newCapShare * m.plannedCapW
+    const planned = first || m.plantChanged || ceiling > m.ceiling || this.#isNewCap(capW)
     m.ceiling = ceiling
     const readAbove = (this.#sensor.readW ?? 0) > capW
     const mismatch = this.#mismatch(seen)
     const unseenMs = m.timeMs - this.#sensor.state.usableMs
-    const fit = held ? this.#heldFit(capW) : this.#sureFit(capW, targetW)
+    const fit = held ? this.#heldFit(capW) : this.#sureFit(capW)
     if (planned) {
       m.plantChanged = false
       m.plannedCapW = capW
       m.failed = null
       m.holdOffMs = control.holdOffMs
-      if (fit < m.base || first || !(mismatch || readAbove || unseenMs > control.blindMs)) this.#setBase(fit)
+      if (fit < m.base || first || !(mismatch || readAbove || unseenMs > control.patienceMs / 2)) m.base = fit
       return true
     }
     const readTooHigh = this.#restedMs >= SECOND_MS && meanW !== null && meanW > control.leakShare * capW
-    // The firmware trims one or two states too far.
+    // Firmware that trims by more states than that was locked too high.
     const tooHigh = held
-      ? this.#power(m.base - 2) > control.heldTargetShare * capW
+      ? this.#power(m.base - control.statesOff - 1) > capW
       : readTooHigh || this.#power(m.base) > control.windowShare * capW
     if (m.base > 0 && tooHigh) {
       const running = this.#runningIndex(ran)
       this.#lower(Math.min(fit, m.base - 1, held ? running + 1 : seen.throttled === true ? running : m.base))
       return false
     }
-    if (unseenMs > 2 * control.blindMs && !this.#without.has('blind-descent')) {
-      const share = Math.max(control.blindLowestShare, 1 - control.blindShare * (unseenMs / SECOND_MS - 2))
-      this.#setBase(Math.min(m.base, this.#highest(share * capW)))
+    if (unseenMs > control.patienceMs && !this.#without.has('blind-descent')) {
+      const descent = (control.changedShare * (unseenMs - control.patienceMs)) / SECOND_MS
+      const share = Math.max(control.blindLowestShare, 1 - descent)
+      m.base = Math.min(m.base, this.#highest(share * capW))
       return false
     }
-    if (fit <= m.base || unseenMs > 300 || mismatch || readAbove) return false
+    if (fit <= m.base || unseenMs > control.shortMs || mismatch || readAbove) return false
     // Firmware that trims shows that the clock is high enough.
-    if (held && this.#power(m.base) > control.heldTargetShare * capW) return false
-    const trimmed = held && m.timeMs - m.trimmedMs < 4 * SECOND_MS ? m.trimmedIndex + 1 : Number.POSITIVE_INFINITY
+    if (held && this.#power(m.base) > capW) return false
+    const trimmed = held && m.timeMs - m.trimmedMs < control.patienceMs ? m.trimmedIndex + 1 : Number.POSITIVE_INFINITY
     const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= this.#lookBackMs
-    if (!full || m.timeMs - m.changedMs < this.#lookBackMs - control.marginMs + control.dwellMs) return false
+    if (!full || m.timeMs - m.changedMs < this.#lookBackMs - control.sampleMs + control.dwellMs) return false
     // A clock that proved too high is held off, unless it is now estimated well below the cap.
-    const waits =
-      m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > control.surelyFreeShare * capW
+    const surelyFreeW = (1 - control.outlierShare) * capW
+    const waits = m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > surelyFreeW
     const backedOff = waits ? m.failed! - 1 : Number.POSITIVE_INFINITY
     const raised = Math.min(fit, backedOff, trimmed)
     if (raised <= m.base) return false
-    this.#setBase(raised)
+    m.base = raised
     m.raisedMs = m.timeMs
     return true
-  }
-
-  #setBase(index: number): void {
-    this.#m.base = Math.max(0, index)
   }
 
   #lower(index: number): void {
@@ -365,40 +345,36 @@ export class ClockController {
       m.failed = m.base
       m.raisedMs = LONG_AGO_MS
       m.failedUntilMs = m.timeMs + m.holdOffMs
-      m.holdOffMs = Math.min(control.maxHoldOffMs, 2 * m.holdOffMs)
+      m.holdOffMs *= 2
     }
-    this.#setBase(index)
+    m.base = Math.max(0, index)
   }
 
   /** The base clock, or the highest clock that keeps each of the coming one-second windows within the cap's energy. */
-  #limited(capW: number, held: boolean, ran: number, innovationW: number | null): number {
+  #limited(capW: number, held: boolean, ran: number, innovationW: number): number {
     const m = this.#m
-    if (this.#without.has('energy-window')) return m.base
-    const present = this.#power(ran)
+    // The board's own limit keeps these windows by itself.
+    if (held || this.#without.has('energy-window')) return m.base
     const noiseW = control.outlier * Math.hypot(this.#observer.noiseSdW, this.#ditherW)
-    const delayMs = this.#delay.delayMs + 50
-    const { samples } = this.#history
-    let reader = samples.length
-    const meanErrorW = Math.abs(innovationW ?? 0) < noiseW ? 0 : innovationW!
-    const slotW = (i: number): number => {
-      const expectedW = this.#observer.power(samples[i]!.modelW)
-      const capped = held ? Math.min(expectedW, samples[i]!.capW) : expectedW
-      if (this.#sensor.windowMs === SECOND_MS) return capped + meanErrorW
-      while (reader > 0 && samples[reader - 1]!.timeMs >= samples[i]!.timeMs + delayMs) reader--
-      const readW = samples[reader]?.readW ?? null
-      return readW === null || Math.abs(readW - capped) < noiseW ? capped : readW
-    }
-    const presentW = held ? Math.min(present, capW) : present
-    const budgetW = windowBudgetW(this.#history, { nowMs: m.timeMs, capW, presentW, slotW })
-    const drawsW = held ? Math.min(this.#power(m.base), control.targetShare * capW) : this.#power(m.base)
-    if (budgetW >= Math.min(drawsW, capW)) return m.base
-    return Math.min(m.base, this.#highest(budgetW), held ? this.#runningIndex(ran) : m.base)
+    const budgetW = windowBudgetW(this.#history, {
+      nowMs: m.timeMs,
+      capW,
+      presentW: this.#power(ran),
+      slotW: ({ timeMs, modelW }) => {
+        const expectedW = this.#observer.power(modelW)
+        const readMs = timeMs + this.#delay.delayMs + control.sampleMs
+        const averaged = this.#sensor.windowMs === SECOND_MS
+        const errorW = averaged ? innovationW : (this.#history.readAt(readMs) ?? expectedW) - expectedW
+        return Math.abs(errorW) < noiseW ? expectedW : expectedW + errorW
+      },
+    })
+    return budgetW >= Math.min(this.#power(m.base), capW) ? m.base : Math.min(m.base, this.#highest(budgetW))
   }
 
   /** The highest clock whose estimated power is within a limit; the lowest clock if none is. */
   #highest(limitW: number, sureW = Number.POSITIVE_INFINITY, sdAt: (modelW: number) => number = () => 0): number {
     // A wrong clock stays for as long as the sensor is late, so a late sensor needs more confidence.
-    const confidence = control.confidence * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
+    const confidence = (control.outlier / 2) * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
     for (let i = this.#modelW.length - 1; i > 0; i--) {
       const powerW = this.#power(i)
       if (powerW <= limitW && powerW + confidence * sdAt(this.#modelW[i]!) <= sureW) return i
@@ -406,20 +382,20 @@ export class ClockController {
     return 0
   }
 
-  #sureFit(capW: number, targetW: number): number {
-    return this.#highest(targetW, control.sureShare * capW, (modelW) => this.#observer.sd(modelW))
+  #sureFit(capW: number): number {
+    return this.#highest(control.targetShare * capW, capW, (modelW) => this.#observer.sd(modelW))
   }
 
   /** One state above the highest that the limit allows; the firmware trims the rest. */
   #heldFit(capW: number): number {
-    const below = this.#highest(control.heldTargetShare * capW)
+    const below = this.#highest(capW)
     return Math.min(this.#modelW.length - 1, below + 1)
   }
 
   /** The mean clock index of the last half second since the last change, where firmware alternates. */
   #runningIndex(ran: number): number {
     const { index: asked, timeMs, changedMs } = this.#m
-    const fromMs = Math.max(timeMs - SECOND_MS / 2, changedMs + 100)
+    const fromMs = Math.max(timeMs - control.dwellMs, changedMs + control.sampleMs)
     if (ran >= asked || fromMs >= timeMs) return ran
     const meanW = this.#history.modelMeanW(fromMs, timeMs)
     let index = asked
@@ -430,12 +406,12 @@ export class ClockController {
   /** Time for which readings have been of the present clock at full load, ms. */
   get #restedMs(): number {
     const { timeMs, changedMs, fullSinceMs } = this.#m
-    return timeMs - Math.max(changedMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - 300
+    return timeMs - Math.max(changedMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - control.shortMs
   }
 
   /** How far back readings look, ms. Earlier events no longer show in them. */
   get #lookBackMs(): number {
-    return this.#delay.delayMs + control.sensingMs + this.#sensor.windowMs + control.marginMs
+    return this.#delay.delayMs + this.#sensor.windowMs + 2 * control.sampleMs
   }
 
   #power(index: number): number {
@@ -443,7 +419,7 @@ export class ClockController {
   }
 
   #mismatch({ refused = false, timeMs }: ClockObservation): boolean {
-    return refused || this.#offForMs(timeMs) >= SECOND_MS / 2 + this.#delay.delayMs
+    return refused || this.#offForMs(timeMs) >= control.dwellMs + this.#delay.delayMs
   }
 
   /** Time for which another clock than the requested one has been measured, ms. */
@@ -459,7 +435,7 @@ export class ClockController {
     else m.lowestSinceMs ??= m.timeMs
     m.excess = false
     if (m.lowestSinceMs === null) return
-    const fromMs = Math.max(m.lowestSinceMs + this.#lookBackMs, m.timeMs - SECOND_MS)
+    const fromMs = Math.max(m.lowestSinceMs + this.#lookBackMs - control.sampleMs, m.timeMs - SECOND_MS)
     const { meanW, count } = this.#history.readings(fromMs)
     m.excess = count >= 2 && meanW > control.leakShare * capW
   }
@@ -478,11 +454,11 @@ export class ClockController {
     return index
   }
 
-  #answer(seen: ClockObservation, capW: number, targetPowerW: number, meanW: number | null): ClockAction {
+  #answer(seen: ClockObservation, capW: number, meanW: number | null): ClockAction {
     const m = this.#m
     const estimatedPowerW = this.#power(m.index)
-    const unseen = m.timeMs - this.#sensor.state.usableMs > control.blindMs
-    const rests = m.timeMs - m.changedMs >= control.settledMs && m.fullSinceMs !== null
+    const unseen = m.timeMs - this.#sensor.state.usableMs > control.patienceMs / 2
+    const rests = m.timeMs - m.changedMs >= control.patienceMs && m.fullSinceMs !== null
     const highestMeanW = Math.max(meanW ?? 0, this.#averages ? (this.#sensor.averageW ?? 0) : 0)
     const status: ClockStatus = unseen
       ? 'blind'
@@ -496,28 +472,20 @@ export class ClockController {
       status,
       biasW: estimatedPowerW - this.#modelW[m.index]!,
       estimatedPowerW,
-      targetPowerW,
+      targetPowerW: control.targetShare * capW,
       clockMismatch: this.#mismatch(seen),
       seen: {
-        load: this.#load(seen),
         clock: this.#clock(seen),
         sensor: this.#sensorSeen(unseen),
         delayMs: this.#delay.delayMs,
         correction: this.#sensor.correction,
-        excess: m.excess,
       },
     }
   }
 
-  #load({ loading, idle = false, activeShare }: ClockObservation): LoadHypothesis {
-    if (loading) return 'part'
-    if (idle || activeShare === 0) return 'idle'
-    return (activeShare ?? 1) >= control.allTenants ? 'full' : 'part'
-  }
-
   #clock({ timeMs, throttled = false, refused = false }: ClockObservation): ClockHypothesis {
     const offMs = this.#offForMs(timeMs)
-    if (refused || offMs < (throttled ? SECOND_MS : control.lostMs + this.#delay.delayMs)) return 'asked'
+    if (refused || offMs < (throttled ? SECOND_MS : control.patienceMs + this.#delay.delayMs)) return 'asked'
     return throttled ? 'throttled' : 'lost'
   }
 
@@ -549,8 +517,8 @@ function newMemory(ceiling: number): ClockMemory {
     lowestSinceMs: null,
     trimmedMs: LONG_AGO_MS,
     trimmedIndex: 0,
-    leaksUntilMs: LONG_AGO_MS,
+    leaks: false,
     excess: false,
-    trustedOffsetW: 0,
+    trustedRatio: 1,
   }
 }

@@ -29,17 +29,13 @@ export class CrossCheck {
     return this.state.disagrees ? this.state.ratio : 1
   }
 
-  get disagrees(): boolean {
-    return this.state.disagrees
-  }
-
   /** Add mean powers over the same interval, W; the first is above 0. */
   compare(timeMs: number, durationMs: number, firstW: number, secondW: number): void {
     const s = this.state
     if (s.first === 0) s.sinceMs = timeMs - durationMs
     s.first += firstW * durationMs
     s.second += secondW * durationMs
-    if (timeMs - s.sinceMs < control.compareMs) return
+    if (timeMs - s.sinceMs < control.maxDelayMs) return
     this.#conclude(s.second / s.first)
     this.interrupt()
   }
@@ -59,10 +55,11 @@ export class CrossCheck {
   #conclude(ratio: number): void {
     const s = this.state
     s.ratio = ratio / s.baseline
-    const bound = s.windows >= control.baselineWindows ? control.changedShare : control.apartShare
-    s.disagrees = Math.abs(s.ratio - 1) > bound
+    // Sensors of one board differ, so a ratio that is not yet known may differ by twice as much.
+    const known = s.windows * control.maxDelayMs >= 2 * control.patienceMs
+    s.disagrees = Math.abs(s.ratio - 1) > (known ? 1 : 2) * control.changedShare
     if (s.disagrees) return
     s.windows++
-    s.baseline += Math.max(control.compareMs / control.baselineMs, 1 / (s.windows + 1)) * (ratio - s.baseline)
+    s.baseline += Math.max(control.meanWeight, 1 / (s.windows + 1)) * (ratio - s.baseline)
   }
 }

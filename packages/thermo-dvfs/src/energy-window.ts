@@ -1,13 +1,13 @@
 import { control, SECOND_MS } from './constants.js'
-import type { PowerHistory } from './power-history.js'
+import type { HistorySample, PowerHistory } from './power-history.js'
 
 export interface WindowOutlook {
   readonly nowMs: number
   readonly capW: number
   /** Power of the present clock, W: what the board draws until a new request takes effect. */
   readonly presentW: number
-  /** Power of each slot of the history, W. */
-  readonly slotW: (index: number) => number
+  /** Power of a slot of the history, W. */
+  readonly slotW: (slot: HistorySample) => number
 }
 
 /**
@@ -19,23 +19,15 @@ export function windowBudgetW(history: PowerHistory, { nowMs, capW, presentW, sl
   const spareWMs = (control.windowShare - 1) * capW * SECOND_MS
   let budgetW = Number.POSITIVE_INFINITY
   // Windows that begin later contain less of the past, so the sum grows from the newest slot backwards.
-  let excessWMs = (presentW - capW) * control.sensingMs
-  let aheadMs: number = control.windowLastMs
-  const limit = () => {
-    budgetW = Math.min(budgetW, capW + (spareWMs - excessWMs) / (aheadMs - control.sensingMs))
-  }
-  for (let i = samples.length - 1; i > 0 && aheadMs >= control.windowFirstMs; i--) {
-    const startMs = samples[i - 1]!.timeMs
-    // All windows that begin within this slot or later.
-    while (aheadMs >= control.windowFirstMs && nowMs + aheadMs - SECOND_MS >= samples[i]!.timeMs) {
-      limit()
-      aheadMs -= 100
+  let excessWMs = (presentW - capW) * control.sampleMs
+  let slot = samples.length - 1
+  for (let aheadMs = SECOND_MS + control.sampleMs; aheadMs >= control.shortMs; aheadMs -= control.sampleMs) {
+    const beginsMs = nowMs + aheadMs - SECOND_MS
+    for (; slot > 0 && samples[slot]!.timeMs > beginsMs; slot--) {
+      const durationMs = samples[slot]!.timeMs - samples[slot - 1]!.timeMs
+      excessWMs += (slotW(samples[slot]!) - samples[slot]!.capW) * durationMs
     }
-    excessWMs += (slotW(i) - samples[i]!.capW) * (samples[i]!.timeMs - startMs)
-  }
-  while (aheadMs >= control.windowFirstMs) {
-    limit()
-    aheadMs -= 100
+    budgetW = Math.min(budgetW, capW + (spareWMs - excessWMs) / (aheadMs - control.sampleMs))
   }
   return budgetW
 }

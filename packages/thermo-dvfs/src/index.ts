@@ -4,7 +4,6 @@ export type {
   ClockAction,
   ClockHypothesis,
   ClockStatus,
-  LoadHypothesis,
   SensorHypothesis,
 } from './clock-action.js'
 export type { ClockObservation } from './clock-observation.js'
@@ -12,6 +11,5 @@ export { type ClockControllerOptions, type ClockMechanism, clockMechanisms } fro
 export {
   MemoryClockControl,
   type MemoryClockObservation,
-  type MemoryClockOptions,
   type MemoryClockState,
 } from './memory-clock-control.js'

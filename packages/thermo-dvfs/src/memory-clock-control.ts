@@ -1,26 +1,11 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-export interface MemoryClockOptions {
-  /** Memory clocks for work, MHz. */
-  readonly memClocksMhz: readonly number[]
-  /** Time at the lowest SM clock above the cap after which the memory clock is lowered, ms. Default 1500. */
-  readonly lowerAfterMs?: number
-  /** Time for which a higher memory clock must fit the cap before it is tried, ms. Default 20 000. */
-  readonly raiseAfterMs?: number
-  /**
-   * Power at a higher memory clock and the lowest SM clock that still allows a raise, percent of the cap. Default 95.
-   */
-  readonly raiseBelowPercent?: number
-}
-
 export interface MemoryClockObservation {
   /** Monotonic, ms. */
   readonly timeMs: number
   readonly powerCapW: number
-  /** Above the cap at the lowest SM clock: `ClockAction.status` is `infeasible`. */
+  /** Readings of the lowest SM clock are above the cap: `ClockAction.status` is `infeasible`. */
   readonly infeasible: boolean
-  /** Readings of that clock show it, not only an estimate: `ClockAction.seen.excess`. Default false. */
-  readonly sure?: boolean
   /** Estimated power at a memory clock and the lowest SM clock, W. */
   readonly lowestPowerW: (memClockMhz: number) => number
 }
@@ -37,10 +22,13 @@ export interface MemoryClockState {
   readonly raised: boolean
 }
 
-/** Time before lowering where readings themselves are above the cap, ms. */
-const SURE_MS = 200
-/** Longest time before a raise, as a multiple of the first. */
+/** Time above the cap at the lowest SM clock after which the memory clock is lowered, ms. */
+const LOWER_AFTER_MS = 200
+/** Time for which a higher memory clock must fit the cap before it is tried, ms, and how often it doubles at most. */
+const RAISE_AFTER_MS = 20_000
 const MAX_DOUBLINGS = 6
+/** Power at a higher memory clock and the lowest SM clock that still allows a raise, share of the cap. */
+const RAISE_BELOW = 0.95
 
 /**
  * The second, slow actuator. It lowers the memory clock by one state where the lowest SM clock does not hold the cap,
@@ -50,23 +38,17 @@ const MAX_DOUBLINGS = 6
 export class MemoryClockControl {
   /** Ascending, MHz. */
   readonly #statesMhz: readonly number[]
-  readonly #lowerAfterMs: number
-  readonly #raiseAfterMs: number
-  readonly #raiseBelow: number
   #state: MemoryClockState
 
   /**
+   * @param memClocksMhz memory clocks for work, MHz
    * @param memClockMhz the memory clock that the plan wants, one of `memClocksMhz`
-   * @param state of an earlier one with the same options, to go on where it stopped
+   * @param state of an earlier one with the same clocks, to go on where it stopped
    * @throws InvalidInputError
    */
-  constructor(options: MemoryClockOptions, memClockMhz: number, state?: MemoryClockState) {
-    const { memClocksMhz, lowerAfterMs = 1500, raiseAfterMs = 20_000, raiseBelowPercent = 95 } = options
+  constructor(memClocksMhz: readonly number[], memClockMhz: number, state?: MemoryClockState) {
     this.#statesMhz = [...memClocksMhz].sort((a, b) => a - b)
     this.#requireState(memClockMhz)
-    this.#lowerAfterMs = lowerAfterMs
-    this.#raiseAfterMs = raiseAfterMs
-    this.#raiseBelow = raiseBelowPercent / 100
     this.#state = state ?? planned(memClockMhz)
   }
 
@@ -85,19 +67,18 @@ export class MemoryClockControl {
   }
 
   /** @returns the memory clock to lock, MHz */
-  step({ timeMs, powerCapW, infeasible, sure = false, lowestPowerW }: MemoryClockObservation): number {
-    const { memClockMhz, homeMhz, failedRaises } = this.#state
+  step({ timeMs, powerCapW, infeasible, lowestPowerW }: MemoryClockObservation): number {
+    const { memClockMhz, homeMhz, failedRaises, raised } = this.#state
     const index = this.#statesMhz.indexOf(memClockMhz)
     const infeasibleSinceMs = infeasible ? (this.#state.infeasibleSinceMs ?? timeMs) : null
     const higher = memClockMhz < homeMhz ? this.#statesMhz[index + 1] : undefined
-    const room = !infeasible && higher !== undefined && lowestPowerW(higher) <= this.#raiseBelow * powerCapW
+    const room = !infeasible && higher !== undefined && lowestPowerW(higher) <= RAISE_BELOW * powerCapW
     const roomSinceMs = room ? (this.#state.roomSinceMs ?? timeMs) : null
     this.#state = { ...this.#state, infeasibleSinceMs, roomSinceMs }
-    const lowerAfterMs = sure ? Math.min(SURE_MS, this.#lowerAfterMs) : this.#lowerAfterMs
-    if (infeasibleSinceMs !== null && timeMs - infeasibleSinceMs >= lowerAfterMs && index > 0) {
-      return this.#go(this.#statesMhz[index - 1]!, this.#state.raised ? failedRaises + 1 : failedRaises, false)
+    if (infeasibleSinceMs !== null && timeMs - infeasibleSinceMs >= LOWER_AFTER_MS && index > 0) {
+      return this.#go(this.#statesMhz[index - 1]!, raised ? failedRaises + 1 : failedRaises, false)
     }
-    const patienceMs = this.#raiseAfterMs * 2 ** Math.min(MAX_DOUBLINGS, failedRaises)
+    const patienceMs = RAISE_AFTER_MS * 2 ** Math.min(MAX_DOUBLINGS, failedRaises)
     if (roomSinceMs !== null && timeMs - roomSinceMs >= patienceMs) return this.#go(higher!, failedRaises, true)
     return memClockMhz
   }

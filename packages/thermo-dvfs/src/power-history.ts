@@ -1,4 +1,7 @@
-import { control } from './constants.js'
+import { control, SECOND_MS } from './constants.js'
+
+/** Readings are compared with the model up to this long ago, ms. */
+const KEPT_MS = control.maxDelayMs + SECOND_MS + 2 * control.delayStepMs + 4 * control.sampleMs
 
 /** One step of the history: the time slot that ends with it. */
 export interface HistorySample {
@@ -33,7 +36,7 @@ export class PowerHistory {
     if (last?.timeMs === timeMs) this.#samples.pop()
     const modelWMs = last === undefined ? 0 : last.modelWMs + modelW * (timeMs - last.timeMs)
     this.#samples.push({ timeMs, capW, modelW, modelWMs, readW })
-    while (this.#samples[0]!.timeMs < timeMs - control.historyMs) this.#samples.shift()
+    while (this.#samples[0]!.timeMs < timeMs - KEPT_MS) this.#samples.shift()
   }
 
   /** Convert the history to the watts of a new model, after a change of tenants or memory clock. */
@@ -59,6 +62,12 @@ export class PowerHistory {
       count++
     }
     return { meanW: sumW / count, count }
+  }
+
+  /** The reading that had arrived at a time, W; null if none arrived in that step. */
+  readAt(timeMs: number): number | null {
+    if (timeMs > this.newest!.timeMs) return null
+    return this.#samples.findLast((earlier) => earlier.timeMs <= timeMs)?.readW ?? null
   }
 
   /** Standard deviation of the model power of the slots since a time, W. */

@@ -1,10 +1,10 @@
-import { control } from './constants.js'
+import { control, SECOND_MS } from './constants.js'
 
 export interface PowerObserverState {
-  /** Board power minus model power at `referenceW`, W, and its variance. */
-  offsetW: number
-  offsetVarW2: number
-  /** Model power at which the offset was learnt, W. */
+  /** Board power over model power, and the variance of it. */
+  ratio: number
+  ratioVar: number
+  /** Model power at which the ratio was learnt, W. */
   referenceW: number
   noiseVarW2: number
   /** Number of consecutive readings that were too high. */
@@ -33,7 +33,7 @@ export interface Innovation {
 }
 
 /**
- * Estimates the offset between board and model, its variance, and the noise of the readings with a one-state Kalman
+ * Estimates the ratio of board to model power, its variance, and the noise of the readings with a one-state Kalman
  * filter. Two high readings in a row are believed at once; low ones only at full load, after a stalled tenant would
  * have been noticed. Part load gives lower bounds only.
  */
@@ -42,8 +42,8 @@ export class PowerObserver {
 
   constructor(state?: PowerObserverState) {
     this.state = state ?? {
-      offsetW: 0,
-      offsetVarW2: 0,
+      ratio: 1,
+      ratioVar: control.ratioSd ** 2,
       referenceW: 0,
       noiseVarW2: 0,
       high: 0,
@@ -54,42 +54,35 @@ export class PowerObserver {
   }
 
   begin(modelW: number): void {
-    const s = this.state
-    s.referenceW = modelW
-    s.offsetVarW2 = (control.offsetSd * modelW) ** 2
-    s.noiseVarW2 = (control.noiseSd * modelW) ** 2
+    this.state.referenceW = modelW
+    this.state.noiseVarW2 = (control.noiseSd * modelW) ** 2
   }
 
-  /** Carry what was learnt over as a ratio after a change of tenants or memory clock. */
+  /** The model changed by a factor with its tenants or memory clock; the ratio carries over. */
   rebase(factor: number): void {
-    const s = this.state
-    s.offsetW *= factor
-    s.referenceW *= factor
-    s.lastModelW *= factor
-    s.offsetVarW2 = s.offsetVarW2 * factor ** 2 + (control.plantSd * s.referenceW) ** 2
+    this.state.referenceW *= factor
+    this.state.lastModelW *= factor
+    this.state.ratioVar += control.changedShare ** 2
   }
 
-  /** Discard what was learnt from a sensor that proves wrong. */
+  /** What was learnt from wrongly dated readings is less sure. */
   doubt(): void {
-    this.state.offsetVarW2 = Math.max(this.state.offsetVarW2, (control.plantSd * this.state.referenceW) ** 2)
+    this.state.ratioVar = Math.max(this.state.ratioVar, control.changedShare ** 2)
   }
 
-  /** Estimated power at a model power, W. Errors of dynamic power scale with it; those of static power do not. */
+  /** Estimated power at a model power, W. */
   power(modelW: number): number {
-    const { offsetW, referenceW } = this.state
-    if (offsetW === 0) return modelW
-    const powerW = modelW + offsetW * (1 + control.scaledShare * (modelW / referenceW - 1))
-    // Applied unscaled, a large offset learnt at a high clock would leave negative power at a low one.
-    return Math.max(powerW, control.scaledShare * modelW * (1 + offsetW / referenceW))
+    return this.state.ratio * modelW
   }
 
   /** Standard deviation of the estimate, W. */
   sd(modelW: number): number {
-    return Math.hypot(Math.sqrt(this.state.offsetVarW2), this.slopeSd(modelW))
+    return Math.sqrt(this.#varW2(modelW))
   }
 
-  slopeSd(modelW: number): number {
-    return control.slopeSd * Math.abs(modelW - this.state.referenceW)
+  #varW2(modelW: number): number {
+    const { ratioVar, referenceW } = this.state
+    return ratioVar * modelW ** 2 + (control.slopeSd * (modelW - referenceW)) ** 2
   }
 
   get noiseSdW(): number {
@@ -99,14 +92,15 @@ export class PowerObserver {
   /** @returns reading minus expectation, W */
   observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs }: Innovation): number {
     const s = this.state
-    s.offsetVarW2 += (control.driftSd * modelW) ** 2 * (durationMs / 1000)
+    s.ratioVar += (control.driftSd ** 2 * durationMs) / SECOND_MS
     this.#watchNoise(readW, modelW, full)
-    const expectedW = this.power(modelW)
-    const innovationW = readW - expectedW
-    const priorVarW2 = s.offsetVarW2 + this.slopeSd(modelW) ** 2
+    const innovationW = readW - this.power(modelW)
+    const priorVarW2 = this.#varW2(modelW)
     // Readings with overlapping windows carry less information than independent ones.
     const readVarW2 = s.noiseVarW2 * Math.max(1, windowMs / Math.max(1, durationMs) / 2) + timingSdW ** 2
-    const boundW = Math.max(control.outlierShare * modelW, control.outlier * Math.sqrt(priorVarW2 + readVarW2))
+    // Part load does not narrow the estimate down, so all that is read above it counts.
+    const sdW = Math.sqrt(readVarW2 + (full ? priorVarW2 : 0))
+    const boundW = Math.max(control.outlierShare * modelW, control.outlier * sdW)
     s.high = innovationW > boundW ? s.high + 1 : 0
     if (innovationW < 0 && !lowCounts) return innovationW
     const isLow = full && innovationW < -boundW
@@ -116,8 +110,8 @@ export class PowerObserver {
     if (!heavier && !lighter && (!full || s.high > 0 || isLow)) return innovationW
     const varW2 = heavier || lighter ? Math.max(priorVarW2, innovationW ** 2) : priorVarW2
     const gain = varW2 / (varW2 + readVarW2)
-    s.offsetW = expectedW - modelW + gain * innovationW
-    s.offsetVarW2 = (1 - gain) * varW2
+    s.ratio += (gain * innovationW) / modelW
+    s.ratioVar = ((1 - gain) * varW2) / modelW ** 2
     s.referenceW = modelW
     return innovationW
   }
@@ -128,7 +122,7 @@ export class PowerObserver {
     if (full && resting && s.lastReadW !== null) {
       const differenceW = Math.min(Math.abs(readW - s.lastReadW), 5 * control.noiseSd * modelW)
       const minW2 = ((control.noiseSd * modelW) / 4) ** 2
-      s.noiseVarW2 = Math.max(minW2, s.noiseVarW2 + 0.05 * (differenceW ** 2 / 2 - s.noiseVarW2))
+      s.noiseVarW2 = Math.max(minW2, s.noiseVarW2 + control.meanWeight * (differenceW ** 2 / 2 - s.noiseVarW2))
     }
     s.lastReadW = readW
     s.lastModelW = modelW

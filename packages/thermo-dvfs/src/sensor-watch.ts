@@ -33,7 +33,7 @@ export class SensorWatch {
   readW: number | null = null
   /** The plain reading of this step, if plausible, W. */
   averageW: number | null = null
-  windowMs: number = control.instantMs
+  windowMs: number = control.sampleMs
   /** Whether the reading of this step is an instant one. */
   #instants = false
 
@@ -73,14 +73,14 @@ export class SensorWatch {
   }
 
   get doubted(): boolean {
-    return this.#counter.disagrees || this.#meter.disagrees || this.#plain.disagrees
+    return [this.#counter, this.#meter, this.#plain].some(({ state }) => state.disagrees)
   }
 
   /** The higher one of the newest readings, W. */
   get newestW(): number {
     const { instantW, averageW, averageVariedMs, instantMs } = this.state
-    if (instantMs - averageVariedMs > control.stillMs) return instantW
-    return averageVariedMs - instantMs > control.stillMs ? averageW : Math.max(instantW, averageW)
+    if (instantMs - averageVariedMs > control.patienceMs) return instantW
+    return averageVariedMs - instantMs > control.patienceMs ? averageW : Math.max(instantW, averageW)
   }
 
   observe(seen: ClockObservation, modelW: number, highestW: number, delayMs: number): void {
@@ -93,26 +93,23 @@ export class SensorWatch {
     s.instantW = instantW ?? s.instantW
     if (instantW !== null) s.instantMs = timeMs
     // A plain reading that stays constant while instant ones arrive is frozen.
-    if (timeMs - s.averageVariedMs > control.stillMs && s.instantMs > s.averageVariedMs) {
+    if (timeMs - s.averageVariedMs > control.patienceMs && s.instantMs > s.averageVariedMs) {
       this.averageW = null
       this.#plain.dismiss()
     }
-    if (timeMs - s.energyMs > control.stillMs) this.#counter.dismiss()
-    this.#instants = timeMs - s.instantMs < control.blindMs
+    if (timeMs - s.energyMs > control.patienceMs) this.#counter.dismiss()
+    this.#instants = timeMs - s.instantMs < control.patienceMs / 2
     this.readW = this.#instants ? instantW : this.averageW
-    this.windowMs = this.#averages && !this.#instants ? SECOND_MS : control.instantMs
+    this.windowMs = this.#averages && !this.#instants ? SECOND_MS : control.sampleMs
     if (this.readW !== null && this.readW !== s.readW) {
       s.readW = this.readW
       s.variedMs = timeMs
       s.variedModelW = modelW
     }
     const stillMs = timeMs - s.variedMs
-    const counterStands = seen.energyJ != null && seen.energyJ === s.energyJ
-    const moved = Math.abs(modelW - s.variedModelW) > control.plantSd * modelW
+    const moved = Math.abs(modelW - s.variedModelW) > control.changedShare * modelW
     s.frozen =
-      this.readW !== null &&
-      stillMs >= control.frozenMs &&
-      (s.frozen || counterStands || (moved && stillMs >= control.frozenMs + delayMs))
+      this.readW !== null && stillMs >= control.dwellMs && (s.frozen || (moved && stillMs >= control.dwellMs + delayMs))
     if (s.frozen) this.readW = null
     if (this.readW !== null) s.usableMs = timeMs
     else if (s.frozen) s.usableMs = Math.min(s.usableMs, s.variedMs)

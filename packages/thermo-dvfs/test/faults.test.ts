@@ -184,7 +184,7 @@ describe('the clock', () => {
 
   it.each([110, 190])('learns nothing wrong while a change to %d W is refused', (powerCapW) => {
     const { controller, board } = settled()
-    const before = controller.serialise().observer.offsetW
+    const before = controller.serialise().observer.ratio
     for (let i = 0; i < 100; i++) {
       const seen = {
         timeMs: board.timeMs,
@@ -196,7 +196,7 @@ describe('the clock', () => {
       controller.step({ ...seen, refused: i > 0 })
       for (let tick = 0; tick < 10; tick++) board.tick()
     }
-    expect(Math.abs(controller.serialise().observer.offsetW - before)).toBeLessThan(2)
+    expect(Math.abs(controller.serialise().observer.ratio - before)).toBeLessThan(0.014)
     const trace = run(controller, board, { durationMs: 60_000, capAt: () => powerCapW })
     expect(settlingMs(trace, 40_000)).toBeLessThan(8000)
     expect(measure(trace, 42_500).violationPercent).toBe(0)

@@ -70,9 +70,9 @@ describe('a cap that the board holds by its own limit', () => {
     const asked: number[] = []
     for (let timeMs = 0; timeMs < 90_000; timeMs += 100) {
       // The load happens to draw less than before, and the firmware has not let go yet.
-      const powerW = timeMs < 60_000 ? 119 : 113
-      const smClockMhz = Math.min(asked.at(-1) ?? 210, timeMs < 60_000 ? 630 : 615)
-      const seen = { powerAverageW: powerW + (timeMs % 200) / 10_000, powerInstantW: powerW, smClockMhz }
+      const powerW = (timeMs < 60_000 ? Math.min(119, modelW(asked.at(-1) ?? 210)) : 113) + (timeMs % 200) / 10_000
+      const smClockMhz = Math.min(asked.at(-1) ?? 210, timeMs < 60_000 ? 630 : 600)
+      const seen = { powerAverageW: powerW, powerInstantW: powerW, smClockMhz, throttled: timeMs >= 60_000 }
       asked.push(controller.step({ timeMs, powerCapW: 119, powerLimitW: 119, loading: false, ...seen }).smClockMhz)
     }
     expect(asked.at(-1)).toBe(asked[599])

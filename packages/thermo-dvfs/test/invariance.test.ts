@@ -19,8 +19,8 @@ function differs(story: Story, { clocksMhz: clocks = clocksMhz, watts = 1, seen:
   for (const { timeMs, seen, action } of live(story)) {
     const { smClockMhz, status, seen: board } = other.step(told(seen))
     const [is, was] = [
-      [clocks.indexOf(smClockMhz), status, board.load],
-      [clocksMhz.indexOf(action.smClockMhz), action.status, action.seen.load],
+      [clocks.indexOf(smClockMhz), status, board.sensor],
+      [clocksMhz.indexOf(action.smClockMhz), action.status, action.seen.sensor],
     ]
     if (is.join() !== was.join()) return { timeMs, is, was }
   }
@@ -45,6 +45,7 @@ describe('a controller does the same', () => {
         powerCapW: 2 * seen.powerCapW,
         powerAverageW: scaled(seen.powerAverageW, 2),
         powerInstantW: scaled(seen.powerInstantW, 2),
+        powerLimitW: scaled(seen.powerLimitW ?? null, 2),
       }),
     })
   })

@@ -25,6 +25,8 @@ export interface Story {
   readonly reading: Reading
   /** The firmware holds the clock at most here, now and then; null leaves it alone. */
   readonly heldMhz: number | null
+  /** The board's own power limit stands at the cap. */
+  readonly limited: boolean
   /** Share of the samples that never arrive. */
   readonly dropped: number
   readonly stretches: readonly {
@@ -40,6 +42,7 @@ export const stories: fc.Arbitrary<Story> = fc.record({
   gain: fc.double({ min: 0.6, max: 1.9, noNaN: true }),
   reading: readings,
   heldMhz: fc.option(fc.constantFrom(...clocksMhz.slice(10, 60)), { nil: null, freq: 2 }),
+  limited: fc.boolean(),
   dropped: fc.constantFrom(0, 0, 0.1),
   stretches: fc.array(stretch, { minLength: 3, maxLength: 10 }),
 })
@@ -50,14 +53,16 @@ export interface Moment {
   readonly action: ClockAction
   /** True mean over the last second, W. */
   readonly secondW: number
-  /** The mean of the last second as it was read, W: the board's average, or that of ten instant readings. */
+  /** The mean of the last second as it was read, W: of the board's last three averages, or of ten instant readings. */
   readonly readW: number | null
   /** It is that of instant readings. */
   readonly sampled: boolean
+  /** Full load, and no clock that the firmware chose. */
+  readonly free: boolean
 }
 
 /** Live through a story, and a last stretch of full load that is long enough to come to rest. */
-export function live({ seed, gain, reading, heldMhz, dropped, stretches }: Story): Moment[] {
+export function live({ seed, gain, reading, heldMhz, limited, dropped, stretches }: Story): Moment[] {
   const controller = new ClockController({
     smClocksMhz: clocksMhz,
     reading: reading === 'part-time' ? 'part-time' : 'one-second-average',
@@ -65,18 +70,23 @@ export function live({ seed, gain, reading, heldMhz, dropped, stretches }: Story
   controller.setPlant(clocksMhz.map(modelAt))
   const board = new ToyBoard({ seed, truth: (modelW) => gain * modelW, instantNoiseW: 1, dropped }, modelAt)
   const moments: Moment[] = []
-  const lastSecond: (number | null)[] = []
+  const counted = reading === 'part-time' ? 10 : 3
+  const lastReadings: (number | null)[] = []
   const last = { durationMs: 40_000, activity: 1, loadFactor: 1, powerCapW: stretches.at(-1)!.powerCapW }
   for (const { durationMs, activity, loadFactor, powerCapW } of [...stretches, last]) {
     board.activity = activity
     board.loadFactor = loadFactor
     for (const endMs = board.timeMs + durationMs; board.timeMs < endMs; ) {
       const timeMs = board.timeMs
-      const held = heldMhz !== null && board.clockMhz > heldMhz && Math.floor(timeMs / 3000) % 2 === 0
-      if (held) board.clockMhz = heldMhz
+      const heldNow = heldMhz !== null && Math.floor(timeMs / 3000) % 2 === 0
+      const withinLimit = (mhz: number) => !limited || gain * modelAt(mhz) * loadFactor <= powerCapW
+      const fitMhz = activity === 1 ? (clocksMhz.findLast(withinLimit) ?? clocksMhz[0]!) : clocksMhz.at(-1)!
+      const roofMhz = heldNow ? Math.min(fitMhz, heldMhz) : fitMhz
+      const held = board.clockMhz > roofMhz || (moments.at(-1)?.action.smClockMhz ?? 0) > roofMhz
+      board.clockMhz = Math.min(board.clockMhz, roofMhz)
       const read = board.read(reading)
-      lastSecond.push(read.powerInstantW ?? read.powerAverageW)
-      if (lastSecond.length > 10) lastSecond.shift()
+      lastReadings.push(read.powerAverageW)
+      if (lastReadings.length > counted) lastReadings.shift()
       const seen = {
         timeMs,
         powerCapW,
@@ -86,13 +96,14 @@ export function live({ seed, gain, reading, heldMhz, dropped, stretches }: Story
         throttled: held,
         activeShare: activity < 1 ? 0.5 : 1,
         stallNoticeMs: 300,
+        powerLimitW: limited ? powerCapW : null,
       }
       const action = controller.step(seen)
-      board.request(action.smClockMhz)
-      const known = lastSecond.filter((powerW) => powerW !== null)
-      const meanW = known.length < 10 ? null : known.reduce((sum, powerW) => sum + powerW, 0) / known.length
-      const readW = reading === 'part-time' ? meanW : read.powerAverageW
-      moments.push({ timeMs, seen, action, secondW: board.secondW, readW, sampled: reading === 'part-time' })
+      board.request(Math.min(action.smClockMhz, roofMhz))
+      const known = lastReadings.filter((powerW) => powerW !== null)
+      const readW = known.length < counted ? null : known.reduce((sum, powerW) => sum + powerW, 0) / counted
+      const free = activity === 1 && !held
+      moments.push({ timeMs, seen, action, secondW: board.secondW, readW, sampled: reading === 'part-time', free })
       for (let i = 0; i < 10; i++) board.tick()
     }
   }

@@ -15,9 +15,10 @@ const ANSWER = 3
 
 /** Moments whose reading is above the cap by more than the guard, and whose clock was not lowered for it. */
 function notLowered(moments: readonly Moment[]): Moment[] {
-  return moments.filter(({ readW, sampled }, i) => {
+  return moments.filter(({ readW, sampled, seen }, i) => {
     const until = moments[i + ANSWER]
-    if (until === undefined || readW === null) return false
+    // A board limit at the cap lowers power by itself.
+    if (until === undefined || readW === null || seen.powerLimitW !== null) return false
     const delayMs = Math.max(...moments.slice(i, i + ANSWER + 1).map(({ action }) => action.seen.delayMs))
     const from = Math.max(0, i - LOOK_BACK - Math.ceil(delayMs / 100))
     const highestCapW = Math.max(...moments.slice(i, i + ANSWER + 1).map(({ seen }) => seen.powerCapW))
@@ -31,8 +32,40 @@ function notLowered(moments: readonly Moment[]): Moment[] {
 /** Moments that say settled while the mean of the last second is above the cap. */
 const settledAbove = (moments: readonly Moment[]): Moment[] =>
   moments.filter(
-    ({ action, readW, seen }) => action.status === 'settled' && (readW ?? 0) > seen.powerCapW * (1 + ROUNDING),
+    ({ action, readW, seen, sampled }) =>
+      action.status === 'settled' && ((sampled ? readW : seen.powerAverageW) ?? 0) > seen.powerCapW * (1 + ROUNDING),
   )
+
+/** Moments that say infeasible without a reading of the lowest clock above the cap in the last two seconds. */
+const infeasibleByEstimate = (moments: readonly Moment[]): Moment[] =>
+  moments.filter(
+    ({ action, seen }, i) =>
+      action.status === 'infeasible' &&
+      !moments.slice(Math.max(0, i - 20), i + 1).some(({ seen: { smClockMhz, powerAverageW, powerInstantW } }) => {
+        const highestW = Math.max(powerAverageW ?? 0, powerInstantW ?? 0)
+        return smClockMhz === clocksMhz[0] && highestW > seen.powerCapW
+      }),
+  )
+
+/** New locks within a second of the one before while firmware trims below an unchanged cap. */
+const hasty = (moments: readonly Moment[]): Moment[] =>
+  moments.filter((moment, i) => {
+    const last = moments.slice(Math.max(0, i - 10), i + 1)
+    const trims = ({ seen, action }: Moment) =>
+      seen.throttled === true && seen.powerCapW === moment.seen.powerCapW && action.smClockMhz > seen.smClockMhz!
+    const changes = last.filter(({ action }, k) => k > 0 && action.smClockMhz !== last[k - 1]!.action.smClockMhz)
+    return moment.seen.powerLimitW !== null && last.length > 10 && last.every(trims) && changes.length > 1
+  })
+
+/** Moments after five seconds and the sensor's delay at full load below 90 % of the cap, in which nothing was raised. */
+const leftLow = (moments: readonly Moment[]): Moment[] =>
+  moments.filter(({ action, seen }, i) => {
+    const steps = 50 + action.seen.delayMs / 100
+    const last = moments.slice(Math.max(0, i - steps), i + 1)
+    const low = (one: Moment) => one.free && one.seen.powerCapW === seen.powerCapW && one.secondW < 0.9 * seen.powerCapW
+    if (last.length <= steps || !last.every(low) || action.smClockMhz === clocksMhz.at(-1)) return false
+    return last.every((one) => one.action.smClockMhz <= last[0]!.action.smClockMhz)
+  })
 
 /** Longest stay above the cap in the last 20 s, at a clock that could be lowered, ms. */
 function longestStayMs(moments: readonly Moment[]): number {
@@ -57,10 +90,13 @@ const each = (check: (moments: Moment[]) => void) => (seed: number) =>
 
 describe('laws under any load', () => {
   it.each(seeds)(
-    'hold: above the cap lowers within 300 ms, is never called settled, and does not last (seed %d)',
+    'hold: above the cap lowers within 300 ms, is never settled and does not last; below it raises (seed %d)',
     each((moments) => {
       expect(notLowered(moments)).toEqual([])
       expect(settledAbove(moments)).toEqual([])
+      expect(infeasibleByEstimate(moments)).toEqual([])
+      expect(hasty(moments)).toEqual([])
+      expect(leftLow(moments)).toEqual([])
       expect(longestStayMs(moments)).toBeLessThanOrEqual(2000)
     }),
   )

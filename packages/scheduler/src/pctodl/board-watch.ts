@@ -20,10 +20,10 @@ export class BoardWatch {
       const { status, smClockMhz } = now
       decisions.push({ kind: 'clock-status', reason: statusReasons[status], status, smClockMhz })
     }
-    const { load, clock, sensor, correction } = now.seen
-    if (load !== before?.seen.load || clock !== before.seen.clock || sensor !== before.seen.sensor) {
-      const reason = `the load is taken for ${load}, the clock for ${clock}, the sensor for ${sensor}`
-      decisions.push({ kind: 'board-seen', reason, load, clock, sensor })
+    const { clock, sensor, correction } = now.seen
+    if (clock !== before?.seen.clock || sensor !== before.seen.sensor) {
+      const reason = `the clock is taken for ${clock}, the sensor for ${sensor}`
+      decisions.push({ kind: 'board-seen', reason, clock, sensor })
     }
     if (correction > 1 && !(before && before.seen.correction > 1)) {
       const percent = (100 * (correction - 1)).toFixed(1)

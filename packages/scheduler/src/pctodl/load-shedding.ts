@@ -6,17 +6,10 @@ import type { SampleObservation } from '../policy.js'
 const SHED_AFTER_MS = 300
 /** A one-second mean above this share of the cap breaks it. */
 const SHED_ABOVE = 1.01
-/** Instant readings scatter, so they must have been above for this time. */
-const ABOVE_MS = 200
-/** Time for stopped tenants to show in a one-second mean; next, in an instant reading, ms. */
-const AVERAGE_SHOWS_MS = 1300
-const INSTANT_SHOWS_MS = 400
-/**
- * Time for which the clock must have been accepted before stopped tenants return, ms; doubled each time that they had
- * to stop again soon.
- */
+/** Time for stopped tenants to show in a one-second mean, ms. */
+const SHOWS_MS = 1300
+/** Time for which the clock must have been accepted before stopped tenants return, ms. */
 const TAKEN_MS = 500
-const LONGEST_TAKEN_MS = 30_000
 /** Remaining tenants are planned for this share of the cap, because the power ratio was measured with more tenants. */
 const SHED_TARGET = 0.97
 
@@ -28,19 +21,12 @@ interface Clocks {
 /** Last resort where a board draws too much and refuses its clock: fewer tenants, and all again once it accepts. */
 export class LoadShedding {
   readonly #predictor: Predictor
+  /** All tenants, while some are stopped. */
   #all: readonly Tenant[] | undefined
-  /** Power of all tenants, W, measured or estimated, at the refused clock, MHz. */
-  #allW = 0
-  #allMhz = 0
-  /** The cap at that time, W. */
-  #allCapW = 0
+  /** Time from which a mean shows the present tenants only. */
   #restedMs = 0
-  /** Start of the time in which all instant readings were above the cap; null on a board without them. */
-  #aboveMs: number | undefined | null = null
   /** Time of the last refusal. */
   #refusedMs = 0
-  #backMs = Number.NEGATIVE_INFINITY
-  #takenMs = TAKEN_MS
 
   constructor(predictor: Predictor) {
     this.#predictor = predictor
@@ -65,54 +51,26 @@ export class LoadShedding {
   ): { readonly tenants: readonly Tenant[]; readonly reason: string } | undefined {
     const { timeMs, telemetry, powerCapW, applied, smClockRefusedMs, reconfiguring } = sample
     if (smClockRefusedMs > 0) this.#refusedMs = timeMs
-    if (this.#all && timeMs - this.#refusedMs >= this.#takenMs) {
+    if (this.#all && timeMs - this.#refusedMs >= TAKEN_MS) {
       const all = this.#all
       this.#all = undefined
-      this.#backMs = timeMs
       return { tenants: all, reason: 'the board takes its clock again: all tenants back' }
     }
-    const back = this.#all
-    const isHigher = powerCapW > this.#allCapW && telemetry.smClockMhz === this.#allMhz
-    if (back && isHigher && this.#allW <= SHED_TARGET * powerCapW) {
-      this.#all = undefined
-      this.#backMs = timeMs
-      return {
-        tenants: back,
-        reason: 'the cap is high enough for all tenants at the clock that the board runs: all back',
-      }
-    }
-    const { powerAverageW, powerInstantW = null } = telemetry
-    this.#watchInstant(timeMs, powerInstantW, powerCapW)
-    const rested = timeMs >= this.#restedMs
-    // The effect of stopped tenants must show before more are stopped.
-    const restMs = delayMs + (this.#aboveMs === null ? AVERAGE_SHOWS_MS : INSTANT_SHOWS_MS)
-    if (reconfiguring) this.#restedMs = timeMs + restMs
+    const restsAtMs = timeMs + delayMs + SHOWS_MS
+    if (reconfiguring) this.#restedMs = restsAtMs
     const smClockMhz = applied.smClockMhz ?? telemetry.smClockMhz
     if (smClockRefusedMs < SHED_AFTER_MS || smClockMhz === null || applied.tenants.length === 0) return undefined
+    // Tenants that start at another clock than planned are not read yet, and the board's limit may hold the cap.
+    const above = reconfiguring
+      ? applied.powerLimitW > powerCapW
+      : timeMs >= this.#restedMs && (telemetry.powerAverageW ?? 0) > SHED_ABOVE * powerCapW
     const clocks = { smClockMhz, memClockMhz }
-    let ratio = powerRatio
-    if (reconfiguring) {
-      // Tenants are starting at another clock than planned, and no board limit holds the cap.
-      if (applied.powerLimitW <= powerCapW) return undefined
-    } else {
-      if (!rested || powerAverageW === null || powerAverageW <= SHED_ABOVE * powerCapW) return undefined
-      if (this.#aboveMs !== null && timeMs - (this.#aboveMs ?? timeMs) < ABOVE_MS) return undefined
-      // An instant reading of 0 is not a reading.
-      ratio = (powerInstantW || powerAverageW) / this.#predicted(tenants, clocks)
-    }
-    if (ratio * this.#predicted(tenants, clocks) <= SHED_ABOVE * powerCapW) return undefined
-    const fitting = this.#withinCap(tenants, clocks, ratio, powerCapW)
-    const kept = this.#keeps(fitting, clocks, ratio, powerCapW) ? fitting : []
+    if (!above || powerRatio * this.#predicted(tenants, clocks) <= SHED_ABOVE * powerCapW) return undefined
+    const fitting = this.#withinCap(tenants, clocks, powerRatio, powerCapW)
+    const kept = this.#keeps(fitting, clocks, powerRatio, powerCapW) ? fitting : []
+    this.#all ??= tenants
+    this.#restedMs = restsAtMs
     const stopped = tenants.length - kept.length
-    if (this.#all === undefined) {
-      const soon = timeMs - this.#backMs < LONGEST_TAKEN_MS
-      this.#takenMs = soon ? Math.min(2 * this.#takenMs, LONGEST_TAKEN_MS) : TAKEN_MS
-      this.#all = tenants
-      this.#allW = ratio * this.#predicted(tenants, clocks)
-      this.#allMhz = telemetry.smClockMhz ?? smClockMhz
-      this.#allCapW = powerCapW
-    }
-    this.#restedMs = timeMs + restMs
     return { tenants: kept, reason: `the board refuses its clock above the cap: ${stopped} tenants stopped` }
   }
 
@@ -142,13 +100,6 @@ export class LoadShedding {
     if (this.#keeps(kept, clocks, ratio, powerCapW)) return kept
     const least = (a: Tenant, b: Tenant) => (this.#predicted([b], clocks) < this.#predicted([a], clocks) ? b : a)
     return [tenants.reduce(least)]
-  }
-
-  #watchInstant(timeMs: number, powerInstantW: number | null, powerCapW: number): void {
-    // A lost reading says nothing.
-    if (powerInstantW === null || !(powerInstantW > 0)) return
-    if (powerInstantW <= SHED_ABOVE * powerCapW) this.#aboveMs = undefined
-    else this.#aboveMs ??= timeMs
   }
 
   #predicted(tenants: readonly Tenant[], clocks: Clocks): number {

@@ -56,7 +56,7 @@ export class SteeredTenants {
   /** Adopt other tenants and their planned memory clock. */
   adopt({ tenants, memClockMhz }: Candidate): Action {
     this.#put(tenants, memClockMhz)
-    this.#memory ??= new MemoryClockControl({ memClocksMhz: this.#predictor.memClocksMhz }, memClockMhz)
+    this.#memory ??= new MemoryClockControl(this.#predictor.memClocksMhz, memClockMhz)
     this.#memory.setHome(memClockMhz)
     return { tenants, memClockMhz }
   }
@@ -104,7 +104,6 @@ export class SteeredTenants {
       timeMs,
       powerCapW,
       infeasible: this.#lastStep?.status === 'infeasible',
-      sure: this.#lastStep?.seen.excess ?? false,
       lowestPowerW: (clockMhz) => {
         const smClockMhz = smClocksAt(spec, clockMhz)![0]!
         const { powerW } = this.#predictor.predict({ tenants: this.#tenants, smClockMhz, memClockMhz: clockMhz })

@@ -65,11 +65,10 @@ const REMEMBERED_CAPS = 3
 const LEFT_FREE = 0.03
 const MAX_LEFT_FREE = 0.15
 /**
- * Tenants must change after the lowest clocks have been estimated to exceed the cap for the first time, read to exceed
- * it for the second, or firmware has throttled for the third, ms.
+ * Tenants must change after the lowest clocks have been read to exceed the cap for the first time, or firmware has
+ * throttled for the second, ms.
  */
-const INFEASIBLE_MS = 3000
-const EXCESS_MS = 300
+const INFEASIBLE_MS = 300
 const THROTTLED_MS = 5000
 /** Time for a measure without new tenants to show, ms. */
 const SHOWS_MS = 10_000
@@ -133,7 +132,7 @@ export class TenantPlan {
     }
     // New tenants show their power as soon as they run.
     if (reconfiguring) this.#quietUntilMs = timeMs
-    const patienceMs = trouble === 'throttled' ? THROTTLED_MS : seen.excess ? EXCESS_MS : INFEASIBLE_MS
+    const patienceMs = trouble === 'throttled' ? THROTTLED_MS : INFEASIBLE_MS
     if (trouble === undefined || timeMs < Math.max(this.#quietUntilMs, this.#troubleSinceMs + patienceMs))
       return undefined
     this.#quietUntilMs = timeMs + SHOWS_MS
