@@ -15,7 +15,6 @@ import { type BoardConstants, boardConstants } from './board-constants.js'
 import { type Domain, outsideOf } from './domain.js'
 import { KindTable } from './kind-table.js'
 import { Mix, prepare } from './mix.js'
-import { KindBounds, type MixBounds } from './mix-bounds.js'
 import { networkOf } from './network-of.js'
 import { type NetworkParameters, type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
@@ -354,26 +353,6 @@ export class PerfModel implements Predictor {
       index = Math.min(high - 1, Math.max(low + 1, Math.floor(wanted) || 0))
     }
     return clocks[low]
-  }
-
-  /**
-   * Bounds on tenants in any mix, for searches that compute an upper bound on plan quality; kind k is `tenants[k]`.
-   * Undefined after `refit`, because the bounds hold for the equations only.
-   *
-   * @throws what `predict` throws for a tenant
-   */
-  mixBounds(tenants: readonly Tenant[]): MixBounds | undefined {
-    if (this.#errors.power.state.rows > 0) return undefined
-    assertList(tenants)
-    const kinds = new KindTable(this.#parameters, this.spec, this.#board)
-    const offsets = tenants.map((tenant, i) => {
-      if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
-      const { model, mpsPercent, batchSize } = tenant
-      const tpcs = this.#tpcsOf(mpsPercent, i)
-      assertBatch(batchSize, i)
-      return kinds.offsetOf(this.networks.indexOf(this.#network(model).name), tpcs, batchSize)
-    })
-    return new KindBounds(this.#board, kinds, offsets)
   }
 
   /** @throws UnknownNameError for a network that was not fitted; InvalidInputError for a batch outside 1..256 */
