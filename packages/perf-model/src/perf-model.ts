@@ -57,6 +57,7 @@ export class PerfModel implements Predictor {
   readonly #errors: Readonly<Record<Quantity, ErrorModel>>
   readonly #terms: Readonly<Record<Quantity, ErrorTerms>>
   readonly #known = new TenantUncertainty()
+  #scored = { probability: 0.5, score: 0 }
   /** SM clock of the last solution, relative to the board's highest. */
   #clock = 0
   /** Number of TPCs by whole percent of share, precomputed to avoid the division. */
@@ -223,7 +224,11 @@ export class PerfModel implements Predictor {
   upperPowerW(configuration: Configuration, probability: number): number {
     const { powerW } = this.#evaluate(configuration)
     const { centre, sd } = this.#errorOf('power')
-    return powerW * Math.exp(centre - sd * normalScore(Math.min(1 - 1e-9, Math.max(1e-9, probability))))
+    // A search asks for one probability again and again.
+    if (probability !== this.#scored.probability) {
+      this.#scored = { probability, score: normalScore(Math.min(1 - 1e-9, Math.max(1e-9, probability))) }
+    }
+    return powerW * Math.exp(centre - sd * this.#scored.score)
   }
 
   /** Terms of the error model for both quantities, for fitting such a model. */
@@ -243,17 +248,16 @@ export class PerfModel implements Predictor {
   #errorOf(quantity: Quantity): { readonly factor: number; readonly centre: number; readonly sd: number } {
     const model = this.#errors[quantity]
     const terms = this.#write(quantity)
-    const centre = model.shift(terms)
     const { unknownSd } = this.#parameters.profile
     const { speedSd, powerSd } = this.#known
     const [own, judged] = quantity === 'power' ? [powerSd, unknownSd.power] : [speedSd, unknownSd.throughput]
-    const sd = model.sd(terms, own > judged ? own * own - judged * judged : 0)
+    const { centre, sd } = model.at(terms, own > judged ? own * own - judged * judged : 0)
     return { factor: model.state.rows > 0 ? Math.exp(centre) : 1, centre, sd }
   }
 
   #powerFactor(): number {
     const { power } = this.#errors
-    return power.state.rows > 0 ? Math.exp(power.shift(this.#write('power'))) : 1
+    return power.state.rows > 0 ? Math.exp(power.centre(this.#write('power'))) : 1
   }
 
   #write(quantity: Quantity): ErrorTerms {
