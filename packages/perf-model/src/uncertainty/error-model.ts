@@ -6,6 +6,8 @@ import { type ErrorTerms, MIX_TERMS, NETWORK_TERMS } from './error-terms.js'
 const COLUMNS = 1 + FACTORS
 /** Weight of the prior in rows when the scale of the variances is estimated. */
 const PRIOR_ROWS = 30
+/** Rows that tell as much as one independent row: what the equations miss is alike in similar configurations. */
+const ROWS_PER_NEWS = 2
 /** Lower bound of a standard deviation. */
 const MIN_SD = 5e-4
 /** Upper bound of a standard deviation, for extrapolations far from any row. */
@@ -170,7 +172,7 @@ export class ErrorModel {
     let squares = moved.reduce((sum, value, a) => sum + value * learnt[a]!, 0)
     for (const row of rows) {
       const error = row.error - this.#enter(row)
-      const per = 1 / this.#residualVariance(row.residual)
+      const per = 1 / (ROWS_PER_NEWS * this.#residualVariance(row.residual))
       squares += per * error * error
       for (let a = 0; a < n; a++) {
         const weighted = per * this.#factors[a]!
@@ -185,7 +187,7 @@ export class ErrorModel {
     const covariance = inverseFromFactor(precision, n)
     const column = (k: number) => Array.from(this.#weights.filter((_, i) => i % COLUMNS === k))
     const before = PRIOR_ROWS + this.state.rows
-    const scale = (this.state.scale * before + squares) / (before + rows.length)
+    const scale = (this.state.scale * before + ROWS_PER_NEWS * squares) / (before + rows.length)
     return {
       ...this.state,
       networks: [...this.#names],
