@@ -1,205 +1,202 @@
 /**
- * How boards of one kind differ from the simulated one that parameters were fitted to: fits mean and variance of the terms of the error model to
- * variants of the paper's boards, at random mixes and where the search's plans go, and writes `errors` of the shipped
- * parameters. Variants of other seeds are left to `evaluate-risk.ts`.
+ * How boards of one kind differ from the simulated one that parameters were fitted to, and from each other: fits the mean of the error model's
+ * weights and the directions in which they vary to variants of the paper's boards, at random mixes and where the search's plans go, and writes
+ * `errors` of the shipped parameters. Variants of other seeds are left to `evaluate-risk.ts`.
  *
- *   pnpm params:errors [--variants 50] [--rows 300] [--widen 1.35] [--without <structure, 0 to 4>]
+ *   pnpm params:errors [--variants 50] [--rows 2700] [--without <structure, 0 to 4>]
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { partition } from '@pctodl/greedy-partition'
-import { factorise, inverseFromFactor, solveFactorised } from '@pctodl/numerics'
+import { factorise, solveFactorised } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
 import { formatParameters } from '../packages/perf-model/src/parameter-folder.js'
-import { MIX_TERMS, NETWORK_TERMS } from '../packages/perf-model/src/uncertainty/term-counts.js'
+import { FACTORS } from '../packages/perf-model/src/parameters.js'
+import { MIX_TERMS, NETWORK_TERMS } from '../packages/perf-model/src/uncertainty/error-terms.js'
 import { planLike } from './evaluation/plan-mixes.js'
 import { planProblems, randomMixes, STRUCTURES, truthOf, variantsOf } from './evaluation/unseen-boards.js'
 
 const SEED = 11
-const ROUNDS = 4
-const STEPS = 8
-const MIN_VARIANCE = 1e-7
+/** Weight of a row that a search found: plans go there, and prefer what the equations underestimate. */
+const SEARCH_WEIGHT = 10
+/** Ridge on the weights of one board. */
+const RIDGE = 3e-3
 
 interface Row {
+  readonly weight: number
   readonly phi: Float64Array
   readonly residual: Float64Array
-  readonly error: number
-}
-interface Prior {
-  readonly mean: Float64Array
-  readonly variance: Float64Array
-  readonly residual: number[]
+  /** ln(measured / predicted) on each variant. */
+  readonly errors: number[]
 }
 
 const { values } = parseArgs({
   options: {
     variants: { type: 'string', default: '50' },
-    rows: { type: 'string', default: '300' },
-    widen: { type: 'string', default: '1.35' },
+    rows: { type: 'string', default: '2700' },
     without: { type: 'string' },
   },
 })
 const structures = Array.from({ length: STRUCTURES }, (_, i) => i).filter((i) => String(i) !== values.without)
-const models = ['3080Ti', 'A100'].map(loadPerfModel)
-/** By board and variant. */
-const rows = models.map((model) => {
-  const training = trainingOf(model, Number(values.rows)).map((configuration) => {
-    const { throughput, powerW } = model.predict(configuration)
-    return { configuration, throughput, powerW, terms: model.errorTerms(configuration) }
-  })
-  return variantsOf(model.spec.key, Number(values.variants), SEED, structures).map((variant, v) => {
-    const truth = truthOf(variant)
-    return training
-      .filter((_, i) => (i * 7 + v * 13) % 17 < 10)
-      .map(({ configuration, throughput, powerW, terms }) => {
-        const ran = truth(configuration)
-        return {
-          throughput: { ...terms.throughput, error: Math.log(ran.throughput / throughput) },
-          power: { ...terms.power, error: Math.log(ran.powerW / powerW) },
-        }
-      })
-  })
-})
 const home = path.join(import.meta.dirname, '..', 'packages', 'perf-model')
-const widen = Number(values.widen) ** 2
-models.forEach(({ spec, parameters }, b) => {
-  const errors = parameters.errors.map(({ quantity }) => {
-    const { mean, variance, residual } = fitPrior(rows[b]!.map((variant) => variant.map((row) => row[quantity])))
+
+for (const board of ['3080Ti', 'A100']) {
+  const model = loadPerfModel(board)
+  const rows = trainingOf(model, Number(values.rows)).map(({ configuration, weight }) => {
+    const terms = model.errorTerms(configuration)
     return {
-      quantity,
-      rows: 0,
-      scale: 1,
-      mix: digits(variance.subarray(0, MIX_TERMS)),
-      network: digits(variance.subarray(MIX_TERMS, MIX_TERMS + NETWORK_TERMS)),
-      residual: digits(residual.map((each) => each * widen)),
-      networks: [...parameters.networks.map(({ name }) => name)],
-      mean: digits(mean),
-      covariance: [],
+      configuration,
+      predicted: model.predict(configuration),
+      throughput: { ...terms.throughput, weight, errors: [] } as Row,
+      power: { ...terms.power, weight, errors: [] } as Row,
     }
   })
-  const file = path.join(home, 'params', `${spec.key}.json`)
-  writeFileSync(file, formatParameters({ ...JSON.parse(readFileSync(file, 'utf8')), errors }))
-})
-
-/** A third each: random mixes, such as plans are, and the plans of a search. */
-function trainingOf(model: PerfModel, count: number): Configuration[] {
-  const plans = planProblems(model, 'training', Math.round(0.4 * count)).flatMap((problem) => {
-    const plan = partition(model, { ...problem, budgetEvaluations: 400 })
-    return plan.feasible ? [plan.configuration] : []
-  })
-  return [...randomMixes(model, 0.6 * count, 'training'), ...planLike(model, 0.7 * count, 'training'), ...plans]
+  for (const variant of variantsOf(board, Number(values.variants), SEED, structures)) {
+    const truth = truthOf(variant)
+    for (const { configuration, predicted, throughput, power } of rows) {
+      const ran = truth(configuration)
+      throughput.errors.push(Math.log(ran.throughput / predicted.throughput))
+      power.errors.push(Math.log(ran.powerW / predicted.powerW))
+    }
+  }
+  const errors = (['throughput', 'power'] as const).map((quantity) => ({
+    quantity,
+    rows: 0,
+    scale: 1,
+    networks: model.networks,
+    ...fitPrior(rows.map((row) => row[quantity])),
+    learnt: [],
+    covariance: [],
+  }))
+  const file = path.join(home, 'params', `${board}.json`)
+  const before = JSON.parse(readFileSync(file, 'utf8'))
+  writeFileSync(file, formatParameters({ ...before, errors }))
 }
 
-/** Empirical Bayes over boards of one kind, each a draw of beta: its mean, and its variances, those of a term the same for all networks. */
-function fitPrior(boards: readonly (readonly Row[])[]): Prior {
-  const n = boards[0]![0]!.phi.length
-  let mean = new Float64Array(n)
-  let variance = new Float64Array(n).fill(1e-3)
-  let residual = [1e-4, 1e-4, 1e-4]
-  for (let round = 0; round < ROUNDS; round++) {
-    const sums = boards.map((own) => sumsOf(own, residual))
-    for (let step = 0; step < STEPS; step++) {
-      const posteriors = sums.map((own) => posterior(own, mean, variance))
-      const next = new Float64Array(n)
-      for (const { beta } of posteriors) for (let i = 0; i < n; i++) next[i]! += beta[i]! / boards.length
-      const spread = new Float64Array(n)
-      const known = new Float64Array(n)
-      for (const { beta, covariance } of posteriors) {
-        for (let i = 0; i < n; i++) {
-          const term = i < MIX_TERMS ? i : MIX_TERMS + ((i - MIX_TERMS) % NETWORK_TERMS)
-          spread[term]! += (beta[i]! - next[i]!) ** 2
-          known[term]! += 1 - covariance[i * n + i]! / variance[i]!
-        }
-      }
-      mean = next
-      // MacKay's fixed point: what each variance explains over how well it is known. Expectation and maximisation take ten times the steps.
-      variance = variance.map((_, i) => {
-        const term = i < MIX_TERMS ? i : MIX_TERMS + ((i - MIX_TERMS) % NETWORK_TERMS)
-        return Math.max(MIN_VARIANCE, spread[term]! / known[term]!)
+/** Random mixes, such as plans are, and the plans of a search. */
+function trainingOf(model: PerfModel, count: number): { configuration: Configuration; weight: number }[] {
+  const plans = planProblems(model, 'training', Math.round(0.12 * count)).flatMap((problem) => {
+    const plan = partition(model, { ...problem, budgetEvaluations: 400 })
+    return plan.feasible ? [{ configuration: plan.configuration, weight: SEARCH_WEIGHT }] : []
+  })
+  const random = randomMixes(model, Math.round(0.36 * count), 'training')
+  const like = planLike(model, Math.round(0.52 * count), 'training')
+  return [...[...random, ...like].map((configuration) => ({ configuration, weight: 1 })), ...plans]
+}
+
+/** Weights of each board by ridge regression; their mean, and the principal components of what they predict beside it. */
+function fitPrior(rows: readonly Row[]) {
+  const boards = rows[0]!.errors.length
+  const n = rows[0]!.phi.length
+  const products = new Float64Array(n * n)
+  const weights = Array.from({ length: boards }, () => new Float64Array(n))
+  for (const { phi, weight, errors } of rows) {
+    for (let a = 0; a < n; a++) {
+      const term = weight * phi[a]!
+      if (term === 0) continue
+      for (let b = 0; b < n; b++) products[a * n + b]! += term * phi[b]!
+      weights.forEach((own, v) => {
+        own[a]! += term * errors[v]!
       })
     }
-    const left = boards.flatMap((own, v) => {
-      const { beta, covariance } = posterior(sums[v]!, mean, variance)
-      return own.map((row) => ({ row, square: (row.error - dot(row.phi, beta)) ** 2 + form(row.phi, covariance) }))
-    })
-    // Weights of at least 0 by multiplication, each square counted by what it is expected to be.
-    for (let step = 0; step < 50; step++) {
-      const above = [0, 0, 0]
-      const below = [0, 0, 0]
-      for (const { row, square } of left) {
-        const expected = dot(row.residual, residual)
-        for (let j = 0; j < residual.length; j++) {
-          above[j]! += (row.residual[j]! * square) / expected ** 2
-          below[j]! += row.residual[j]! / expected
-        }
-      }
-      residual = residual.map((weight, j) => Math.max(1e-9, (weight * above[j]!) / below[j]!))
-    }
   }
-  // Terms go together, and variances by themselves add up to more than boards differ by: all are scaled until the errors are as large as they say.
-  const rows = boards.flat().map((row) => ({
-    left: dot(row.residual, residual),
-    terms: row.phi.reduce((sum, term, i) => sum + term * term * variance[i]!, 0),
-    square: (row.error - dot(row.phi, mean)) ** 2,
-  }))
-  const sizeAt = (factor: number) =>
-    rows.reduce((sum, { left, terms, square }) => sum + square / (left + factor * terms), 0) / rows.length
-  let [low, high] = [0.01, 1.5]
-  for (let step = 0; step < 30; step++) {
-    const middle = Math.sqrt(low * high)
-    if (sizeAt(middle) > 1) low = middle
-    else high = middle
-  }
-  variance = variance.map((value) => value * high)
-  const like = residual[0]! + residual[1]!
-  console.log(
-    `variances times ${high.toFixed(2)}; left over of a tenant ${(100 * Math.sqrt(like)).toFixed(2)} %, ` +
-      `of twenty like ones ${(100 * Math.sqrt(like + residual[2]!)).toFixed(2)} %`,
+  for (let a = 0; a < n; a++) products[a * n + a]! += RIDGE
+  factorise(products, n)
+  for (const own of weights) solveFactorised(products, n, own)
+  const mean = new Float64Array(n)
+  for (const own of weights) for (let a = 0; a < n; a++) mean[a]! += own[a]! / boards
+  const apart = weights.map((own) => own.map((weight, a) => weight - mean[a]!))
+
+  const predicted = apart.map((own) => rows.map(({ phi }) => dot(phi, own)))
+  const gram = predicted.map((one) => predicted.map((other) => dot(one, other)))
+  const directions = eigenvectors(gram, FACTORS)
+  const scale = 1 / Math.sqrt(boards - 1)
+  const factors = directions.map((direction) =>
+    Float64Array.from({ length: n }, (_, a) => scale * apart.reduce((sum, own, v) => sum + own[a]! * direction[v]!, 0)),
   )
-  return { mean, variance, residual }
+  const left = rows.map(({ phi, errors }) => {
+    const along = factors.map((factor) => dot(phi, factor))
+    return errors.map(
+      (error, v) =>
+        error -
+        dot(phi, mean) -
+        dot(
+          along,
+          directions.map((each) => each[v]! / scale),
+        ),
+    )
+  })
+  const residual = residualWeights(rows, left)
+  const networkSd = networkDeviation(rows, left)
+  const percent = (value: number) => (100 * value).toFixed(2)
+  console.log(
+    `factors ${factors.map((factor) => percent(rootMeanSquare(rows.map(({ phi }) => dot(phi, factor))))).join(' ')} %, ` +
+      `network ${percent(networkSd)} %, residual ${residual.map((each) => percent(Math.sqrt(each))).join(' ')} %`,
+  )
+  return { mean: digits(mean), factors: factors.map(digits), networkSd, residual: digits(residual) }
 }
 
-function sumsOf(own: readonly Row[], residual: readonly number[]) {
-  const n = own[0]!.phi.length
-  const products = new Float64Array(n * n)
-  const moments = new Float64Array(n)
-  for (const { phi, residual: shape, error } of own) {
-    const per = 1 / dot(shape, residual)
-    for (let a = 0; a < n; a++) {
-      const term = per * phi[a]!
-      if (term === 0) continue
-      moments[a]! += term * error
-      for (let b = 0; b < n; b++) products[a * n + b]! += term * phi[b]!
+/** Eigenvectors of the largest eigenvalues of a symmetric matrix, by the power method. */
+function eigenvectors(matrix: readonly (readonly number[])[], count: number): Float64Array[] {
+  const found: Float64Array[] = []
+  while (found.length < count) {
+    let vector = Float64Array.from(matrix, (_, i) => Math.sin(1 + i * (1 + found.length)))
+    for (let step = 0; step < 300; step++) {
+      for (const other of found) {
+        const along = dot(vector, other)
+        vector = vector.map((value, i) => value - along * other[i]!)
+      }
+      vector = Float64Array.from(matrix, (row) => dot(row, vector))
+      const length = Math.sqrt(dot(vector, vector))
+      vector = vector.map((value) => value / length)
+    }
+    found.push(vector)
+  }
+  return found
+}
+
+/** Weights of the residual's variance, at least 0 by multiplication, each square counted by what it is expected to be. */
+function residualWeights(rows: readonly Row[], left: readonly (readonly number[])[]): number[] {
+  const squares = left.map((errors) => dot(errors, errors) / errors.length)
+  let weights = Array.from(rows[0]!.residual, () => 1e-4)
+  for (let step = 0; step < 200; step++) {
+    const above = weights.map(() => 0)
+    const below = weights.map(() => 0)
+    rows.forEach(({ residual }, i) => {
+      const expected = dot(residual, weights)
+      residual.forEach((term, j) => {
+        above[j]! += (term * squares[i]!) / expected ** 2
+        below[j]! += term / expected
+      })
+    })
+    weights = weights.map((weight, j) => Math.max(1e-9, (weight * above[j]!) / below[j]!))
+  }
+  return weights
+}
+
+/** How far what is left of a network alone lies to one side on a board, as a standard deviation over boards and networks. */
+function networkDeviation(rows: readonly Row[], left: readonly (readonly number[])[]): number {
+  const n = rows[0]!.phi.length
+  const sides: number[] = []
+  for (let own = MIX_TERMS; own < n; own += NETWORK_TERMS) {
+    const others = Array.from({ length: (n - MIX_TERMS) / NETWORK_TERMS }, (_, i) => MIX_TERMS + i * NETWORK_TERMS)
+    const alone = rows.flatMap(({ phi }, i) => (others.every((at) => at === own || phi[at] === 0) ? [i] : []))
+    for (let v = 0; v < rows[0]!.errors.length; v++) {
+      sides.push(alone.reduce((sum, i) => sum + left[i]![v]!, 0) / alone.length)
     }
   }
-  return { products, moments }
+  return digits([rootMeanSquare(sides)])[0]!
 }
 
-function posterior({ products, moments }: ReturnType<typeof sumsOf>, mean: Float64Array, variance: Float64Array) {
-  const n = moments.length
-  const precision = Float64Array.from(products)
-  const beta = moments.map((value, i) => value + mean[i]! / variance[i]!)
-  for (let i = 0; i < n; i++) precision[i * n + i]! += 1 / variance[i]!
-  factorise(precision, n)
-  solveFactorised(precision, n, beta)
-  return { beta, covariance: inverseFromFactor(precision, n) }
+function rootMeanSquare(list: readonly number[]): number {
+  return Math.sqrt(dot(list, list) / list.length)
 }
 
 function dot(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let sum = 0
   for (let i = 0; i < a.length; i++) sum += a[i]! * b[i]!
-  return sum
-}
-
-function form(phi: Float64Array, covariance: Float64Array): number {
-  const n = phi.length
-  let sum = 0
-  for (let a = 0; a < n; a++) {
-    if (phi[a] === 0) continue
-    for (let b = 0; b < n; b++) sum += phi[a]! * covariance[a * n + b]! * phi[b]!
-  }
   return sum
 }
 

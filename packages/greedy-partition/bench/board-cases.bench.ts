@@ -1,6 +1,6 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import { smClocksAt } from '@pctodl/platform'
-import { exhaustive, type PartitionOptions, partition, throughputUpperBound } from '../src/index.js'
+import { exhaustive, type PartitionOptions, partition } from '../src/index.js'
 import { gapPercent, printSummary, scoreOf, timed, timedMin } from './summary.js'
 
 // Our models of both boards, seven networks, six caps: ours, the best there is, the times.
@@ -20,7 +20,6 @@ function boardCases(key: string): void {
     oursMs: [] as number[],
     greedyEvaluations: [] as number[],
     evaluations: [] as number[],
-    bound: [] as number[],
   }
   let overCap = 0
   let noState = 0
@@ -39,7 +38,6 @@ function boardCases(key: string): void {
       const best10 = timed(() => exhaustive(predictor, { ...options, sharePercentStep: 10 }))
       const found = scoreOf(ours.result)
       const best = Math.max(found, scoreOf(in50Ms), ...seeds.map(scoreOf))
-      const bound = throughputUpperBound(predictor, options)?.weightedThroughput ?? 0
       values.lostByHigherCap.push(Math.max(0, gapPercent(found, before)))
       before = found
       if (ours.result.feasible) {
@@ -51,7 +49,6 @@ function boardCases(key: string): void {
         values.oursMs.push(ours.ms)
         values.greedyEvaluations.push(greedy.result.evaluations)
         values.evaluations.push(ours.result.evaluations)
-        values.bound.push(100 * (bound / found - 1))
       }
       for (const result of [greedy.result, ours.result, in50Ms, ours10, ...seeds]) {
         if (!result.feasible) continue
@@ -70,7 +67,6 @@ function boardCases(key: string): void {
         'ours at 10': scoreOf(ours10).toFixed(0),
         'best at 10': scoreOf(best10.result).toFixed(0),
         'best at 10 ms': best10.ms.toFixed(0),
-        'bound at 5': bound.toFixed(0),
       }
     })
   })
@@ -86,7 +82,6 @@ function boardCases(key: string): void {
   printSummary('whole search, least of three runs', values.oursMs, 'ms', 1)
   printSummary('evaluations of the greedy stage', values.greedyEvaluations, '', 0)
   printSummary('evaluations of the whole search', values.evaluations, '', 0)
-  printSummary('the upper bound above ours', values.bound, '%', 0)
   console.log(`above the cap: ${overCap} of ${rows.length}`)
   console.log(`at clocks that the board does not have: ${noState} of ${rows.length}`)
 }

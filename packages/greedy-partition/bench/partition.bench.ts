@@ -1,7 +1,7 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import { gpuSpecs } from '@pctodl/platform'
 import { Bench } from 'tinybench'
-import { exhaustive, lowestFeasibleCap, partition, throughputUpperBound } from '../src/index.js'
+import { exhaustive, lowestFeasibleCap, partition } from '../src/index.js'
 import { SyntheticPredictor } from '../test/synthetic-predictor.js'
 
 // Times of the searches with the shipped models, and of our search with a predictor that costs nothing: what is its own.
@@ -29,7 +29,6 @@ for (const board of ['3080Ti', 'A100']) {
     .add(`${board}: default budget of time, step 5`, () => partition(model, { ...options, now }))
     .add(`${board}: default, step 10`, () => partition(model, { ...options, sharePercentStep: 10 }))
     .add(`${board}: exhaustive, step 20`, () => exhaustive(model, { ...options, sharePercentStep: 20 }))
-    .add(`${board}: upper bound, step 5`, () => throughputUpperBound(model, options))
     .add(`${board}: lowest feasible cap`, () => lowestFeasibleCap(model, { models: 'resnet50' }))
 }
 bench.add('default, step 5, predictor that costs nothing', () => partition(free, { models: 'middle', powerCapW: 200 }))

@@ -10,5 +10,3 @@ export type {
 } from './result.js'
 export { lowestFeasibleCap } from './lowest-feasible-cap.js'
 export { countCompositions, exhaustive } from './exhaustive.js'
-export type { ThroughputBound } from './bound/throughput-bound.js'
-export { type BoundLimits, throughputUpperBound } from './upper-bound.js'

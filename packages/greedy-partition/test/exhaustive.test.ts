@@ -1,6 +1,6 @@
 import { gpuSpecs, InvalidInputError } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { countCompositions, exhaustive, type FeasiblePartition, throughputUpperBound } from '../src/index.js'
+import { countCompositions, exhaustive, type FeasiblePartition } from '../src/index.js'
 import { SyntheticPredictor } from './synthetic-predictor.js'
 
 const predictor = () => new SyntheticPredictor(gpuSpecs['3080Ti']!)
@@ -26,8 +26,6 @@ describe('exhaustive', () => {
     const options = { models: 'light', sharePercentStep: 50, batchSizes: [8, 16], powerCapW: 300 }
     expect(exhaustive(predictor(), options, { maxConfigurations: 14 }).evaluations).toBe(14)
     expect(() => exhaustive(predictor(), options, { maxConfigurations: 13 })).toThrow('this one leaves 14')
-    expect(throughputUpperBound(predictor(), options, { maxConfigurations: 14 })).toMatchObject({ exact: true })
-    expect(throughputUpperBound(predictor(), options, { maxConfigurations: 13 })).toMatchObject({ exact: false })
     expect(exhaustive(predictor(), { ...options, maxTenants: 1 }).evaluations).toBe(8)
     const both = { ...options, models: [{ model: 'light' }, { model: 'middle' }] }
     expect(countCompositions(predictor(), both)).toBe(4 + 4 + 10)

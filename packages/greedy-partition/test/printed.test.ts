@@ -30,21 +30,21 @@ describe('what is printed of a plan', () => {
     ).toMatchInlineSnapshot(`
       "resnet50 on NVIDIA GeForce RTX 3080 Ti, power cap 200 W
        tenants   share %   batch   samples/s each        latency ms 
-             2        20      16            369.6   43.3 (p99 48.1) 
-             3        20      32            378.4   84.6 (p99 94.0) 
-      clocks      SM 1155 MHz, memory 5001 MHz
-      throughput  1874.5 samples/s
-      power       184.8 W, 15.2 W below the cap; exceeds it with probability 0.0052
-      utilisation SM 100 %, memory 62 %
+             5        20       8            378.5   21.1 (p99 22.8) 
+      clocks      SM 1230 MHz, memory 5001 MHz
+      throughput  1892.7 samples/s
+      power       188.8 W, 11.2 W below the cap; exceeds it with probability 0.0069
+      utilisation SM 100 %, memory 61 %
       search      150 evaluations in so many ms; stopped because the evaluation budget is spent
        processes   p99 ms   samples/s       W 
-               1     24.0      1480.0   187.8 
-               2    173.4      1636.9   189.6 
-               4    256.0      1860.5   186.7 
-               5    282.4      1888.1   185.9 
+               1     23.2      1484.9   188.4 
+               2     42.0      1638.2   189.7 
+               3    126.2      1786.7   186.2 
+               4     83.3      1870.2   187.1 
+               5     91.0      1905.8   187.4 
 
       Verify (on a real board: --gpu 0 without --backend sim):
-        pctodl profile --backend sim --gpu 3080Ti --model resnet50 --single --shares 20,20,20,20,20 --batches 16,16,32,32,32 --sm-clock 1155 --mem-clock 5001
+        pctodl profile --backend sim --gpu 3080Ti --model resnet50 --single --shares 20,20,20,20,20 --batches 8,8,8,8,8 --sm-clock 1230 --mem-clock 5001
       "
     `)
   })
@@ -55,19 +55,18 @@ describe('what is printed of a plan', () => {
       "resnet50, vgg19 on NVIDIA A100-PCIE-40GB, power cap 400 W
       the board takes at most 250 W, which is held in the place of the cap
        tenants   network    share %   batch   samples/s each        latency ms 
-             1   resnet50        20      32           1071.2   29.9 (p99 32.8) 
-             1   vgg19           20      16            493.7   32.4 (p99 35.5) 
-             3   vgg19           20      32            504.6   63.4 (p99 69.6) 
+             1   resnet50        20      16            983.7   16.3 (p99 17.7) 
+             4   vgg19           20      32            504.8   63.4 (p99 69.2) 
       clocks      SM 1185 MHz, memory 1215 MHz
-      throughput  3078.8 samples/s, weighted 9101.3
-      power       208.1 W, 41.9 W below the cap; exceeds it with probability 0.0047
+      throughput  3003.0 samples/s, weighted 9060.9
+      power       206.5 W, 43.5 W below the cap; exceeds it with probability 0.0035
       utilisation SM 100 %, memory 40 %
       search      150 evaluations in so many ms; stopped because the evaluation budget is spent
        processes   p99 ms   samples/s       W 
-               2    100.3      6838.2   197.2 
-               3    101.8      8197.5   204.3 
-               4     70.0      8905.0   204.8 
-               5     70.0      9139.7   208.4 
+               2     93.9      7028.0   224.5 
+               3    232.0      8271.6   215.2 
+               4     69.2      8905.0   204.8 
+               5     69.3      9139.7   208.4 
 
       pctodl profile measures one network at a time: this mix cannot be verified by one call.
       "
@@ -77,30 +76,28 @@ describe('what is printed of a plan', () => {
   it('is the way to it, where that is asked for', async () => {
     const argv = ['--model', 'mobilenet_v2', '--gpu', 'A100', '--power-cap', '120', '--explain', '--mps-step', '25']
     expect(await printed(...argv, '--budget-evaluations', '60')).toMatchInlineSnapshot(`
-      " step   stage    move                       SM MHz   memory MHz   samples/s       W 
-          1   greedy   add 25 % x 32                1410         1215      2555.2    90.9 
-          2   greedy   add 25 % x 32                1275         1215      4785.7   100.7 
-          3   greedy   add 25 % x 32                1155         1215      6804.7   102.6 
-          4   greedy   add 25 % x 32                 990         1215      8377.8   107.2 
-          5   choice   4 processes, p99 17.0 ms     1035         1215      8319.4   107.0 
+      " step   stage    move            SM MHz   memory MHz   samples/s       W 
+          1   greedy   add 25 % x 32     1410         1215      2555.2    90.9 
+          2   greedy   add 25 % x 32     1350         1215      4891.0   114.3 
+          3   greedy   add 25 % x 32     1200         1215      6912.9   111.3 
+          4   greedy   add 25 % x 32     1110         1215      8803.3   112.4 
 
       mobilenet_v2 on NVIDIA A100-PCIE-40GB, power cap 120 W
        tenants   share %   batch   samples/s each        latency ms 
-             1        25      16           1877.1     8.5 (p99 9.7) 
-             3        25      32           2147.4   14.9 (p99 17.0) 
-      clocks      SM 1035 MHz, memory 1215 MHz
-      throughput  8319.4 samples/s
-      power       107.0 W, 13.0 W below the cap; exceeds it with probability 0.0077
-      utilisation SM 98 %, memory 45 %
+             4        25      32           2200.8   14.5 (p99 15.9) 
+      clocks      SM 1110 MHz, memory 1215 MHz
+      throughput  8803.3 samples/s
+      power       112.4 W, 7.6 W below the cap; exceeds it with probability 0.0080
+      utilisation SM 97 %, memory 48 %
       search      60 evaluations in so many ms; stopped because the evaluation budget is spent
        processes   p99 ms   samples/s       W 
-               1     13.8      3084.6    92.8 
-               2     13.3      5819.6   102.4 
-               3     16.5      7356.6   105.0 
-               4     17.6      8377.8   107.2 
+               1     11.2      3085.7    99.2 
+               2     11.8      5860.1   113.0 
+               3     15.2      7418.8   110.8 
+               4     15.9      8803.3   112.4 
 
       Verify (on a real board: --gpu 0 without --backend sim):
-        pctodl profile --backend sim --gpu A100 --model mobilenet_v2 --single --shares 25,25,25,25 --batches 16,32,32,32 --sm-clock 1035 --mem-clock 1215
+        pctodl profile --backend sim --gpu A100 --model mobilenet_v2 --single --shares 25,25,25,25 --batches 32,32,32,32 --sm-clock 1110 --mem-clock 1215
       "
     `)
   })

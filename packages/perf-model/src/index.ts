@@ -1,5 +1,4 @@
 export type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
-export { type MixBounds, type MixBox, mixTotals } from './mix-bounds.js'
 export { PerfModel } from './perf-model.js'
 export { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 export { type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'

@@ -147,43 +147,6 @@ export function prepare(
   solveTopPrice(board, kinds, mix, mbPerMs, speeds)
 }
 
-/** Totals over all tenants, including the one in question, that determine the speed of one of them. */
-export interface Surroundings {
-  readonly tenants: number
-  /** Memory traffic of one batch of every tenant, MB. */
-  readonly trafficMb: number
-  /** Sum of the fractions of time in which each tenant, alone at the top clocks, launches kernels. */
-  readonly launch: number
-  /** Sum of the fractions of time in which each tenant, alone at the top clocks, does other host work. */
-  readonly host: number
-  /** Price of DRAM access at the top clock: the factor by which contention lengthens an access, >= 1. */
-  readonly price: number
-}
-
-/**
- * Enter one tenant among others of which only totals are known; `solve` then gives its throughput and latency (its
- * power and utilisations are meaningless). Throughput falls and latency rises with every total and with the price.
- */
-export function prepareAmid(
-  board: BoardConstants,
-  kinds: KindArrays,
-  offset: number,
-  memIndex: number,
-  { tenants, trafficMb, launch, host, price }: Surroundings,
-  mix: Mix,
-): void {
-  const c = kinds.coefficients
-  mix.tenants = tenants
-  mix.runs = 1
-  mix.kinds[0] = offset
-  mix.terms[run.length] = 1
-  enterMemory(board, mix, memIndex, trafficMb)
-  const launchOthers = Math.max(0, launch - c[offset + at.launchDemand]!)
-  writeRun(board, kinds, mix, 0, launchOthers, Math.max(0, host - c[offset + at.hostDemand]!))
-  batchAtTop(mix.terms, 0, price)
-  enterTop(mix, price, 0)
-}
-
 /** Complete a kind's coefficients with its demands when alone at the top clocks, without corrections. */
 export function writeDemands(board: BoardConstants, c: Float64Array, offset: number): void {
   const mix = new Mix()

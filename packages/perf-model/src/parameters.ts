@@ -1,10 +1,9 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
 import { type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
-import { MIX_TERMS, NETWORK_TERMS, RESIDUAL_TERMS } from './uncertainty/term-counts.js'
 
 /** Version of the parameter file's layout and of its equations. */
-export const PARAMETER_SCHEMA_VERSION = 4
+export const PARAMETER_SCHEMA_VERSION = 5
 
 const positive = numberThat('a positive number', (value) => value > 0)
 const nonNegative = numberThat('a number of at least 0', (value) => value >= 0)
@@ -190,22 +189,33 @@ const fittedProfile = record<FittedProfile>({
   unknownSd: record<FittedProfile['unknownSd']>({ throughput: positive, power: positive }),
 })
 
+/** Directions in which boards of one kind differ. */
+export const FACTORS = 7
+/** Terms of the residual's variance. */
+export const RESIDUAL_TERMS = 3
+
 /**
- * State of the model ln(measured / predicted) = phi . beta + residual of `uncertainty/error-model.ts`: mean of beta,
- * the scale of both variances and, once rows of the board have updated it, the lower triangle of beta's covariance.
+ * State of the model of `uncertainty/error-model.ts`: how boards of one kind differ from the equations and from each
+ * other and, once there were rows of the board, what they taught.
  */
 export interface ErrorState {
   quantity: 'throughput' | 'power'
   /** Rows of the board itself since the fit. */
   rows: number
+  /** Factor on all variances. */
   scale: number
-  /** Prior variances among boards of one kind: of the mix terms, of the terms of each network, and of the residual. */
-  mix: number[]
-  network: number[]
-  residual: number[]
-  /** Networks in the order of their terms in `mean` and `covariance`. */
+  /** Networks in the order of their terms in `mean` and `factors`. */
   networks: string[]
+  /** Mean among boards of the weights of phi; empty: 0. */
   mean: number[]
+  /** Directions in which boards differ, each one standard deviation long. */
+  factors: number[][]
+  /** Standard deviation by which a network differs apart from that. */
+  networkSd: number
+  /** Weights of the residual's variance. */
+  residual: number[]
+  /** Learnt positions along the factors and the networks, and the lower triangle of their covariance. */
+  learnt: number[]
   covariance: number[]
 }
 
@@ -225,11 +235,16 @@ const errorState = record<ErrorState>({
   quantity: oneOfThe('throughput', 'power'),
   rows: count,
   scale: positive,
-  mix: listOf(positive, `${MIX_TERMS} numbers`, (length) => length === MIX_TERMS),
-  network: listOf(positive, `${NETWORK_TERMS} numbers`, (length) => length === NETWORK_TERMS),
-  residual: listOf(positive, `${RESIDUAL_TERMS} numbers`, (length) => length === RESIDUAL_TERMS),
   networks: listOf(someText, 'a list', () => true),
   mean: listOf(real, 'numbers', () => true),
+  factors: listOf(
+    listOf(real, 'numbers', () => true),
+    `${FACTORS} lists`,
+    (length) => length === FACTORS,
+  ),
+  networkSd: nonNegative,
+  residual: listOf(positive, `${RESIDUAL_TERMS} numbers`, (length) => length === RESIDUAL_TERMS),
+  learnt: listOf(real, 'numbers', () => true),
   covariance: listOf(real, 'numbers', () => true),
 })
 

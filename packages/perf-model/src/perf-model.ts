@@ -15,7 +15,6 @@ import { type BoardConstants, boardConstants } from './board-constants.js'
 import { type Domain, outsideOf } from './domain.js'
 import { KindTable } from './kind-table.js'
 import { Mix, prepare } from './mix.js'
-import { KindBounds, type MixBounds } from './mix-bounds.js'
 import { networkOf } from './network-of.js'
 import { type NetworkParameters, type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
@@ -58,6 +57,7 @@ export class PerfModel implements Predictor {
   readonly #errors: Readonly<Record<Quantity, ErrorModel>>
   readonly #terms: Readonly<Record<Quantity, ErrorTerms>>
   readonly #known = new TenantUncertainty()
+  #scored = { probability: 0.5, score: 0 }
   /** SM clock of the last solution, relative to the board's highest. */
   #clock = 0
   /** Number of TPCs by whole percent of share, precomputed to avoid the division. */
@@ -224,7 +224,11 @@ export class PerfModel implements Predictor {
   upperPowerW(configuration: Configuration, probability: number): number {
     const { powerW } = this.#evaluate(configuration)
     const { centre, sd } = this.#errorOf('power')
-    return powerW * Math.exp(centre - sd * normalScore(Math.min(1 - 1e-9, Math.max(1e-9, probability))))
+    // A search asks for one probability again and again.
+    if (probability !== this.#scored.probability) {
+      this.#scored = { probability, score: normalScore(Math.min(1 - 1e-9, Math.max(1e-9, probability))) }
+    }
+    return powerW * Math.exp(centre - sd * this.#scored.score)
   }
 
   /** Terms of the error model for both quantities, for fitting such a model. */
@@ -244,17 +248,16 @@ export class PerfModel implements Predictor {
   #errorOf(quantity: Quantity): { readonly factor: number; readonly centre: number; readonly sd: number } {
     const model = this.#errors[quantity]
     const terms = this.#write(quantity)
-    const centre = model.shift(terms)
     const { unknownSd } = this.#parameters.profile
     const { speedSd, powerSd } = this.#known
     const [own, judged] = quantity === 'power' ? [powerSd, unknownSd.power] : [speedSd, unknownSd.throughput]
-    const sd = model.sd(terms, own > judged ? own * own - judged * judged : 0)
+    const { centre, sd } = model.at(terms, own > judged ? own * own - judged * judged : 0)
     return { factor: model.state.rows > 0 ? Math.exp(centre) : 1, centre, sd }
   }
 
   #powerFactor(): number {
     const { power } = this.#errors
-    return power.state.rows > 0 ? Math.exp(power.shift(this.#write('power'))) : 1
+    return power.state.rows > 0 ? Math.exp(power.centre(this.#write('power'))) : 1
   }
 
   #write(quantity: Quantity): ErrorTerms {
@@ -354,26 +357,6 @@ export class PerfModel implements Predictor {
       index = Math.min(high - 1, Math.max(low + 1, Math.floor(wanted) || 0))
     }
     return clocks[low]
-  }
-
-  /**
-   * Bounds on tenants in any mix, for searches that compute an upper bound on plan quality; kind k is `tenants[k]`.
-   * Undefined after `refit`, because the bounds hold for the equations only.
-   *
-   * @throws what `predict` throws for a tenant
-   */
-  mixBounds(tenants: readonly Tenant[]): MixBounds | undefined {
-    if (this.#errors.power.state.rows > 0) return undefined
-    assertList(tenants)
-    const kinds = new KindTable(this.#parameters, this.spec, this.#board)
-    const offsets = tenants.map((tenant, i) => {
-      if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
-      const { model, mpsPercent, batchSize } = tenant
-      const tpcs = this.#tpcsOf(mpsPercent, i)
-      assertBatch(batchSize, i)
-      return kinds.offsetOf(this.networks.indexOf(this.#network(model).name), tpcs, batchSize)
-    })
-    return new KindBounds(this.#board, kinds, offsets)
   }
 
   /** @throws UnknownNameError for a network that was not fitted; InvalidInputError for a batch outside 1..256 */

@@ -1,6 +1,5 @@
 import type { Configuration, GpuSpec, Tenant } from '@pctodl/platform'
 import type { Domain } from './domain.js'
-import type { MixBounds } from './mix-bounds.js'
 
 export interface TenantPrediction {
   /** Samples/s. */
@@ -69,10 +68,4 @@ export interface Predictor {
    * know.
    */
   domain?(configuration: Configuration): Domain
-  /**
-   * Bounds on tenants in any mix, kind k being `tenants[k]`; absent or undefined if the predictor cannot bound them.
-   *
-   * @throws what `predict` throws for a tenant
-   */
-  mixBounds?(tenants: readonly Tenant[]): MixBounds | undefined
 }

@@ -37,7 +37,7 @@ describe('parsePerfModelParameters', () => {
 
   it.each<[string, (file: ReturnType<typeof parsePerfModelParameters>) => void]>([
     ['parameters.errors.1.quantity', (file) => file.errors.fill(file.errors[0]!)],
-    ['parameters.errors.0.mix', (file) => file.errors[0]!.mix.pop()],
+    ['parameters.errors.0.residual', (file) => file.errors[0]!.residual.pop()],
     ['parameters.networks.1.name', (file) => file.networks.fill(file.networks[0]!)],
   ])('names %s, of which only a part would count', (field, spoil) => {
     const file = structuredClone(parsePerfModelParameters(shipped))

@@ -63,8 +63,12 @@ describe('refit', () => {
       const { powerW, powerSdW } = of.predict({ tenants, smClockMhz, memClockMhz })
       return powerSdW! / powerW
     }
-    expect(sdOf(updated)).toBeLessThan(sdOf(model))
-    expect(sdOf(refit(updated, measuredRows(truth, 25, 60)))).toBeLessThan(sdOf(updated))
+    const usual = (seed: number, count: number) =>
+      measuredRows(model, seed, count).map((row) => ({ ...row, powerAverageW: 1.02 * row.powerAverageW }))
+    const surer = refit(model, usual(24, 30))
+    expect(sdOf(surer)).toBeLessThan(sdOf(model))
+    expect(sdOf(refit(surer, usual(25, 60)))).toBeLessThan(sdOf(surer))
+    expect(sdOf(updated)).toBeGreaterThan(sdOf(surer))
     const odd = newRows.map((row, i) => ({ ...row, powerAverageW: row.powerAverageW * (i % 2 ? 1.2 : 0.8) }))
     expect(sdOf(refit(model, odd))).toBeGreaterThan(1.2 * sdOf(updated))
   })

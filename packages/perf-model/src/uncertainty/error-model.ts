@@ -1,124 +1,183 @@
-import { factorise, inverseFromFactor, solveFactorised } from '@pctodl/numerics'
-import type { ErrorState } from '../parameters.js'
-import type { ErrorTerms } from './error-terms.js'
-import { MIX_TERMS, NETWORK_TERMS } from './term-counts.js'
+import { factorise, inverseFromFactor, mean, solveFactorised } from '@pctodl/numerics'
+import { type ErrorState, FACTORS } from '../parameters.js'
+import { type ErrorTerms, MIX_TERMS, NETWORK_TERMS } from './error-terms.js'
 
+/** The mean and the factors: eight sums, which a CPU overlaps. */
+const COLUMNS = 1 + FACTORS
 /** Weight of the prior in rows when the scale of the variances is estimated. */
 const PRIOR_ROWS = 30
+/** Rows that tell as much as one independent row: what the equations miss is alike in similar configurations. */
+const ROWS_PER_NEWS = 2
 /** Lower bound of a standard deviation. */
 const MIN_SD = 5e-4
 /** Upper bound of a standard deviation, for extrapolations far from any row. */
 const MAX_SD = 1
 
 /** One row: the terms of its prediction and ln(measured / predicted), with the prediction of the equations. */
-export interface ErrorRow {
-  readonly phi: Float64Array
-  readonly residual: Float64Array
+export interface ErrorRow extends Pick<ErrorTerms, 'phi' | 'residual'> {
   readonly error: number
 }
 
 /**
- * Bayesian linear regression ln(measured / predicted) = phi . beta + residual. The prior of beta is normal with the
- * mean 0 and the variances among boards of one kind; rows of a board update it in closed form (C. Rasmussen and C.
- * Williams, Gaussian Processes for Machine Learning, 2006, section 2.1). One scale of all variances is learnt too: it
- * grows if a board deviates more than expected.
+ * Boards of one kind differ from the equations, and from each other, in few ways: ln(measured / predicted) = phi . (mean
+ * + the sum of a_k factor_k) + residual. Each a_k is standard normal among boards, and one more per network moves that
+ * network alone. Rows of a board update the a_k in closed form (C. Rasmussen and C. Williams, Gaussian Processes for
+ * Machine Learning, 2006, section 2.1). One scale of all variances is learnt too: it grows if a board deviates more than
+ * expected.
  */
 export class ErrorModel {
   readonly state: ErrorState
-  readonly #residual: readonly number[]
-  readonly #mean: Float64Array | undefined
-  readonly #covariance: Float64Array | undefined
-  readonly #variance: Float64Array
   readonly #names: readonly string[]
+  /** Weights of each term of phi: its mean, then its part of each factor. */
+  readonly #weights: Float64Array
+  readonly #learnt: Float64Array
+  /** Undefined before the first row: independent, with the variance 1. */
+  readonly #covariance: Float64Array | undefined
+  /** Values of the factors for the last terms. */
+  readonly #factors: Float64Array
 
-  /** @param names networks in the order of the terms; others in the state are dropped, and new ones get the prior */
+  /**
+   * @param names networks in the order of the terms; others in the state are dropped, and one that it lacks gets the
+   * average of its networks
+   */
   constructor(state: ErrorState, names: readonly string[]) {
     this.state = state
     this.#names = names
-    this.#residual = state.residual
-    const n = MIX_TERMS + names.length * NETWORK_TERMS
-    this.#variance = Float64Array.from(
-      { length: n },
-      (_, i) => state.mix[i] ?? state.network[(i - MIX_TERMS) % NETWORK_TERMS]!,
-    )
-    if (state.mean.length === 0) return
-    /** Index of each term of the state here; -1 if dropped. */
-    const place = state.mean.map((_, i) => {
-      const network = i < MIX_TERMS ? -1 : names.indexOf(state.networks[Math.floor((i - MIX_TERMS) / NETWORK_TERMS)]!)
-      if (i < MIX_TERMS) return i
-      return network < 0 ? -1 : MIX_TERMS + network * NETWORK_TERMS + ((i - MIX_TERMS) % NETWORK_TERMS)
+    const count = FACTORS + names.length
+    this.#factors = new Float64Array(count)
+    this.#weights = new Float64Array((MIX_TERMS + names.length * NETWORK_TERMS) * COLUMNS)
+    ;[state.mean, ...state.factors].forEach((list, k) => {
+      inOrderOf(names, state.networks, list).forEach((weight, i) => {
+        this.#weights[i * COLUMNS + k] = weight
+      })
     })
-    const mean = new Float64Array(n)
-    place.forEach((at, i) => {
-      if (at >= 0) mean[at] = state.mean[i]!
+    this.#learnt = new Float64Array(count)
+    if (state.learnt.length === 0) return
+    const places = [...Array(FACTORS).keys(), ...state.networks.map((name) => this.#placeOf(name))]
+    places.forEach((to, from) => {
+      if (to >= 0) this.#learnt[to] = state.learnt[from]!
     })
-    this.#mean = mean
     if (state.covariance.length === 0) return
-    const covariance = new Float64Array(n * n)
-    for (let a = 0; a < n; a++) if (!place.includes(a)) covariance[a * n + a] = this.#variance[a]!
+    const covariance = identity(count)
     let next = 0
-    place.forEach((a, i) => {
+    places.forEach((a, i) => {
       for (let j = 0; j <= i; j++) {
         const value = state.covariance[next++]!
-        const b = place[j]!
+        const b = places[j]!
         if (a < 0 || b < 0) continue
-        covariance[a * n + b] = value
-        covariance[b * n + a] = value
+        covariance[a * count + b] = value
+        covariance[b * count + a] = value
       }
     })
     this.#covariance = covariance
   }
 
-  /** Posterior mean of ln(measured / predicted); 0 without rows. */
-  shift({ phi }: ErrorTerms): number {
-    const mean = this.#mean
-    if (mean === undefined) return 0
+  #placeOf(network: string): number {
+    const index = this.#names.indexOf(network)
+    return index < 0 ? -1 : FACTORS + index
+  }
+
+  /** Posterior mean of ln(measured / predicted). */
+  centre(terms: Pick<ErrorTerms, 'phi'>): number {
+    return this.#enter(terms) + this.#along()
+  }
+
+  /**
+   * Posterior mean and standard deviation of ln(measured / predicted).
+   *
+   * @param beyondVariance extra variance of a configuration less certain than the fit's rows
+   */
+  at(terms: Pick<ErrorTerms, 'phi' | 'residual'>, beyondVariance: number): { centre: number; sd: number } {
+    const centre = this.#enter(terms) + this.#along()
+    const factors = this.#factors
+    const covariance = this.#covariance
+    const n = factors.length
+    let variance = this.#residualVariance(terms.residual)
+    for (let a = 0; a < n; a++) {
+      const factor = factors[a]!
+      if (factor === 0) continue
+      if (covariance === undefined) {
+        variance += factor * factor
+        continue
+      }
+      let sum = 0.5 * covariance[a * n + a]! * factor
+      for (let b = 0; b < a; b++) sum += covariance[a * n + b]! * factors[b]!
+      variance += 2 * factor * sum
+    }
+    const sd = Math.sqrt(this.state.scale * variance + beyondVariance)
+    return { centre, sd: Math.min(MAX_SD, Math.max(MIN_SD, sd)) }
+  }
+
+  /** Compute the values of the factors. @returns that of the mean */
+  #enter({ phi }: Pick<ErrorTerms, 'phi'>): number {
+    const factors = this.#factors
+    const weights = this.#weights
+    let average = 0
+    let f0 = 0
+    let f1 = 0
+    let f2 = 0
+    let f3 = 0
+    let f4 = 0
+    let f5 = 0
+    let f6 = 0
+    for (let i = 0, at = 0; i < phi.length; i++, at += COLUMNS) {
+      const term = phi[i]!
+      if (term === 0) continue
+      average += term * weights[at]!
+      f0 += term * weights[at + 1]!
+      f1 += term * weights[at + 2]!
+      f2 += term * weights[at + 3]!
+      f3 += term * weights[at + 4]!
+      f4 += term * weights[at + 5]!
+      f5 += term * weights[at + 6]!
+      f6 += term * weights[at + 7]!
+    }
+    factors[0] = f0
+    factors[1] = f1
+    factors[2] = f2
+    factors[3] = f3
+    factors[4] = f4
+    factors[5] = f5
+    factors[6] = f6
+    for (let i = 0; i < this.#names.length; i++) {
+      factors[FACTORS + i] = this.state.networkSd * phi[MIX_TERMS + i * NETWORK_TERMS]!
+    }
+    return average
+  }
+
+  /** What was learnt, for the values of the factors. */
+  #along(): number {
     let sum = 0
-    for (let a = 0; a < phi.length; a++) sum += phi[a]! * mean[a]!
+    for (let k = 0; k < this.#factors.length; k++) sum += this.#factors[k]! * this.#learnt[k]!
     return sum
   }
 
-  /** @param beyondVariance extra variance of a configuration less certain than the fit's rows */
-  sd({ phi, residual }: Pick<ErrorTerms, 'phi' | 'residual'>, beyondVariance: number): number {
-    const n = phi.length
-    const covariance = this.#covariance
-    let variance = this.#restOf(residual)
-    for (let a = 0; a < n; a++) {
-      const term = phi[a]!
-      if (term === 0) continue
-      if (covariance === undefined) {
-        variance += term * term * this.#variance[a]!
-        continue
-      }
-      let sum = 0.5 * covariance[a * n + a]! * term
-      for (let b = 0; b < a; b++) sum += covariance[a * n + b]! * phi[b]!
-      variance += 2 * term * sum
-    }
-    return Math.min(MAX_SD, Math.max(MIN_SD, Math.sqrt(this.state.scale * variance + beyondVariance)))
-  }
-
-  #restOf(residual: Float64Array): number {
-    let variance = 0
-    for (let i = 0; i < residual.length; i++) variance += residual[i]! * this.#residual[i]!
-    return variance
+  #residualVariance(terms: Float64Array): number {
+    let sum = 0
+    for (let i = 0; i < terms.length; i++) sum += terms[i]! * this.state.residual[i]!
+    return sum
   }
 
   /** Posterior state after more rows of the board. */
   updated(rows: readonly ErrorRow[]): ErrorState {
-    const n = this.#variance.length
-    const mean = this.#mean ?? new Float64Array(n)
-    const precision = this.#precision()
+    const learnt = this.#learnt
+    const n = learnt.length
+    const precision = Float64Array.from(this.#covariance ?? identity(n))
+    if (this.#covariance !== undefined) {
+      factorise(precision, n)
+      precision.set(inverseFromFactor(precision, n))
+    }
     const moved = new Float64Array(n)
-    for (let a = 0; a < n; a++) for (let b = 0; b < n; b++) moved[a]! += precision[a * n + b]! * mean[b]!
-    let squares = moved.reduce((sum, value, a) => sum + value * mean[a]!, 0)
-    for (const { phi, residual, error } of rows) {
-      const per = 1 / this.#restOf(residual)
+    for (let a = 0; a < n; a++) for (let b = 0; b < n; b++) moved[a]! += precision[a * n + b]! * learnt[b]!
+    let squares = moved.reduce((sum, value, a) => sum + value * learnt[a]!, 0)
+    for (const row of rows) {
+      const error = row.error - this.#enter(row)
+      const per = 1 / (ROWS_PER_NEWS * this.#residualVariance(row.residual))
       squares += per * error * error
       for (let a = 0; a < n; a++) {
-        const term = per * phi[a]!
-        if (term === 0) continue
-        moved[a]! += term * error
-        for (let b = 0; b < n; b++) precision[a * n + b]! += term * phi[b]!
+        const weighted = per * this.#factors[a]!
+        moved[a]! += weighted * error
+        for (let b = 0; b < n; b++) precision[a * n + b]! += weighted * this.#factors[b]!
       }
     }
     const after = Float64Array.from(moved)
@@ -126,39 +185,50 @@ export class ErrorModel {
     solveFactorised(precision, n, after)
     squares -= after.reduce((sum, value, a) => sum + value * moved[a]!, 0)
     const covariance = inverseFromFactor(precision, n)
+    const column = (k: number) => Array.from(this.#weights.filter((_, i) => i % COLUMNS === k))
     const before = PRIOR_ROWS + this.state.rows
-    const kept = this.state.scale * before
+    const scale = (this.state.scale * before + ROWS_PER_NEWS * squares) / (before + rows.length)
     return {
       ...this.state,
       networks: [...this.#names],
+      mean: column(0),
+      factors: this.state.factors.map((_, k) => column(k + 1)),
       rows: this.state.rows + rows.length,
-      scale: Math.max(this.state.scale, digits((kept + squares) / (before + rows.length))),
-      mean: Array.from(after, digits),
+      scale: Math.max(this.state.scale, digits(scale)),
+      learnt: Array.from(after, digits),
       covariance: Array.from({ length: n }, (_, a) =>
         Array.from(covariance.subarray(a * n, a * n + a + 1), digits),
       ).flat(),
     }
   }
-
-  #precision(): Float64Array {
-    const n = this.#variance.length
-    if (this.#covariance !== undefined) {
-      const factor = Float64Array.from(this.#covariance)
-      factorise(factor, n)
-      return inverseFromFactor(factor, n)
-    }
-    const precision = new Float64Array(n * n)
-    for (let a = 0; a < n; a++) precision[a * n + a] = 1 / this.#variance[a]!
-    return precision
-  }
 }
 
 /** The error state among boards of one kind, with its scale estimated from the errors of some rows. */
 export function scaledTo(kind: ErrorState, names: readonly string[], rows: readonly ErrorRow[]): ErrorState {
-  const wide = { ...kind, networks: [], rows: 0, scale: 1, mean: [], covariance: [] }
+  const wide = { ...kind, rows: 0, scale: 1, mean: [], learnt: [], covariance: [] }
   const model = new ErrorModel(wide, names)
-  const squares = rows.reduce((sum, row) => sum + (row.error / model.sd(row, 0)) ** 2, 0)
+  const squares = rows.reduce((sum, row) => sum + (row.error / model.at(row, 0).sd) ** 2, 0)
   return { ...wide, scale: digits((PRIOR_ROWS + squares) / (PRIOR_ROWS + rows.length)) }
+}
+
+/** Weights in the order of some networks; for one without weights those of the others, averaged. */
+function inOrderOf(names: readonly string[], networks: readonly string[], list: readonly number[]): Float64Array {
+  const out = new Float64Array(MIX_TERMS + names.length * NETWORK_TERMS)
+  if (list.length === 0) return out
+  out.set(list.slice(0, MIX_TERMS))
+  const ownOf = (network: number) => list.slice(MIX_TERMS + network * NETWORK_TERMS).slice(0, NETWORK_TERMS)
+  const each = networks.map((_, network) => ownOf(network))
+  const average = Array.from({ length: NETWORK_TERMS }, (_, i) => mean(each.map((own) => own[i]!)))
+  names.forEach((name, i) => {
+    out.set(each[networks.indexOf(name)] ?? average, MIX_TERMS + i * NETWORK_TERMS)
+  })
+  return out
+}
+
+function identity(n: number): Float64Array {
+  const matrix = new Float64Array(n * n)
+  for (let a = 0; a < n; a++) matrix[a * n + a] = 1
+  return matrix
 }
 
 /** Rounded for parameter files, with more digits than an update needs. */
