@@ -152,7 +152,9 @@ describe('standings', () => {
       { ...run(1, 'static-best', 120), set: 'latency' },
     ])!
     expect(found.tasks[0]).toMatchObject({ outcome: 'win', rival: { algorithm: 'equal-split' } })
-    expect(formatStandings(found, 'plain')).toMatch(/with a latency objective \| [^|]+ \| 1 \| +1 \/ 0 \/ 0 \| +1\.500 \|/)
+    expect(formatStandings(found, 'plain')).toMatch(
+      /with a latency objective \| [^|]+ \| 1 \| +1 \/ 0 \/ 0 \| +1\.500 \|/,
+    )
   })
 
   it('is nothing without the algorithm or without others', () => {
