@@ -29,7 +29,7 @@ export interface Workload extends KernelMetrics {
   readonly memUtilPercent: number
   /** Peak device memory use, GiB. */
   readonly memoryGib: number
-  /** Mean power of the board while the workload runs alone, W; absent where it was not measured. */
+  /** Mean power of the board while the workload runs alone, W; absent if it was not measured. */
   readonly powerW?: number
 }
 

@@ -48,7 +48,7 @@ export function tenantOfWorkload(name: string): Tenant {
  *
  * @param names of workloads, one tenant each; a single name gives its exclusive throughput
  * @param pool must allow shares that sum to more than 100 %
- * @throws PctodlError `WINDOW_TOO_SHORT` where a member completes fewer than three batches; `NO_ENERGY_COUNTER` where
+ * @throws PctodlError `WINDOW_TOO_SHORT` if a member completes fewer than three batches; `NO_ENERGY_COUNTER` if
  *   `gpu` has no energy counter
  */
 export async function measureCoRunners(
