@@ -115,7 +115,7 @@ async function host(options: HostOptions, command: string | undefined, words: re
   const { gpu, gpus, seed, load, name, mig, faults, denyRoot, allowAll } = options
   if (command === undefined) throw new UsageError('no command to run; put it after --')
   if (denyRoot && allowAll) throw new UsageError('--deny-root and --allow-all exclude each other')
-  // From here on the command gets the signals; until now they ended this process, which removes the folder.
+  // From here on the command receives the signals; until now they ended this process, which removes the folder.
   const interrupted = (_: string, number: number) => process.exit(128 + number)
   for (const signal of startSignals) process.once(signal, interrupted)
   const simulated = await SimulatedHost.start({

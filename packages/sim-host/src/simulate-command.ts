@@ -42,8 +42,8 @@ export function addSimulateOptions(command: Command): Command {
 /**
  * `pctodl sim simulate`.
  *
- * @returns the exit code: 0, or 1 where the tenants do not fit into the board's memory
- * @throws InvalidInputError, UnknownNameError for what was typed wrong
+ * @returns the exit code: 0, or 1 if the tenants do not fit into the board's memory
+ * @throws InvalidInputError, UnknownNameError for invalid arguments
  */
 export function simulate(options: SimulateOptions, { stdout, stderr }: Terminal): number {
   const sizes = Object.fromEntries(options.size.map(sizeOf))
