@@ -20,7 +20,7 @@ export interface ImageFolderOptions {
   readonly folder: string
   /** Maximum number of images. Default 128. */
   readonly count?: number
-  /** Determines which images are drawn, and their order. Default 1. */
+  /** Determines the choice of images and their order. Default 1. */
   readonly seed?: number
 }
 

@@ -40,7 +40,7 @@ export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
       return {
         program: process.execPath,
         args: [program],
-        // Otherwise each process would record its use in the user's cache and the temporary folder, and send it.
+        // Otherwise each process would record telemetry in the user's cache and the temporary folder, and send it.
         environment: { ORT_DISABLE_TELEMETRY: '1' },
         protocol: 2,
         modelFile: isFile ? existing(model) : exported(model, modelFolder),

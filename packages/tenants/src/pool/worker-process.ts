@@ -192,7 +192,11 @@ export class WorkerProcess {
     this.#send({ type: 'run', id, requests, batchSize })
   }
 
-  /** Request the counters. @returns whether an answer came before the worker closed or the time was up */
+  /**
+   * Request the counters.
+   *
+   * @returns whether an answer came before the worker closed or the timeout
+   */
   async report(timeoutMs = 500): Promise<boolean> {
     if (this.state !== 'running') return false
     const id = this.#nextCommand++
@@ -223,7 +227,7 @@ export class WorkerProcess {
     this.#child.kill('SIGKILL')
   }
 
-  /** End a worker that keeps the pool waiting, with a reason. */
+  /** End a worker that the pool waits for in vain, with a reason. */
   fail(failure: string): void {
     this.#fail(failure)
     this.kill()
