@@ -14,7 +14,7 @@ export interface InputSize {
 /**
  * The output shape of every node, by node id.
  *
- * @throws InvalidInputError where a size is not a positive integer or the network cannot take it.
+ * @throws InvalidInputError if a size is not a positive integer or the network cannot take it.
  */
 export function inferShapes(graph: NetworkGraph, size: InputSize): ReadonlyMap<string, Shape> {
   assertInputSize(graph, size)
