@@ -97,7 +97,7 @@ export class WorkloadCatalog implements Iterable<Workload> {
     for (const workload of workloads) {
       assertWorkload(workload)
       if (this.#byName.has(workload.name)) {
-        throw new InvalidInputError('workload.name', workload.name, 'a name that occurs once')
+        throw new InvalidInputError('workload.name', workload.name, 'a unique name')
       }
       this.#byName.set(workload.name, workload)
     }

@@ -81,7 +81,7 @@ export async function measureCoRunners(
 async function energyOf(gpu: Pick<Gpu, 'sample'>): Promise<number> {
   const { energyJ } = await gpu.sample()
   if (energyJ === null) {
-    throw new PctodlError('NO_ENERGY_COUNTER', 'the board counts no energy; leave out `gpu` to measure without power')
+    throw new PctodlError('NO_ENERGY_COUNTER', 'the board has no energy counter; omit `gpu` to measure without power')
   }
   return energyJ
 }

@@ -140,7 +140,7 @@ export function parseNsightComputeCsv(text: string, file = 'ncu report'): Kernel
       (problem) => new TableError(file, line, cell(cells, 'Metric Name'), problem),
     )
   }
-  if (!open) throw new TableError(file, undefined, undefined, 'no kernel launches; was a step profiled at all?')
+  if (!open) throw new TableError(file, undefined, undefined, 'no kernel launches; was a step profiled?')
   return [...launches, closed(open, file)]
 }
 

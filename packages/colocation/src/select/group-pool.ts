@@ -70,7 +70,7 @@ export async function groupPool(
   if (!groups) {
     throw new PctodlError(
       'NO_GROUPING',
-      `no grouping of ${pool.length} jobs on ${available} GPUs ${exact ? 'keeps' : 'was found that keeps'} the limits; ` +
+      `no grouping of ${pool.length} jobs on ${available} GPUs ${exact ? 'meets' : 'was found that meets'} the limits; ` +
         'allow more GPUs, more memory, more power, a lower kept share or slower batches',
     )
   }

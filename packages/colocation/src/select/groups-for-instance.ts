@@ -89,7 +89,7 @@ function placesOf({ workloads }: KeptShareSource, demands: readonly InstanceDema
   return demands.map(({ workload, ratePerS, batchTimeMs: maxMs }) => {
     const place = names.indexOf(workload)
     if (place < 0) throw new UnknownNameError('workload', workload, names)
-    if (seen.has(workload)) throw new InvalidInputError('demands', workload, 'one demand for each workload')
+    if (seen.has(workload)) throw new InvalidInputError('demands', workload, 'one demand per workload')
     seen.add(workload)
     if (!(ratePerS >= 0 && ratePerS < Infinity)) {
       throw new InvalidInputError(`${workload}: ratePerS`, ratePerS, 'a number of at least 0')

@@ -109,7 +109,7 @@ export function parseCsvTable(
   }
   if (records.length === 0) throw new TableError(file, undefined, undefined, 'no rows, expected a header and rows')
   const twice = columns.find((column, i) => columns.indexOf(column) !== i)
-  if (twice !== undefined) throw new TableError(file, 1, twice, 'two columns of this name; leave one')
+  if (twice !== undefined) throw new TableError(file, 1, twice, 'two columns of this name; remove one')
   for (const column of needed) {
     if (!columns.includes(column)) {
       throw new TableError(file, 1, column, `missing; the columns are ${columns.join(', ')}`)
