@@ -60,7 +60,7 @@ function exported(model: string, folder: string): string {
 }
 
 function existing(file: string): string {
-  if (!existsSync(file)) throw new InvalidInputError('model', file, 'an ONNX file that exists')
+  if (!existsSync(file)) throw new InvalidInputError('model', file, 'an existing ONNX file')
   return path.resolve(file)
 }
 

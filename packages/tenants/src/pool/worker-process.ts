@@ -272,7 +272,7 @@ export class WorkerProcess {
       if (this.stalledBecause() !== undefined) this.stalledAtMs = report.atMs + this.#toClockMs
     } else if (report.type === 'ready') {
       if (this.state !== 'loading')
-        throw new PctodlError('NOT_LOADING', 'it said that it is ready, and was not loading')
+        throw new PctodlError('NOT_LOADING', 'it reported ready without having been loading')
       this.#readyMs = report.atMs
       this.#become('running')
     } else if (report.type === 'progress') {
@@ -289,7 +289,7 @@ export class WorkerProcess {
       // The batches of a failed worker have been handed to others.
       if (this.state === 'failed') return
       if (report.id !== this.#asked?.id) {
-        throw new PctodlError('NOT_ASKED', `it answered batch ${report.id}, which it was not asked for`)
+        throw new PctodlError('NOT_ASKED', `it answered batch ${report.id}, which was not requested`)
       }
       this.#asked = undefined
       this.#options.onAnswered(this)

@@ -209,7 +209,7 @@ function parseLine<T>(schema: z.ZodType<T>, line: string, what: string): T {
   try {
     json = JSON.parse(line)
   } catch (cause) {
-    throw new InvalidInputError(what, shortened(line), 'one JSON object a line', { cause })
+    throw new InvalidInputError(what, shortened(line), 'one JSON object per line', { cause })
   }
   const result = schema.safeParse(json)
   if (result.success) return result.data

@@ -132,11 +132,7 @@ export class RequestDesk implements ServiceDesk {
     // A future arrival would delay those behind it until then.
     const nowMs = this.#clock.now()
     if (arrivedMs > nowMs + WOKEN_EARLY_MS) {
-      throw new InvalidInputError(
-        'arrivedMs',
-        arrivedMs,
-        `a time that is over by the desk's clock, which says ${nowMs}`,
-      )
+      throw new InvalidInputError('arrivedMs', arrivedMs, `a time in the past; the desk's clock is at ${nowMs}`)
     }
     if (deadlineMs !== undefined && !(typeof deadlineMs === 'number' && deadlineMs > 0)) {
       throw new InvalidInputError('deadlineMs', deadlineMs, 'ms above 0')
