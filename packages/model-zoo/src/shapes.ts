@@ -43,7 +43,7 @@ function assertInputSize(graph: NetworkGraph, size: InputSize): void {
     assertPositiveInteger(axis, pixels)
     if (pixels < minimum || pixels % multipleOf !== 0) {
       const expected = multipleOf > 1 ? `a multiple of ${multipleOf} pixels` : `at least ${minimum} pixels`
-      throw new InvalidInputError(axis, pixels, `${expected}, which is what ${graph.name} can take; resize the images`)
+      throw new InvalidInputError(axis, pixels, `${expected}, as required by ${graph.name}; resize the images`)
     }
   }
 }
