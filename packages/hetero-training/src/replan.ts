@@ -27,7 +27,7 @@ export interface GpuReport {
 export interface ReplanState {
   readonly job: TrainingJob
   readonly budgets: Budgets
-  /** In force. */
+  /** Plan in force. */
   readonly plan: TrainingPlan
   /**
    * GPU name -> measured time over profiled time: above 1 for one that throttles. GPUs that dropped out are absent.

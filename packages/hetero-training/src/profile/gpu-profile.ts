@@ -8,7 +8,7 @@ import { isLocked, isSameSetting, type Setting, settingText } from './setting.js
 export interface ProfileRow {
   /** Samples that this GPU processes in a step. */
   readonly batchSize: number
-  /** In force. */
+  /** Power limit in force, W. */
   readonly powerLimitW: number
   /** Locked SM clock, MHz; absent if the firmware chose it within the limit. */
   readonly smClockMhz?: number | null | undefined
