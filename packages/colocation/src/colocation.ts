@@ -9,7 +9,7 @@ export interface Colocation {
   readonly members: Members
   /** Throughput of each member while all run, samples/s, in the order of `members`. */
   readonly throughputs: readonly number[]
-  /** Mean power of the board while they run, W; absent where it was not measured. */
+  /** Mean power of the board while they run, W; absent if it was not measured. */
   readonly powerW?: number
 }
 

@@ -29,7 +29,7 @@ export interface Workload extends KernelMetrics {
   readonly memUtilPercent: number
   /** Peak device memory use, GiB. */
   readonly memoryGib: number
-  /** Mean power of the board while the workload runs alone, W; absent where it was not measured. */
+  /** Mean power of the board while the workload runs alone, W; absent if it was not measured. */
   readonly powerW?: number
 }
 
@@ -97,7 +97,7 @@ export class WorkloadCatalog implements Iterable<Workload> {
     for (const workload of workloads) {
       assertWorkload(workload)
       if (this.#byName.has(workload.name)) {
-        throw new InvalidInputError('workload.name', workload.name, 'a name that occurs once')
+        throw new InvalidInputError('workload.name', workload.name, 'a unique name')
       }
       this.#byName.set(workload.name, workload)
     }

@@ -51,7 +51,9 @@ describe('measuring co-runners', () => {
     expect(together.powerW).toBeGreaterThan(alone.powerW!)
     expect(together.powerW).toBeLessThan(310)
     const counting = { sample: async () => ({ ...(await gpu.sample()), energyJ: null }) }
-    await expect(measureCoRunners(pool, clock, names, { ...window, gpu: counting })).rejects.toThrow('counts no energy')
+    await expect(measureCoRunners(pool, clock, names, { ...window, gpu: counting })).rejects.toThrow(
+      'no energy counter',
+    )
     expect(await measureCoRunners(pool, clock, names, window)).not.toHaveProperty('powerW')
   })
 

@@ -75,7 +75,7 @@ describe('what was measured', () => {
     expect([catalog.names, [...catalog]]).toEqual([workloads.map(({ name }) => name), workloads])
     expect([catalog.has(first.name), catalog.has('other')]).toEqual([true, false])
     expect(() => catalog.get('other')).toThrow(first.name)
-    expect(() => new WorkloadCatalog([first, second, first])).toThrow('a name that occurs once')
+    expect(() => new WorkloadCatalog([first, second, first])).toThrow('a unique name')
   })
 })
 

@@ -83,7 +83,7 @@ describe('pctodl colocate', () => {
     expect(await evaluated('nothing')).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(
-        "no such section; there are 'left-out groups, 2 members, all sizes learnt', 'unseen batch size, 2 members', 'unseen network, 2 members'",
+        "no such section; known: 'left-out groups, 2 members, all sizes learnt', 'unseen batch size, 2 members', 'unseen network, 2 members'",
       ),
     })
     const of = (section: { evaluations: { method: string; gain: number }[] }, name: string) =>
@@ -119,7 +119,7 @@ describe('pctodl colocate', () => {
     expect((await call('pair', '--study', study, '--for', target)).stdout).toMatch(/90 % interval.*regret/)
     expect(await call('pair', '--study', study, '--for', target, '--min-kept', '1')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('no co-runners keep the limits'),
+      stderr: expect.stringContaining('no co-runners of'),
     })
   })
 
@@ -236,7 +236,7 @@ describe('pctodl colocate', () => {
     })
     expect(await call('pair', '--study', study, '--memory-gib', '0.1')).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('no grouping of 8 jobs on 4 GPUs keeps the limits'),
+      stderr: expect.stringContaining('no grouping of 8 jobs on 4 GPUs meets the limits'),
     })
     expect(await call('pair', '--study', study, '--gpus', '2')).toMatchObject({ code: 2 })
     expect(await call('pair', '--study', study, '--heat-map', 'x.gif')).toMatchObject({ code: 2 })

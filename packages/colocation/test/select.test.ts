@@ -140,10 +140,10 @@ describe('a pool of jobs', () => {
     }
     await expect(
       groupPool(table, pool, { objective: 'speedup', limits: { memoryGib: 0.5 }, maxMembers: 2 }),
-    ).rejects.toThrow('no grouping of 6 jobs on 3 GPUs keeps the limits')
+    ).rejects.toThrow('no grouping of 6 jobs on 3 GPUs meets the limits')
     await expect(
       groupPool(table, pool, { objective: 'speedup', limits: { memoryGib: 0.5 }, maxMembers: 2, maxCandidates: 3 }),
-    ).rejects.toThrow('was found that keeps the limits')
+    ).rejects.toThrow('was found that meets the limits')
   })
 
   it('has no bound where too many groups of co-runners are possible and nobody says what is kept at most', async () => {

@@ -3,44 +3,47 @@ import { InvalidInputError } from '@pctodl/platform'
 import { type Budgets, type FoundPlan, findPlan, InfeasibleBudgetError } from './find-plan.js'
 import type { TrainingJob } from './training-job.js'
 
-/** How many steps a job takes to its accuracy, as a function of the global batch. */
+/** Number of steps to the target accuracy as a function of the global batch. */
 export interface Convergence {
-  /** Steps that even the largest batch needs. */
+  /** Number of steps that even the largest batch needs. */
   readonly minSteps: number
-  /** Gradient noise scale, samples: a batch of this size needs twice as many steps, and twice as many samples as the smallest. */
+  /**
+   * Gradient noise scale, samples: a batch of this size needs twice the minimum steps, and twice the samples of the
+   * smallest batch.
+   */
   readonly noiseScale: number
 }
 
 export interface BatchChoice {
   readonly globalBatch: number
-  /** To the accuracy. */
+  /** Steps to the accuracy. */
   readonly steps: number
   readonly timeS: number
   readonly energyJ: number
-  /** eta * energy + (1 - eta) * sum of largest limits * time, W s. */
+  /** eta * energy + (1 - eta) * sum of maximum limits * time, W s. */
   readonly cost: number
-  /** Of one step. */
+  /** Plan of one step. */
   readonly plan: FoundPlan
 }
 
 export interface ChosenBatch extends BatchChoice {
-  /** All batches that were asked for and can be trained, as they were given. */
+  /** All requested batches that can be trained, in the order given. */
   readonly choices: readonly BatchChoice[]
 }
 
 /**
- * Steps to an accuracy: minSteps * (1 + noiseScale / batch) (McCandlish et al. 2018, "An Empirical Model of Large-Batch Training",
- * arXiv 1812.06162, equation 2.11 and appendix D). An expectation: training runs scatter around it.
+ * Steps to an accuracy: minSteps * (1 + noiseScale / batch) (McCandlish et al. 2018, "An Empirical Model of Large-Batch
+ * Training", arXiv 1812.06162, equation 2.11 and appendix D). This is an expectation; training runs scatter around it.
  */
 export function stepsToAccuracy({ minSteps, noiseScale }: Convergence, globalBatch: number): number {
   return minSteps * (1 + noiseScale / globalBatch)
 }
 
 /**
- * Both numbers from finished runs: least squares of the line steps = minSteps + minSteps * noiseScale / batch.
+ * Fit both numbers to finished runs: least squares of the line steps = minSteps + minSteps * noiseScale / batch.
  *
- * @param runs batches and the steps that they took to the same accuracy; at least two different batches
- * @throws InvalidInputError for fewer, and where larger batches took more steps
+ * @param runs batches and their steps to the same accuracy; at least two different batches
+ * @throws InvalidInputError for fewer, or if larger batches took more steps
  */
 export function fitConvergence(runs: readonly { readonly globalBatch: number; readonly steps: number }[]): Convergence {
   for (const [i, { globalBatch, steps }] of runs.entries()) {
@@ -57,17 +60,18 @@ export function fitConvergence(runs: readonly { readonly globalBatch: number; re
   )
   if (!(slope >= 0 && minSteps > 0)) {
     const seen = runs.map(({ globalBatch, steps }) => `${steps} steps of ${globalBatch}`).join(', ')
-    throw new InvalidInputError('runs', seen, 'runs whose steps fall with the batch, and by less than in proportion')
+    throw new InvalidInputError('runs', seen, 'runs whose steps fall with the batch, less than proportionally')
   }
   return { minSteps, noiseScale: slope / minSteps }
 }
 
 /**
- * The global batch, with its split and limits, that reaches an accuracy for the least cost: large batches need fewer steps and small ones
- * fewer samples. Each batch has its cheapest plan; those that budgets or memory leave no plan are passed over.
+ * The global batch, with its split and limits, that reaches an accuracy at the lowest cost: large batches need fewer
+ * steps, small ones fewer samples. Each batch uses its cheapest plan; batches with no plan within budgets and memory
+ * are skipped.
  *
- * @param batches global batches to choose from, samples
- * @throws InvalidInputError for a bad job, batches that are none and a convergence that is none; InfeasibleBudgetError where no batch has a plan
+ * @param batches candidate global batches, samples
+ * @throws InvalidInputError for an invalid job, batch or convergence; InfeasibleBudgetError if no batch has a plan
  */
 export function chooseGlobalBatch(
   job: Omit<TrainingJob, 'globalBatch'>,
@@ -84,11 +88,7 @@ export function chooseGlobalBatch(
     throw new InvalidInputError('convergence.noiseScale', noiseScale, 'samples, at least 0')
   }
   if (job.gpus.some(({ profile }) => profile.unit !== 'step')) {
-    throw new InvalidInputError(
-      'gpus',
-      'profiles in windows',
-      'profiles in steps: the steps to an accuracy are counted',
-    )
+    throw new InvalidInputError('gpus', 'profiles in windows', 'profiles in steps, the unit of the convergence')
   }
   let reason: InfeasibleBudgetError | undefined
   const choices = batches.flatMap((globalBatch): BatchChoice[] => {

@@ -5,30 +5,33 @@ import { type PreparedJob, prepareJob, sum, type TrainingJob } from './training-
 import { type Assignment, evaluateAssignments, planWarnings, type TrainingPlan } from './training-plan.js'
 import { cheapestWithinPower } from './within-power.js'
 
-/** Upper limits that a plan must keep, in the unit of the profiles. */
+/** Upper bounds for a plan, in the unit of the profiles. */
 export interface Budgets {
   readonly timeS?: number
   readonly energyJ?: number
-  /** Sum of the power limits in force, W: what the GPUs together can draw for long. */
+  /** Sum of the power limits in force, W: the sustained power of all GPUs together. */
   readonly powerW?: number
 }
 
 export interface FoundPlan extends TrainingPlan {
-  /** No plan costs less than this, W s. Equal to `cost` (to 1e-9) unless a power budget over many GPUs ends the search early. */
+  /**
+   * Lower bound of the cost of any plan, W s. Equal to `cost` (to 1e-9) unless a power budget over many GPUs ends the
+   * search early.
+   */
   readonly lowerBound: number
   readonly warnings: readonly string[]
 }
 
-/** Relative excess over a budget that is rounding: sums of the same terms in another order differ by less. */
+/** Relative excess over a budget that counts as rounding: sums of the same terms in another order differ by less. */
 const ROUNDING = 1e-12
 
-/** Whether a plan keeps budgets, to rounding: the totals of a plan are budgets that it keeps. */
+/** Whether a plan meets budgets, up to rounding: a plan meets its own totals as budgets. */
 export function keepsBudgets({ timeS, energyJ, powerLimitW }: TrainingPlan, budgets: Budgets): boolean {
   const within = (value: number, budget = Number.POSITIVE_INFINITY) => value <= budget * (1 + ROUNDING)
   return within(timeS, budgets.timeS) && within(energyJ, budgets.energyJ) && within(powerLimitW, budgets.powerW)
 }
 
-/** No plan keeps the budgets. */
+/** No plan meets the budgets. */
 export class InfeasibleBudgetError extends PctodlError {
   constructor(message: string) {
     super('INFEASIBLE_BUDGET', message)
@@ -36,11 +39,12 @@ export class InfeasibleBudgetError extends PctodlError {
 }
 
 /**
- * The cheapest split and power limits for a job under the synchronous model. Exact, but for a power budget over many GPUs (dozens):
- * then the distance to the optimum is at most `cost - lowerBound`.
- * Where nothing but time counts (eta 0), the thriftiest of the fastest plans.
+ * The cheapest split and power limits for a job under the synchronous model. Exact, except under a power budget over
+ * many GPUs (dozens): then the distance to the optimum is at most `cost - lowerBound`. If only time counts (eta 0), the
+ * fastest plan with the lowest energy.
  *
- * @throws InvalidInputError for a bad job; InfeasibleBudgetError where no plan keeps the budgets, naming the least that one can
+ * @throws InvalidInputError for an invalid job; InfeasibleBudgetError if no plan meets the budgets, with the lowest
+ * feasible value
  */
 export function findPlan(job: TrainingJob, budgets: Budgets = {}): FoundPlan {
   const prepared = prepareJob(job)
@@ -74,7 +78,9 @@ export function minEnergyOf(prepared: PreparedJob): Objective {
   return objectiveOf({ ...prepared, eta: 1 }, {})
 }
 
-/** The cheapest plan whose limits add up to little enough; of those that are equally fast the thriftiest, where time alone counts. */
+/**
+ * The cheapest plan whose limits add up to at most the power budget. If only time counts, ties go to the lowest energy.
+ */
 function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: Budgets, powerW: number): FoundPlan {
   const { options, job, eta, idlePowerW } = prepared
   const least = (changed: Partial<Objective>, known: Split | null = null) =>
@@ -85,7 +91,8 @@ function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: B
   }
   const costOf = ({ timeS, energyJ }: Split) =>
     objective.energyWeight * (energyJ - idlePowerW * timeS) + objective.timeWeightW * timeS
-  // A budget of energy that no plan keeps shows by itself, and where the thriftiest keeps it the search begins with that.
+  // An infeasible energy budget is detected by the plan of lowest energy; if that plan meets it, the search starts from
+  // it.
   const energy = minEnergyOf(prepared)
   const thriftiest = budgets.energyJ === undefined ? null : least({ ...energy, longestS: objective.longestS })
   const isTooDear = thriftiest !== null && thriftiest.lowerBound > objective.maxEnergyJ
@@ -94,7 +101,7 @@ function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: B
     ? { split: null, lowerBound: Number.POSITIVE_INFINITY }
     : least({}, known && { ...known, cost: costOf(known) })
   if (split !== null) {
-    // Costs of splits lack the time of the gradient exchange only.
+    // Split costs omit only the time of the gradient exchange.
     const gap = split.cost - lowerBound
     if (eta > 0) return planned(split, gap)
     const longestS = split.timeS * (1 + SAME_TIME)
@@ -122,7 +129,7 @@ function tooLittlePower(
 ): InfeasibleBudgetError {
   const lowestW = sum(prepared.options.map(({ powerLimitsW }) => powerLimitsW[0]!))
   const found = [
-    `the lowest limits of all GPUs make ${lowestW} W${prepared.options.some((gpu) => gpu.mayBeLeftOut) ? ', less where some are left out' : ''}`,
+    `the lowest limits of all GPUs sum to ${lowestW} W${prepared.options.some((gpu) => gpu.mayBeLeftOut) ? ', less if some are left out' : ''}`,
     ...(fastest === null || timeS === undefined
       ? []
       : [`the fastest plan found within the watts takes ${planOf(prepared, fastest).timeS.toPrecision(5)} s`]),
@@ -132,7 +139,7 @@ function tooLittlePower(
   ]
   const what = isProved ? 'no plan' : 'a search of bounded length found no plan'
   return new InfeasibleBudgetError(
-    `${what} with power limits of at most ${powerW} W together that keeps the budgets; ${found.join(', ')}`,
+    `${what} with power limits of at most ${powerW} W in total that meets the budgets; ${found.join(', ')}`,
   )
 }
 
@@ -152,7 +159,7 @@ function assertBudgets(budgets: Budgets): void {
   }
 }
 
-/** Say which of the budgets cannot be kept, and what could be. */
+/** Throws naming the infeasible budget and the lowest feasible value. */
 function infeasible(prepared: PreparedJob, search: DeadlineSearch, budgets: Budgets): InfeasibleBudgetError {
   const fastest = search.cheapest(objectiveOf({ ...prepared, eta: 0 }, {}))
   if (!fastest) {
@@ -170,6 +177,6 @@ function infeasible(prepared: PreparedJob, search: DeadlineSearch, budgets: Budg
   const thriftiest = planOf(prepared, search.cheapest({ ...minEnergyOf(prepared), longestS })!)
   return new InfeasibleBudgetError(
     `no plan takes at most ${budgets.energyJ} J${budgets.timeS === undefined ? '' : ` within ${budgets.timeS} s`}: ` +
-      `the thriftiest takes ${thriftiest.energyJ.toPrecision(5)} J`,
+      `the minimum is ${thriftiest.energyJ.toPrecision(5)} J`,
   )
 }

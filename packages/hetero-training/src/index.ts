@@ -12,7 +12,7 @@ export type { GpuProfile } from './profile/gpu-profile.js'
 export { readProfile } from './profile/profile-file.js'
 export { curvesOf } from './curves/gpu-curves.js'
 
-// Measure and carry a plan out: with a GPU's lease, see @pctodl/nvml-control.
+// Measure and carry out a plan; needs a lease of the GPU, see @pctodl/nvml-control.
 export { type Board, withBoards } from './carry-out/board.js'
 export { collectProfile } from './carry-out/collect-profile.js'
 export { launchEnvironment } from './carry-out/launch-environment.js'

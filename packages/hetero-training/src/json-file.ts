@@ -3,7 +3,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { z } from 'zod'
 
 /**
- * @param what expected of the file, for messages
+ * @param what expected content, for messages
  * @throws InvalidInputError naming the file
  */
 export function readJson(file: string, what: string): unknown {
@@ -15,8 +15,8 @@ export function readJson(file: string, what: string): unknown {
 }
 
 /**
- * @param what expected of the file, for messages
- * @throws InvalidInputError naming the file, the first bad field and its value
+ * @param what expected content, for messages
+ * @throws InvalidInputError naming the file, the first invalid field and its value
  */
 export function checked<T>(schema: z.ZodType<T>, json: unknown, file: string, what: string): T {
   const parsed = schema.safeParse(json)

@@ -4,19 +4,22 @@ import { DeadlineSearch, SAME_TIME, type Split } from './search/best-deadline.js
 import { prepareJob, type TrainingJob } from './training-job.js'
 import type { TrainingPlan } from './training-plan.js'
 
-/** Plans of which none is both slower and dearer in energy than another, from the fastest to the thriftiest. */
+/** Plans none of which is both slower and higher in energy than another, from the fastest to the lowest in energy. */
 export interface ParetoFront {
   readonly plans: readonly TrainingPlan[]
-  /** Where a further second saves little any more: the plan farthest from the line between the ends. */
+  /**
+   * Knee of the front, after which more time saves little energy: the plan farthest from the line between the ends.
+   */
   readonly knee: TrainingPlan
 }
 
 /**
- * The time-energy front of a job. Each of its plans is exact: no plan takes as little energy in the same time or less. There
- * are as many plans as shares and limits allow, too many to list, so that this gives those at `points` evenly spaced times.
+ * The time-energy front of a job. Each plan is exact: no plan takes as little energy in the same time or less. The full
+ * front has too many plans to list (one per useful combination of shares and limits), so this returns those at `points`
+ * evenly spaced times.
  *
  * @param points at least 2; default 60
- * @throws InvalidInputError for a bad job; InvalidInputError where no split fits the GPUs
+ * @throws InvalidInputError for an invalid job; InvalidInputError if no split fits the GPUs
  */
 export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
   if (!Number.isInteger(points) || points < 2) throw new InvalidInputError('points', points, 'an integer of at least 2')
@@ -37,7 +40,7 @@ export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
   let beforeS = 0
   for (let i = 0; i < points; i++) {
     const deadlineS = (fastest.timeS + ((thriftiest.timeS - fastest.timeS) * i) / (points - 1)) * (1 + SAME_TIME)
-    // The least energy within a deadline may be that of a shorter step: whoever waits less idles less.
+    // The lowest energy within a deadline may be that of a shorter step: GPUs that wait less idle less.
     const split: Split = search.cheapest({ ...minEnergy, longestS: deadlineS }, beforeS, known)!
     if (known === null || split.energyJ < known.energyJ) plans.push(planOf(prepared, split))
     known = split

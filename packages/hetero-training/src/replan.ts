@@ -4,58 +4,68 @@ import { prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, settingIndex, type TrainingPlan } from './training-plan.js'
 
 export interface ReplanOptions {
-  /** Least relative saving of cost for which running shares are changed. Default 0.05. */
+  /** Minimum relative cost saving that justifies new shares. Default 0.05. */
   readonly minGain?: number
-  /** Rounds in a row that must promise it. Default 3. */
+  /** Number of consecutive rounds that must predict it. Default 3. */
   readonly rounds?: number
-  /** Weight of a new round in what is believed of a GPU's speed, above 0, at most 1. Default 0.5. */
+  /** Weight of a new round in the estimate of a GPU's speed, above 0, at most 1. Default 0.5. */
   readonly newWeight?: number
 }
 
-/** What a round of steps showed of one GPU. */
+/** Report of one GPU for a round of steps. */
 export interface GpuReport {
   readonly name: string
   /**
-   * Mean time that it computed in a step, waiting not included, s; null for a GPU that has dropped out. `back` for one that has no share, because
-   * it dropped out or was too slow, and is taken to be as its profile says again: nobody measures a GPU that does nothing.
+   * Mean compute time per step, without waiting, s; null for a GPU that has dropped out. `back` for a GPU without a
+   * share (dropped out or too slow) that is available again: since an idle GPU cannot be measured, its speed is assumed
+   * to be that of its profile.
    */
   readonly timeS: number | null | 'back'
 }
 
-/** What is believed and done; made by `startReplanning`, and not changed by anybody. */
+/** Immutable state of replanning: estimates and the current plan. Created by `startReplanning`. */
 export interface ReplanState {
   readonly job: TrainingJob
   readonly budgets: Budgets
-  /** In force. */
+  /** Plan in force. */
   readonly plan: TrainingPlan
-  /** Name of a GPU -> its time over what its profile says: above 1 for one that throttles. Those that dropped out are not in it. */
+  /**
+   * GPU name -> measured time over profiled time: above 1 for one that throttles. GPUs that dropped out are absent.
+   */
   readonly slowdowns: ReadonlyMap<string, number>
-  /** Rounds in a row in which another plan promised enough. */
+  /** Consecutive rounds in which another plan predicted enough savings. */
   readonly promising: number
 }
 
 export interface ReplanAnswer {
   readonly state: ReplanState
-  /** `change`: carry `state.plan` out from the next step on. */
+  /** `change`: carry out `state.plan` from the next step on. */
   readonly action: 'keep' | 'change'
-  /** Relative saving of cost by the best plan now over the one that was in force, negative where that breaks the budgets; infinite where a GPU of that has dropped out. */
+  /**
+   * Relative cost saving of the best plan over the previous one. May be negative if the previous plan no longer meets
+   * the budgets; infinite if one of its GPUs has dropped out.
+   */
   readonly gain: number
 }
 
-/** @throws InvalidInputError for a bad job; InfeasibleBudgetError where no plan keeps the budgets */
+/** @throws InvalidInputError for an invalid job; InfeasibleBudgetError if no plan meets the budgets */
 export function startReplanning(job: TrainingJob, budgets: Budgets = {}): ReplanState {
   const slowdowns = new Map(job.gpus.map(({ profile }) => [profile.name, 1]))
   return { job, budgets, plan: findPlan(job, budgets), slowdowns, promising: 0 }
 }
 
 /**
- * What to do after a round of steps: a GPU that computes slower than its profile says (heat, a neighbour, a lower clock) is believed to do so
- * at all shares and limits, at the same power; a new split is carried out once it has promised enough for several rounds in a row, by what is
- * believed and by half as much in what each of them showed itself, so that neither noise nor a single long step moves anything. So is one where the running plan no longer keeps the budgets, whatever it costs. A GPU that drops out is planned around at once. No clock, no processes: measurements in, shares out.
+ * Decide what to do after a round of steps. A GPU that computes slower than its profile (heat, a neighbour, a lower
+ * clock) is assumed slower by the same factor at all shares and limits, at the same power. A new split is adopted once
+ * it has predicted enough savings for several consecutive rounds, by the running estimate and, to at least half that
+ * amount, by each round alone, so that neither noise nor a single slow step triggers a change. The same holds if the
+ * current plan no longer meets the budgets, whatever the cost. A GPU that drops out is replanned around at once. The
+ * function has no clock and no processes: measurements in, shares out.
  *
- * @param reports one for each GPU that has a share; those that the plan leaves out may be missing
- * @throws InvalidInputError for a report of an unknown GPU or of no time, and for a missing one; InfeasibleBudgetError where those that are left
- *   cannot keep the budgets, after a drop-out at once and else for `rounds` in a row, or none is left
+ * @param reports one for each GPU with a share; optional for GPUs the plan leaves out
+ * @throws InvalidInputError for a report of an unknown GPU, an invalid time, or a missing report; InfeasibleBudgetError
+ * if the remaining GPUs cannot meet the budgets (at once after a drop-out, otherwise after `rounds` consecutive
+ * rounds), or if no GPU is left
  */
 export function replan(state: ReplanState, reports: readonly GpuReport[], options: ReplanOptions = {}): ReplanAnswer {
   const { minGain = 0.05, rounds = 3, newWeight = 0.5 } = options
@@ -69,7 +79,8 @@ export function replan(state: ReplanState, reports: readonly GpuReport[], option
   try {
     best = findPlan(believed, budgets)
   } catch (error) {
-    // By what is believed nothing keeps the budgets: that is said once as many rounds as a change takes have shown it themselves.
+    // By the estimates nothing meets the budgets: throw only once as many rounds as a change requires have confirmed
+    // it.
     if (isBroken || !(error instanceof InfeasibleBudgetError)) throw error
     const isShown = !isFeasible(believedJob(state.job, shown), budgets)
     if (isShown && state.promising + 1 >= rounds) throw error
@@ -90,7 +101,9 @@ export function replan(state: ReplanState, reports: readonly GpuReport[], option
   return { state: { ...state, slowdowns, promising }, action: 'keep', gain }
 }
 
-/** What is believed of each GPU with a round more, what that round itself shows, and whether the running plan has lost a GPU. */
+/**
+ * The estimate of each GPU updated with a round, the round's own value, and whether the current plan has lost a GPU.
+ */
 function learned({ job, plan, slowdowns: before }: ReplanState, reports: readonly GpuReport[], newWeight: number) {
   const { curves } = prepareJob(job)
   const [slowdowns, shown] = [new Map(before), new Map(before)]
@@ -124,7 +137,7 @@ function isFeasible(job: TrainingJob, budgets: Budgets): boolean {
   }
 }
 
-/** The job of the GPUs that are left, as slow as they are believed to be. */
+/** The job with the remaining GPUs at their estimated speeds. */
 function believedJob(job: TrainingJob, slowdowns: ReadonlyMap<string, number>): TrainingJob {
   const gpus = job.gpus.flatMap((gpu) => {
     const slowdown = slowdowns.get(gpu.profile.name)
@@ -154,7 +167,7 @@ function isSame(best: TrainingPlan, plan: TrainingPlan): boolean {
   })
 }
 
-/** With those that dropped out, which have no share. */
+/** Includes GPUs that dropped out, without a share. */
 function withAll(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
   const gone = {
     share: 0,
@@ -181,30 +194,26 @@ function assertOptions(minGain: number, rounds: number, newWeight: number): void
 
 function assertReports({ plan, slowdowns }: ReplanState, reports: readonly GpuReport[]): void {
   const twice = reports.find(({ name }, i) => reports.findIndex((other) => other.name === name) < i)
-  if (twice !== undefined) throw new InvalidInputError('reports', `${twice.name} twice`, 'one of each GPU')
+  if (twice !== undefined) throw new InvalidInputError('reports', `${twice.name} twice`, 'one per GPU')
   for (const { name, timeS } of reports) {
     const gpu = plan.gpus.find((each) => each.name === name)
     if (gpu !== undefined && gpu.share === 0 && timeS === 'back') continue
     if (!slowdowns.has(name)) {
-      throw new InvalidInputError('reports', name, `GPUs that take part: ${[...slowdowns.keys()].join(', ')}`)
+      throw new InvalidInputError('reports', name, `participating GPUs: ${[...slowdowns.keys()].join(', ')}`)
     }
     if (timeS === 'back') {
       throw new InvalidInputError(
         `reports: ${name}`,
         timeS,
-        `its time: it has a share of ${gpu!.share}, so that it was measured`,
+        `its time: it has a share of ${gpu!.share}, so it was measured`,
       )
     }
     if (timeS !== null && !(timeS > 0 && Number.isFinite(timeS))) {
-      throw new InvalidInputError(
-        `reports: ${name}`,
-        timeS,
-        'a positive number of seconds, or null where it dropped out',
-      )
+      throw new InvalidInputError(`reports: ${name}`, timeS, 'a positive number of seconds, or null if it dropped out')
     }
   }
   const missing = plan.gpus.find(({ name, share }) => share > 0 && !reports.some((report) => report.name === name))
   if (missing !== undefined) {
-    throw new InvalidInputError('reports', `none of ${missing.name}`, 'one of each GPU that has a share')
+    throw new InvalidInputError('reports', `none of ${missing.name}`, 'one per GPU with a share')
   }
 }

@@ -2,13 +2,13 @@ import { isLocked } from './profile/setting.js'
 import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
 import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
 
-/** What one would do without a search, to compare a plan with. */
+/** Plans one would make without a search, for comparison. */
 export type SimplePlanName = `${'even' | 'proportional'} split, ${'largest' | 'best'} limits`
 
 /**
- * The plans that need no search for a split: even, and in proportion to the speed at an even share under the largest limits; each
- * at the largest limits (what happens where nobody sets any) and with the cheapest limits for it. Those that do not fit the GPUs
- * are left out.
+ * Plans with a split that needs no search: even, or proportional to the speed at an even share under the maximum
+ * limits; each at the maximum limits (the default of any GPU) and with the cheapest limits for it. Plans that do not
+ * fit the GPUs are left out.
  */
 export function simplePlans(job: TrainingJob): ReadonlyMap<SimplePlanName, TrainingPlan> {
   const prepared = prepareJob(job)
@@ -32,7 +32,10 @@ export function simplePlans(job: TrainingJob): ReadonlyMap<SimplePlanName, Train
   return plans
 }
 
-/** Whole shares in proportion to weights that add up to the batch: largest remainders get what rounding down leaves. */
+/**
+ * Integer shares proportional to weights that add up to the batch: the largest remainders get what rounding down
+ * leaves.
+ */
 export function splitInProportion(globalBatch: number, weights: readonly number[]): number[] {
   const total = weights.reduce((a, b) => a + b, 0)
   const exact = weights.map((weight) => (globalBatch * weight) / total)
@@ -54,7 +57,10 @@ function atLargestLimits(prepared: PreparedJob, shares: readonly number[]): Trai
   )
 }
 
-/** For fixed shares the time is one of at most (GPUs x limits) values; for each the thriftiest limit of every GPU is taken. */
+/**
+ * For fixed shares the time is one of at most (GPUs x limits) values; for each, take the lowest-energy limit of every
+ * GPU.
+ */
 function withBestLimits(prepared: PreparedJob, shares: readonly number[]): TrainingPlan | null {
   const { options } = prepared
   const deadlines = options.flatMap(({ timeS }, i) =>
@@ -75,12 +81,12 @@ function withBestLimits(prepared: PreparedJob, shares: readonly number[]): Train
   return best
 }
 
-/** The options of a GPU without a locked clock: what is compared with knows no others. */
+/** Options of a GPU without locked clocks: the simple plans do not use them. */
 function limitsOf({ curves, limitIndices }: PreparedJob, gpu: number): number[] {
   return limitIndices[gpu]!.flatMap((s, option) => (isLocked(curves[gpu]!.settings[s]!) ? [] : [option]))
 }
 
-/** @returns null where a share does not fit its GPU */
+/** @returns null if a share does not fit its GPU */
 function evaluated(prepared: PreparedJob, shares: readonly number[], chosen: readonly number[]): TrainingPlan | null {
   const { options, curves, limitIndices } = prepared
   const fits = options.every(({ timeS, mayBeLeftOut }, i) =>

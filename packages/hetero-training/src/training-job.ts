@@ -5,48 +5,55 @@ import type { CurveKind } from './curves/setting-lines.js'
 import { type GpuProfile, profileWarnings } from './profile/gpu-profile.js'
 import { type GpuOptions, gpuOptions } from './search/option-table.js'
 
-/** A GPU that may take part, with what is known of it. */
+/** A candidate GPU and its profile. */
 export interface TrainingGpu {
   readonly profile: GpuProfile
-  /** Most samples a step. Default: no limit; plans beyond the profile carry a warning. */
+  /** Maximum samples per step. Default: no limit; plans beyond the profile carry a warning. */
   readonly maxShare?: number
-  /** Most samples that its memory holds at once: larger shares are done in micro-batches whose gradients are accumulated. */
+  /**
+   * Maximum samples its memory holds at once: larger shares are processed in micro-batches whose gradients are
+   * accumulated.
+   */
   readonly maxMicroBatch?: number
-  /** Power limits that may be set, W, of those in the profile. Default: all. */
+  /** Usable power limits, W, a subset of those in the profile. Default: all. */
   readonly powerLimitsW?: readonly number[]
-  /** SM clocks that may be locked, MHz, of those in the profile. Default: all that draw no more than the limits allow. */
+  /** Usable SM clocks, MHz, a subset of those in the profile. Default: all that draw no more than the limits allow. */
   readonly smClocksMhz?: readonly number[]
 }
 
-/** One synchronous data-parallel training job: in each step every GPU processes its share, then gradients are exchanged. */
+/**
+ * One synchronous data-parallel training job: in each step every GPU processes its share, then gradients are exchanged.
+ */
 export interface TrainingJob {
   readonly gpus: readonly TrainingGpu[]
-  /** Samples of a step over all GPUs. */
+  /** Samples per step over all GPUs. */
   readonly globalBatch: number
   /** Weight of energy against time in the cost, 0..1. Default 0.5. */
   readonly eta?: number
-  /** Gradient exchange after each step, during which the GPUs draw idle power, s (in the profiles' unit). Default 0. */
+  /**
+   * Gradient exchange after each step, during which the GPUs draw idle power, s (in the profiles' unit). Default 0.
+   */
   readonly allReduceS?: number
   /** Default `physical`. */
   readonly curves?: CurveKind
-  /** Only shares between the smallest and the largest profiled batch size. Default false. */
+  /** Allow only shares between the smallest and the largest profiled batch size. Default false. */
   readonly profiledRangeOnly?: boolean
-  /** A GPU may get no samples at all; it then idles. Default true. */
+  /** Whether a GPU may get no samples; it then idles. Default true. */
   readonly mayLeaveOut?: boolean
 }
 
-/** A job with its curves and everything that searches need of it, checked. */
+/** A checked job with its curves and everything the searches need. */
 export interface PreparedJob {
   readonly job: TrainingJob
   readonly curves: readonly GpuCurves[]
   readonly options: readonly GpuOptions[]
-  /** Per GPU, the index in its curves of each setting in its options. */
+  /** Per GPU: the index in its curves of each setting in its options. */
   readonly limitIndices: readonly (readonly number[])[]
   readonly eta: number
   readonly allReduceS: number
   /** All GPUs idling, W. */
   readonly idlePowerW: number
-  /** Sum of the largest limit of each profile, W: what the cost pays for a second of time. */
+  /** Sum of the maximum limits of all profiles, W: the cost of a second. */
   readonly maxPowerW: number
   readonly warnings: readonly string[]
 }
@@ -67,7 +74,7 @@ export function prepareJob(job: TrainingJob): PreparedJob {
     throw new InvalidInputError(
       'gpus',
       gpus.map(({ profile }) => `${profile.name} in ${profile.unit}s`).join(', '),
-      'profiles in one unit; write the number of steps into those that count in windows',
+      'profiles in one unit; add the number of steps to those in windows',
     )
   }
   const names = gpus.map(({ profile }) => profile.name)
@@ -87,7 +94,7 @@ export function prepareJob(job: TrainingJob): PreparedJob {
     if (gpu.maxShare !== undefined && (!Number.isInteger(gpu.maxShare) || gpu.maxShare < 1)) {
       throw new InvalidInputError(`${gpu.profile.name}: maxShare`, gpu.maxShare, 'a positive integer')
     }
-    // Micro-batches of a size that was profiled are within the profile, however many there are.
+    // Micro-batches of a profiled size are within the profile, whatever their number.
     const largest = curves[i]!.microBatches(globalBatch) > 1 ? globalBatch : largestProfiled
     const last = Math.min(globalBatch, gpu.maxShare ?? globalBatch, profiledRangeOnly ? largest : globalBatch)
     const allowed = { first: profiledRangeOnly ? smallestProfiled : 1, last }
@@ -106,7 +113,7 @@ export function prepareJob(job: TrainingJob): PreparedJob {
   }
 }
 
-/** Indices of the settings that may be used. */
+/** Indices of the usable settings. */
 function allowedSettings(
   { profile: { name }, powerLimitsW, smClocksMhz }: TrainingGpu,
   { settings }: GpuCurves,

@@ -2,43 +2,45 @@ import type { GpuCurves } from './curves/gpu-curves.js'
 import { isSameSetting } from './profile/setting.js'
 import { type PreparedJob, prepareJob, sum, type TrainingJob } from './training-job.js'
 
-/** What one GPU does in a step (or in a window, see `TrainingPlan.unit`). */
+/** Role of one GPU in a step (or in a window, see `TrainingPlan.unit`). */
 export interface GpuPlan {
   readonly name: string
   /** Samples; 0 for a GPU that is left out. */
   readonly share: number
-  /** W; null for a GPU that is left out. */
+  /** Power limit in force, W; null for a GPU that is left out. */
   readonly powerLimitW: number | null
-  /** At which its SM clock is locked, MHz; null where the firmware chooses it within the limit, and for a GPU that is left out. */
+  /** Locked SM clock, MHz; null if the firmware chooses it within the limit, and for a GPU that is left out. */
   readonly smClockMhz: number | null
-  /** Time that it computes, s. */
+  /** Compute time, s. */
   readonly timeS: number
-  /** Time that it waits for the others and for the gradients, s. */
+  /** Waiting time for the others and for the gradients, s. */
   readonly waitS: number
-  /** Mean power while it computes, W. */
+  /** Mean power while computing, W. */
   readonly powerW: number
-  /** With the waiting, J. */
+  /** Waiting included, J. */
   readonly energyJ: number
-  /** In how many micro-batches the share is done. */
+  /** Number of micro-batches of the share. */
   readonly microBatches: number
-  /** The share, or its micro-batch, is beyond the profiled batch sizes: time and power are extrapolated. */
+  /** Whether the share, or its micro-batch, is beyond the profiled batch sizes: time and power are extrapolated. */
   readonly extrapolated: boolean
 }
 
-/** A split of the global batch with a power limit per GPU, and what it is predicted to take. */
+/** A split of the global batch with a power limit per GPU, and its predicted time and energy. */
 export interface TrainingPlan {
   readonly gpus: readonly GpuPlan[]
-  /** Times and energies are of one optimiser step, or of one window of the profiles. */
+  /** Unit of times and energies: one optimiser step, or one window of the profiles. */
   readonly unit: 'step' | 'window'
   /** s */
   readonly timeS: number
-  /** Relative standard deviation of `timeS`: what the profile deviates from its curves, and what extrapolating beyond it errs. */
+  /**
+   * Relative standard deviation of `timeS`, from the deviations of the profile and the extrapolation error beyond it.
+   */
   readonly timeSd: number
   /** J */
   readonly energyJ: number
   /** Relative standard deviation of `energyJ`. */
   readonly energySd: number
-  /** eta * energy + (1 - eta) * sum of largest limits * time, W s. */
+  /** eta * energy + (1 - eta) * sum of maximum limits * time, W s. */
   readonly cost: number
   /** Sum of the power limits in force; a GPU that is left out counts with its idle power, W. */
   readonly powerLimitW: number
@@ -53,17 +55,17 @@ export interface Assignment {
 }
 
 /**
- * What a job takes with shares and settings that were chosen elsewhere, under the model by which `findPlan` chooses.
+ * Predict a job with given shares and settings, under the model `findPlan` uses.
  *
- * @throws InvalidInputError for a bad job
+ * @throws InvalidInputError for an invalid job
  */
 export function evaluatePlan(job: TrainingJob, assignments: readonly Assignment[]): TrainingPlan {
   return evaluateAssignments(prepareJob(job), assignments)
 }
 
 /**
- * What the synchronous model says of an assignment: the step lasts as long as the slowest GPU, then gradients are exchanged; whoever
- * waits draws idle power.
+ * Prediction of the synchronous model: a step lasts as long as the slowest GPU, then gradients are exchanged; waiting
+ * GPUs draw idle power.
  */
 export function evaluateAssignments(prepared: PreparedJob, assignments: readonly Assignment[]): TrainingPlan {
   const { curves, eta, allReduceS, maxPowerW, job } = prepared
@@ -113,18 +115,18 @@ export function evaluateAssignments(prepared: PreparedJob, assignments: readonly
   }
 }
 
-/** @returns -1 for a setting that the curves have not */
+/** @returns -1 for a setting that is not in the curves */
 export function settingIndex({ settings }: GpuCurves, setting: Parameters<typeof isSameSetting>[1]): number {
   return settings.findIndex((each) => isSameSetting(each, setting))
 }
 
-/** Part of a step in which all wait from which on it is worth a warning. */
+/** Fraction of a step spent waiting by all GPUs that triggers a warning. */
 const MIN_WAITED = 0.02
 
 const isBeyond = ({ smallestProfiled, largestProfiled }: GpuCurves, batchSize: number) =>
   batchSize < smallestProfiled || batchSize > largestProfiled
 
-/** What a reader of a plan should know of it, one sentence each. */
+/** Warnings about a plan, one sentence each. */
 export function planWarnings(
   { gpus, timeS, energyJ }: TrainingPlan,
   { curves, warnings, allReduceS }: PreparedJob,
@@ -133,22 +135,25 @@ export function planWarnings(
     if (!extrapolated) return []
     const { smallestProfiled, largestProfiled } = curves[i]!
     return [
-      `${name}: a share of ${share} lies beyond the profile (${smallestProfiled} to ${largestProfiled}); its time and power are ` +
+      `${name}: a share of ${share} is beyond the profile (${smallestProfiled} to ${largestProfiled}); its time and power are ` +
         'extrapolated and it may not fit into memory',
     ]
   })
   return [...beyond, ...exchangeWarning(), ...warnings]
 
-  /** What waits with a process loaded draws more than what idles, and a limit that holds the average lets it draw more in between. */
+  /**
+   * A waiting GPU with a loaded process draws more than an idle one, and a limit on the average allows higher power in
+   * between.
+   */
   function exchangeWarning(): string[] {
     if (allReduceS < MIN_WAITED * timeS) return []
     const moreJ = sum(
       gpus.map(({ share, powerW }, i) => (share === 0 ? 0 : (powerW - curves[i]!.idlePowerW) * allReduceS)),
     )
     return [
-      `gradients are exchanged for ${((100 * allReduceS) / timeS).toFixed(0)} % of each step, in which GPUs are taken to draw idle power; one that waits with a ` +
-        `process loaded draws more, and a power limit that holds the average lets it draw more while it computes: up to ` +
-        `${(energyJ + moreJ).toPrecision(3)} J a step in the place of ${energyJ.toPrecision(3)}. To know, profile with the exchange in each step, and plan without --all-reduce`,
+      `gradients are exchanged for ${((100 * allReduceS) / timeS).toFixed(0)} % of each step, in which GPUs are assumed to draw idle power; one that waits with a ` +
+        `loaded process draws more, and a limit on average power lets it draw more while it computes: up to ` +
+        `${(energyJ + moreJ).toPrecision(3)} J per step instead of ${energyJ.toPrecision(3)}. To find out, profile with the exchange in each step, and plan without --all-reduce`,
     ]
   }
 }

@@ -7,22 +7,22 @@ import { LevelShares } from './search/share-hull.js'
 import { splitAtLevels } from './search/split-at-levels.js'
 import { sum } from './training-job.js'
 
-/** A split in which the power limits of all GPUs add up to little enough: null where none was found, and none exists if `lowerBound` is infinite. */
+/** A split whose power limits meet the budget: null if none was found, and none exists if `lowerBound` is infinite. */
 export interface SplitWithinPower {
-  /** With limits as indices of the GPUs' options. */
+  /** Limits as indices of the GPUs' options. */
   readonly split: Split | null
-  /** No such split costs less, in the objective. */
+  /** Lower bound of the objective over all such splits. */
   readonly lowerBound: number
 }
 
-/** Curves of shares that are searched before the search is ended; and as many more for each GPU. */
+/** Share curves examined before the search ends, plus the same number per GPU. */
 const MAX_WORK = 4e6
 const MORE_WORK = 1e5
-/** Deadlines at which plans are looked for before the search begins. */
+/** Number of deadlines at which plans are sought before the search begins. */
 const SCANNED_DEADLINES = 40
-/** Each is this much shorter than the time of the plan before. */
+/** Ratio of each deadline to the previous plan's time. */
 const SCAN_STEP = 0.95
-/** Relative width of an interval of deadlines below which limits are decided before it is halved again. */
+/** Relative width of a deadline interval below which limits are decided before it is halved again. */
 const NARROW = 2e-3
 
 /** Plans whose slowest GPU takes longer than `afterS` and at most `deadlineS`, with levels in a box. */
@@ -34,12 +34,13 @@ interface Node extends LevelBox {
 }
 
 /**
- * The cheapest split whose limits add up to at most `powerW`, by branch and bound over the time of the slowest GPU and the limits: the
- * relaxation of a node bounds it and leads to a plan; where the bound does not suffice, its interval of times is halved or the limits
- * of a GPU are parted, whichever it is that loosens the bound. Once the limits of all GPUs are decided the exact search over shares
- * and times ends the node. Ended by work and not by time: then the bound tells how far from the optimum the plan can be.
+ * The cheapest split whose limits add up to at most `powerW`, by branch and bound over the time of the slowest GPU and
+ * the limits. The relaxation of a node bounds it and leads to a plan. If the bound does not suffice, the node's time
+ * interval is halved or the limits of a GPU are split, whichever causes the gap. Once the limits of all GPUs are
+ * decided, the exact search over shares and times completes the node. The search is limited by work, not time; if it
+ * ends early, the bound gives the maximum distance to the optimum.
  *
- * @param known a split that keeps all that is asked for: none that costs more is returned
+ * @param known a split that meets all requirements; nothing more expensive is returned
  */
 export function cheapestWithinPower(
   gpus: readonly GpuOptions[],
@@ -62,7 +63,7 @@ class PowerSearch {
   #best: Split | null
   readonly #nodes: Node[] = []
   readonly #open = new IndexedHeap()
-  /** Levels, as text, of which the cheapest split is known. */
+  /** Level combinations (as text) whose cheapest split is known. */
   readonly #solved = new Set<string>()
 
   constructor(
@@ -105,7 +106,7 @@ class PowerSearch {
     return this.#relaxation.work < MAX_WORK + MORE_WORK * this.#gpus.length
   }
 
-  /** What a plan must cost less than to be worth anything. */
+  /** Cost below which a plan is an improvement. */
   #upper(): number {
     return this.#best === null ? Number.POSITIVE_INFINITY : this.#best.cost * (1 - SAME_COST)
   }
@@ -116,7 +117,7 @@ class PowerSearch {
     this.#open.set(this.#nodes.length - 1, node.bound)
   }
 
-  /** Good plans at a few deadlines: the better the first ones are, the less the search has to look at. */
+  /** Good plans at a few deadlines: the better the first ones, the less the search has to examine. */
   #scan(root: Node): void {
     let { deadlineS, price } = root
     for (let i = 0; i < SCANNED_DEADLINES; i++) {
@@ -140,7 +141,7 @@ class PowerSearch {
     const bound = Math.max(node.bound, energyWeight * energyJ + timeWeightW * afterS)
     if (bound >= this.#upper()) return
     const rounded = this.#round(deadlineS, node)
-    // Later deadlines than this are dearer than the best plan whatever they save.
+    // Later deadlines cost more than the best plan, whatever energy they save.
     const lastS =
       timeWeightW === 0 ? deadlineS : Math.min(deadlineS, (this.#upper() - energyWeight * energyJ) / timeWeightW)
     if (lastS <= afterS) return
@@ -171,7 +172,7 @@ class PowerSearch {
     }
   }
 
-  /** The GPU with the most levels left, parted at or below the level that the relaxation chose. */
+  /** Branch on the GPU with the most remaining levels, at or below the level the relaxation chose. */
   #widest({ floor, cap }: LevelBox): { readonly gpu: number; readonly level: number } {
     let gpu = 0
     for (let i = 1; i < floor.length; i++) if (cap[i]! - floor[i]! > cap[gpu]! - floor[gpu]!) gpu = i
@@ -179,7 +180,7 @@ class PowerSearch {
     return { gpu, level: chosen < cap[gpu]! ? chosen : chosen - 1 }
   }
 
-  /** A plan near what the relaxation found, or as soon after the deadline as its limits allow. */
+  /** A plan near the relaxation's result, or as soon after the deadline as its limits allow. */
   #round(deadlineS: number, box: LevelBox): Split | null {
     const { levels } = this.#relaxation
     const split = this.#splitAt(this.#objective.energyWeight === 0 ? this.#raised(levels, box) : levels, deadlineS)
@@ -188,8 +189,8 @@ class PowerSearch {
   }
 
   /**
-   * Spend the watts that rounding down has left: the highest level for each GPU in turn that is no slower, as a locked clock may be. Only where
-   * energy does not count: else higher levels make dearer plans.
+   * Spend the watts that rounding down left: for each GPU in turn, the highest level that is no slower, as a locked
+   * clock may be. Only if energy does not count; otherwise higher levels make plans more expensive.
    */
   #raised(levels: Int16Array, { cap }: LevelBox): Int16Array {
     const raised = Int16Array.from(levels)
@@ -203,7 +204,7 @@ class PowerSearch {
     return raised
   }
 
-  /** Time of an even share, by which levels of a GPU are compared. */
+  /** Time of an even share, to compare a GPU's levels. */
   #evenTimeS(gpu: number, level: number): number {
     return this.#gpus[gpu]!.timeS(level, Math.max(1, Math.round(this.#globalBatch / this.#gpus.length)))
   }
@@ -223,7 +224,7 @@ class PowerSearch {
     return { shares, limits: levels, timeS, energyJ: active + idlePowerW * timeS, cost }
   }
 
-  /** The cheapest split with these limits, exactly. */
+  /** The cheapest split with these limits, exact. */
   #solve(levels: Int16Array): void {
     const key = levels.join(' ')
     if (this.#solved.has(key)) return
@@ -250,7 +251,9 @@ class PowerSearch {
     return watts <= this.#powerW
   }
 
-  /** Caps that each GPU could reach if all others were at their floor; null where the floors alone draw too much. */
+  /**
+   * Highest cap each GPU could have with all others at their minimum; null if the minimums alone exceed the budget.
+   */
   #tightened({ floor, cap }: LevelBox): Int16Array | null {
     if (!this.#keepsWatts(floor)) return null
     return cap.map((most, gpu) => {

@@ -111,7 +111,7 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
     it('puts the limit back where the training ends too early', async () => {
       const { code, stderr } = await call([...collect('early.json'), '--steps', '15'])
       expect(code).toBe(1)
-      expect(stderr).toMatch(/ended \(exit code 0\) after 15 steps, where at least \d+ are needed/)
+      expect(stderr).toMatch(/ended \(exit code 0\) after 15 steps, but at least \d+ are needed/)
       expect(existsSync(file('early.json'))).toBe(false)
     })
 
@@ -300,7 +300,7 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
       }
       const on = (plan: string, ...more: string[]) => ['launch', '--plan', plan, ...more, ...command]
       await usage(on(planFile, '--device', 'fast=0'), /--device: none for the plan's GPU slow/)
-      await usage(on(planFile, '--device', 'fast=0', '--device', 'slow=0'), /--device: 0 is there twice/)
+      await usage(on(planFile, '--device', 'fast=0', '--device', 'slow=0'), /--device: 0 is given twice/)
       await usage(on(planFile, ...onBoards, '--device', 'x=2'), /the plan has no GPU 'x'; it has fast, slow/)
       await usage(['launch', '--plan', planFile, ...onBoards], /no training command; give it after --/)
       await usage(on(file('fast.json'), ...onBoards), /fast\.json: format: .*expected a plan/)
@@ -310,7 +310,7 @@ describe.skipIf(missingCompiler)(`on a host with GPUs (${missingCompiler ?? 'sim
         file('windows.json'),
         JSON.stringify({ ...JSON.parse(readFileSync(planFile, 'utf8')), unit: 'window' }),
       )
-      await usage(['compare', file('windows.json'), file('run.json')], /counts in windows of unknown length/)
+      await usage(['compare', file('windows.json'), file('run.json')], /its unit is a window of unknown length/)
     })
   })
 })

@@ -62,7 +62,7 @@ describe('pctodl hetero', () => {
     const impossible = await plan(...named, ...idle, '--budget-time', '0.01')
     expect(impossible).toMatchObject({ code: 1, stdout: '' })
     expect(impossible.stderr).toMatch(/no plan takes at most 0\.01 s: the fastest takes [\d.]+ s\n$/)
-    expect((await plan(...named, ...idle, '--budget-energy', '1')).stderr).toMatch(/the thriftiest takes [\d.]+ J\n$/)
+    expect((await plan(...named, ...idle, '--budget-energy', '1')).stderr).toMatch(/the minimum is [\d.]+ J\n$/)
     expect((await plan(...named, '--max-share', 'fast=5', '--max-share', 'slow=5')).stderr).toMatch(
       /no split of 512 samples fits the GPUs/,
     )
@@ -76,15 +76,15 @@ describe('pctodl hetero', () => {
     const json = await plan(...named, ...idle, '--micro-batch', 'fast=100', '--json')
     const { gpus } = JSON.parse(json.stdout)
     expect(gpus[0].microBatches).toBe(Math.ceil(gpus[0].share / 100))
-    expect((await plan(...named, '--micro-batch', 'other=5')).stderr).toMatch(/--micro-batch: there is no GPU 'other'/)
+    expect((await plan(...named, '--micro-batch', 'other=5')).stderr).toMatch(/--micro-batch: unknown GPU 'other'/)
   })
 
   it.each([
     [[], /required option '--gpu <name=trace>' not specified/],
     [named.slice(0, 4), /required option '--batch <samples>' not specified/],
     [['--gpu', 'a10.json'], /a10\.json.* expected a file that can be read/],
-    [[...named, '--gpu', 'fast=x'], /fast is there twice/],
-    [[...named, '--idle-power', 'quick=3'], /--idle-power: there is no GPU 'quick'; there are fast, slow/],
+    [[...named, '--gpu', 'fast=x'], /fast is given twice/],
+    [[...named, '--idle-power', 'quick=3'], /--idle-power: unknown GPU 'quick'; known: fast, slow/],
     [[...named, '--idle-power', 'fast=cold'], /not a number from 0/],
     [
       [...named, '--limits', 'fast=175'],

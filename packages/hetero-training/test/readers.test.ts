@@ -107,7 +107,7 @@ describe('a published trace', () => {
     )
     refuses(
       broken((trace) => scaled(trace['64']![0]!, 'energy', 'time')),
-      /a\.json: time: got '1\.6\d* at batch 64, 1640[.\d]* at batch 64', expected times in one unit/,
+      /a\.json: time: got '1\.6\d* at batch 64, 1640[.\d]* at batch 64', expected all times in s/,
     )
     refuses(
       broken((trace) => {
@@ -127,7 +127,7 @@ describe('a published trace', () => {
       const profile = fromJson(trace)
       const { warnings } = findPlan({ gpus: [{ profile }], globalBatch: 128 })
       expect(warnings.join('\n')).toMatch(
-        /batch 256 takes \d+ times as long as batch 128, as where memory spills; .* at 128/,
+        /batch 256 takes \d+ times as long as batch 128, as if memory spilled; .* at 128/,
       )
     }
     // Power as before, but no power of a thousand.
@@ -142,7 +142,7 @@ describe('a published trace', () => {
         for (const row of trace['256']!)
           for (const column of ['time', 'energy']) row[column] = 1e6 * (row[column] as number)
       }),
-      /times in one unit/,
+      /all times in s/,
     )
   })
 
@@ -233,7 +233,7 @@ describe('a job', () => {
     )
     refuses(
       plan({}, { profile: { ...windows, idlePowerW: 120 } }),
-      /^a: idle power: got 120, expected less than the lowest/,
+      /^a: idle power: got 120, expected below the lowest/,
     )
   })
 })

@@ -97,7 +97,7 @@ describe('collect, plan, launch and compare on simulated boards', () => {
   it('warns of an exchange that was not measured, and is right where it was', async () => {
     const { plan, promised, run } = await loop('--batch', '128', '--all-reduce', '0.02')
     const warning = plan.warnings.find((text: string) => text.includes('gradients are exchanged'))
-    const [, maxJ] = /up to ([\d.]+) J a step/.exec(warning)!
+    const [, maxJ] = /up to ([\d.]+) J per step/.exec(warning)!
     expect(run.energyJ).toBeGreaterThan(1.05 * promised.energyJ)
     expect(run.energyJ).toBeLessThan(1.01 * Number(maxJ))
     await collect(
@@ -165,7 +165,7 @@ describe('collect, plan, launch and compare on simulated boards', () => {
     [['collect', ...sim, '--gpu', 'T1000', '--limits', '100'], /unknown GPU 'T1000'/i],
     [['collect', '--backend', 'sim', '--gpu', 'A100', '--limits', '200'], /needs --model, the network to train/],
     [['collect', '--backend', 'sim', '--model', 'lenet', '--gpu', 'A100', '--limits', '200'], /unknown .*'lenet'/],
-    [['collect', ...sim, '--gpu', 'A100', '--limits', '200', '--', 'python', 'train.py'], /leave 'python' out/],
+    [['collect', ...sim, '--gpu', 'A100', '--limits', '200', '--', 'python', 'train.py'], /omit 'python'/],
     [['collect', '--gpu', '0', '--limits', '200'], /no training command; give it after --/],
     [['collect', ...sim, '--gpu', 'A100#99999999999999999', '--limits', '200'], /unit: got 'A100#9+', .* at most 9007/],
     [['collect', ...sim, '--gpu', 'A100', '--limits', '200', '--step-pattern', 'x'], /--step-pattern: of no use with/],

@@ -3,17 +3,20 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { Job, JobOutcome } from './job-array.js'
 import { readNote, writeNote } from './work-folder.js'
 
-/** An array as it is about to be handed over, noted where a later call of the same jobs finds it: this one may not hear whether Slurm took it. */
+/**
+ * Written just before an array is submitted, so that a later call with the same jobs can find the array if this call
+ * never sees Slurm's answer.
+ */
 export interface ArrayNote {
-  /** Tells its jobs from others. */
+  /** Hash that identifies the jobs. */
   readonly work: string
-  /** By it the queue is searched. */
+  /** Mark to search the queue for. */
   readonly mark: string
-  /** How often these elements will have been submitted. */
+  /** Submission count of these elements, this one included. */
   readonly attempt: number
-  /** Of the elements among the jobs, ascending. */
+  /** Indices of the elements among the jobs, ascending. */
   readonly indices: readonly number[]
-  /** What became of the other jobs. */
+  /** Outcomes of the other jobs. */
   readonly outcomes: readonly JobOutcome[]
 }
 
@@ -21,7 +24,7 @@ export function newArray(jobs: readonly Job[], of: Pick<ArrayNote, 'attempt' | '
   return { work: workOf(jobs), mark: `pctodl-${randomBytes(8).toString('hex')}`, ...of }
 }
 
-/** Jobs with the same ids and commands are the same work. */
+/** Hash of the jobs: the same ids and commands are the same work. */
 export function workOf(jobs: readonly Job[]): string {
   return createHash('sha256')
     .update(JSON.stringify(jobs.map(({ id, command }) => [id, command])))
@@ -33,8 +36,8 @@ export function writeArrayNote(file: string, note: ArrayNote): void {
 }
 
 /**
- * @returns undefined where there is none
- * @throws InvalidInputError for what is no such note: an array may run of which nobody knows
+ * @returns undefined if there is no note
+ * @throws InvalidInputError if the file is not a valid note: an unknown array may be running
  */
 export function readArrayNote(file: string): ArrayNote | undefined {
   const text = readNote(file)
@@ -50,7 +53,7 @@ export function readArrayNote(file: string): ArrayNote | undefined {
   throw new InvalidInputError(
     file,
     text.length > 80 ? `${text.length} characters` : text,
-    'what was noted of an array; if squeue shows none of this folder, remove the file',
+    'the note of an array; if squeue lists no array of this folder, remove the file',
   )
 }
 

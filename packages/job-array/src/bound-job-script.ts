@@ -5,17 +5,17 @@ import { shellExec, shellQuote } from './slurm-script.js'
 export interface BoundJobFiles {
   readonly started: string
   readonly exit: string
-  /** A folder that only the first who makes it may go on with: a job that was submitted twice runs once. */
+  /** Folder used as a claim: only the first process that creates it proceeds, so a job submitted twice runs once. */
   readonly claim: string
 }
 
 /**
- * The batch script of a job that may be signalled. It says when it started and what binds it, lets signals pass to the command
- * (the shell itself only notes them), and leaves the exit code. Both files are written whole or not at all. The environment is the
- * command's alone: the script's own programs are found and its variables kept whatever it says.
+ * Batch script of a job that may be signalled. It records its start and limits, forwards signals to the command (the
+ * shell itself only notes them), and writes the exit code. Both files are written atomically. The environment applies
+ * to the command only: it affects neither how the script finds its own programs nor the script's variables.
  *
- * What binds: the CPUs that the process may use, and the least memory limit of its cgroup and those above it, `none` where there
- * is none. Version 2 of cgroups is asked first, then version 1.
+ * Limits recorded: the CPUs the process may use, and the smallest memory limit of its cgroup and the cgroups above it
+ * (`none` if unlimited). cgroup v2 is read first, then v1.
  */
 export function boundJobScript(
   command: readonly string[],
@@ -24,19 +24,23 @@ export function boundJobScript(
 ): string {
   const exports = Object.entries(environment).map(([name, value]) => {
     if (!/^[A-Za-z_]\w*$/.test(name)) {
-      throw new InvalidInputError('environment', name, 'names of letters, digits and "_" that begin with no digit')
+      throw new InvalidInputError(
+        'environment',
+        name,
+        'names of letters, digits and "_" that do not begin with a digit',
+      )
     }
     return `  export ${name}=${shellQuote(value)}`
   })
   return [
     '#!/bin/sh',
-    `mkdir ${shellQuote(path.resolve(files.claim))} || { echo "not run: another job has run as this one" >&2; exit 75; }`,
+    `mkdir ${shellQuote(path.resolve(files.claim))} || { echo "not run: this job has run already" >&2; exit 75; }`,
     'trap : USR1 USR2 TERM INT',
     'look() {',
     '  at=$2',
     '  while [ -n "$at" ] && [ "$at" != / ] && [ "$at" != . ]; do',
     '    limit=$(cat "$1$at/$3" 2>/dev/null || echo max)',
-    // Version 1 says "no limit" by a number near 2^63.
+    // cgroup v1 reports "no limit" as a number near 2^63.
     '    if [ "$limit" != max ] && [ "$(printf %s "$limit" | wc -c)" -lt 17 ]; then',
     '      if [ $least = none ] || [ "$limit" -lt "$least" ]; then least=$limit; fi',
     '    fi',
@@ -61,7 +65,7 @@ export function boundJobScript(
   ].join('\n')
 }
 
-/** A new file of a name that nobody can guess, then renamed: `>` would follow a link that somebody has planted. */
+/** Write to an unpredictable new name, then rename: `>` would follow a symlink planted by someone else. */
 function leave(text: string, file: string): string[] {
   const name = shellQuote(path.resolve(file))
   return [`(unfinished=$(mktemp ${name}.XXXXXXXX) && echo ${text} > "$unfinished" && mv "$unfinished" ${name})`]

@@ -5,12 +5,15 @@ import path from 'node:path'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { readNote, writeNote } from './work-folder.js'
 
-/** Who holds a folder. The start tells a process from a later one of its number, boot and namespace say whether it can be seen from here. */
+/**
+ * Holder of a folder. The start time tells a process from a later one with the same PID; boot ID and namespace say
+ * whether it can be seen from here.
+ */
 interface Holder {
   readonly pid: number
   readonly startTicks: string | null
   readonly host: string
-  /** Tells machines of one name apart, as of one image; null where it has none. */
+  /** Tells apart machines with the same host name, such as clones of one image; null if the machine has none. */
   readonly machineId: string | null
   readonly bootId: string | null
   readonly pidNamespace: string | null
@@ -19,11 +22,13 @@ interface Holder {
 const NAME = /^lock-[0-9a-f]{16}$/
 
 /**
- * Hold a folder of one's own against other schedulers until the answer is called. Who held it and is gone is forgotten.
+ * Lock a folder against other schedulers until the returned function is called. Locks of dead processes are removed.
  *
- * Each says that he is there before he looks who else is, so of two who come at once at least one sees the other; it may be both.
+ * Each process writes its lock before it checks for others, so of two that start at once at least one sees the other;
+ * possibly both do.
  *
- * @throws PctodlError `FOLDER_IN_USE` with who holds it, and what to do; InvalidInputError for a lock that names nobody
+ * @throws PctodlError `FOLDER_IN_USE` with the holder and what to do; InvalidInputError for a lock file that names no
+ * process
  */
 export function lockFolder(folder: string): () => void {
   const own = `lock-${randomBytes(8).toString('hex')}`
@@ -43,14 +48,14 @@ export function lockFolder(folder: string): () => void {
   return unlock
 }
 
-/** @throws InvalidInputError for a text that names no process: nobody can say whether its writer is gone */
+/** @throws InvalidInputError for text that names no process: whether its writer is alive is unknown */
 function holderIn(text: string, file: string): Holder {
   const holder: Partial<Holder> | null | undefined = orNull(() => JSON.parse(text))
   if (Number.isInteger(holder?.pid) && holder!.pid! > 0 && typeof holder!.host === 'string') return holder as Holder
   throw new InvalidInputError(
     file,
     text.length > 80 ? `${text.length} characters` : text,
-    'what a scheduler notes of itself; if none uses the folder, remove the file',
+    'the lock of a scheduler; if none uses the folder, remove the file',
   )
 }
 
@@ -65,9 +70,9 @@ function assertGone(
   throw new PctodlError(
     'FOLDER_IN_USE',
     isHere
-      ? `${folder} is in use by process ${pid}: wait until it has ended, end it, or take another folder`
-      : `${folder} is in use by process ${pid} of ${host}, or of another container, which cannot be seen from here: ` +
-          `take another folder or, if that process is gone, remove ${file}`,
+      ? `${folder} is in use by process ${pid}: wait for it, end it, or use another folder`
+      : `${folder} is in use by process ${pid} on ${host} or in another container, out of sight from here: ` +
+          `use another folder or, if that process is gone, remove ${file}`,
   )
 }
 
@@ -75,7 +80,7 @@ function isRunning(pid: number, startTicks: string | null): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // Somebody else's process is one, too.
+    // EPERM: the process exists but belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
   return startTicksOf(pid) === startTicks
@@ -92,11 +97,11 @@ function thisProcess(): Holder {
   }
 }
 
-/** Null where there is no `/proc`, as on macOS; a zombie has ended and only waits for its parent. */
+/** Null without `/proc`, as on macOS. A zombie counts as ended: it only waits for its parent. */
 function startTicksOf(pid: number): string | null {
   return orNull(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in parentheses may hold anything, blanks and parentheses too; fields are counted after its end.
+    // The name in parentheses may contain blanks and parentheses, so count fields after its end.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' ? 'ended' : fields[19]!
   })

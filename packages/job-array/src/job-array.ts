@@ -1,4 +1,4 @@
-/** One command with everything it needs to run anywhere: no shell, no expansion. */
+/** One command with everything it needs to run anywhere. No shell, no expansion. */
 export interface Job {
   readonly id: string
   readonly command: readonly [program: string, ...args: string[]]
@@ -7,7 +7,7 @@ export interface Job {
 /** How a job ended. */
 export interface JobOutcome {
   readonly id: string
-  /** The command's exit code; null where it ended by a signal, was timed out, or was lost by the cluster. */
+  /** Exit code of the command; null if a signal or timeout ended it or the cluster lost it. */
   readonly exitCode: number | null
   /** Why there is no exit code, or why the last attempt failed. */
   readonly reason?: string
@@ -16,21 +16,21 @@ export interface JobOutcome {
 }
 
 export interface RunJobsOptions {
-  /** Ends every job that runs and starts no other. */
+  /** Aborting ends all running jobs and starts no more. */
   readonly signal?: AbortSignal
-  /** Called with what a job prints, line by line, where the executor can see it as it happens. */
+  /** Called with each line a job prints, if the executor sees output live. */
   readonly onLine?: (id: string, line: string, stream: 'stdout' | 'stderr') => void
-  /** Called once per job, in the order in which they end. */
+  /** Called once per job, in the order they end. */
   readonly onOutcome?: (outcome: JobOutcome) => void
 }
 
-/** Runs jobs that do not depend on each other. */
+/** Runs independent jobs. */
 export interface JobExecutor {
   /**
-   * Run all jobs. A job that fails is an outcome, not an error.
+   * Run all jobs. A failed job is an outcome, not an error.
    *
    * @returns one outcome per job, in the order of the jobs
-   * @throws the signal's reason when aborted, after every job that was started has ended
+   * @throws the signal's reason if aborted, after all started jobs have ended
    */
   run(jobs: readonly Job[], options?: RunJobsOptions): Promise<JobOutcome[]>
 }

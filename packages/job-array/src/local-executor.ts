@@ -4,20 +4,20 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.js'
 
 export interface LocalExecutorOptions {
-  /** Jobs that run at the same time. */
+  /** Maximum number of concurrent jobs. */
   readonly concurrency: number
-  /** A job that runs longer is ended; unlimited where absent. */
+  /** Time limit of a job; unlimited by default. */
   readonly timeoutMs?: number
-  /** Time between the polite end of a job (SIGTERM) and the forced one (SIGKILL), ms. Default 5000. */
+  /** Time between SIGTERM and SIGKILL when a job is ended, ms. Default 5000. */
   readonly graceMs?: number
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** Runs jobs as processes of this machine, so many at a time. */
+/** Runs jobs as processes on this machine, up to `concurrency` at a time. */
 export class LocalExecutor implements JobExecutor {
   readonly #options: LocalExecutorOptions
 
-  /** @throws InvalidInputError for a concurrency below 1 or a timeout that is not positive */
+  /** @throws InvalidInputError if concurrency is below 1 or the timeout is not positive */
   constructor(options: LocalExecutorOptions) {
     if (!Number.isInteger(options.concurrency) || options.concurrency < 1) {
       throw new InvalidInputError('concurrency', options.concurrency, 'an integer of at least 1')

@@ -4,22 +4,22 @@ import { PctodlError } from '@pctodl/platform'
 
 const execute = promisify(execFile)
 
-/** Runs one of Slurm's own commands within a time limit; see `slurm`. */
+/** Runs a Slurm command within a time limit; see `slurm`. */
 export type RunSlurm = (program: 'sbatch' | 'squeue' | 'scancel' | 'sinfo', args: readonly string[]) => Promise<string>
 
 interface SlurmCommandOptions {
-  /** Killed after so much real time, ms: what it was asked for may have been done all the same. */
+  /** Real time after which the command is killed, ms. The request may have taken effect all the same. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
-  /** How long it may still take after the abort, ms; the limit holds in any case. Without it the command ends with the abort. */
+  /** Extra time allowed after the abort, ms; the limit still applies. By default the command ends with the abort. */
   readonly graceMs?: number
 }
 
 /**
- * Run one of Slurm's own commands.
+ * Run a Slurm command.
  *
- * @returns what it printed
- * @throws PctodlError `SLURM` with what it said, or that it said nothing in its time; the signal's reason where that ends it
+ * @returns its output
+ * @throws PctodlError `SLURM` with its error text, or that it timed out; the signal's reason if aborted
  */
 export async function slurm(
   program: Parameters<RunSlurm>[0],
@@ -29,7 +29,7 @@ export async function slurm(
   const late = new AbortController()
   const running = execute(program, [...args], { signal: late.signal, maxBuffer: 64 * 1024 * 1024 })
   const end = () => {
-    // Nobody waits for it any more, and it may not heed SIGTERM.
+    // Nothing waits for it any more, and it may ignore SIGTERM.
     late.abort()
     running.child.kill('SIGKILL')
   }
@@ -54,13 +54,13 @@ export async function slurm(
   }
 }
 
-/** Slurm's id of the job or array that carries a comment; undefined where it knows none. */
+/** Slurm ID of the job or array with this comment; undefined if Slurm knows none. */
 export async function idOfComment(comment: string, run: RunSlurm): Promise<string | undefined> {
   const words = ['--noheader', '--states=all', `--user=${process.getuid?.() ?? ''}`, '--format=%F %k']
   return pairs(await run('squeue', words)).find(([, other]) => other === comment)?.[0]
 }
 
-/** End or signal jobs; those that have ended are left out. */
+/** Cancel or signal jobs; jobs that have ended are skipped. */
 export async function cancel(words: readonly string[], run: RunSlurm): Promise<void> {
   try {
     await run('scancel', words)
@@ -71,7 +71,7 @@ export async function cancel(words: readonly string[], run: RunSlurm): Promise<v
   }
 }
 
-/** Lines of two words. */
+/** Parses lines of two words. */
 export function pairs(stdout: string): [string, string][] {
   return stdout
     .split('\n')
@@ -83,14 +83,14 @@ export function pairs(stdout: string): [string, string][] {
 /**
  * `sbatch --parsable` prints `id` or, on a federation, `id;cluster`.
  *
- * @throws PctodlError `SLURM_ANSWER` for anything else: a job may have been taken, of which nobody knows the id
+ * @throws PctodlError `SLURM_ANSWER` for anything else: a job with an unknown ID may have been accepted
  */
 export function parsedJobId(stdout: string): string {
   const id = /^(\d+)(;\S*)?$/.exec(stdout.trim())?.[1]
   if (id !== undefined) return id
   throw new PctodlError(
     'SLURM_ANSWER',
-    `sbatch answered '${stdout.trim().slice(0, 200)}', expected the id of a job; nothing may be printed beside it, by a site's wrapper either. ` +
-      'See in squeue what it has taken',
+    `sbatch answered '${stdout.trim().slice(0, 200)}', expected the id of a job and nothing else, not even from a site's wrapper. ` +
+      'Check squeue for what was submitted',
   )
 }

@@ -10,25 +10,28 @@ import { arrayScript, compactIndices, outputPath } from './slurm-script.js'
 import { readNote, workFolder, writeNote } from './work-folder.js'
 
 export interface SlurmExecutorOptions extends SlurmPatienceOptions {
-  /** A folder that this machine and the nodes both see: scripts, logs and exit codes go there. Only this user may write there. */
+  /**
+   * Folder visible to this machine and the nodes, for scripts, logs and exit codes. Only this user may be able to write
+   * there.
+   */
   readonly workDir: string
   /** Name of the job array in the queue. Default `pctodl`. */
   readonly name?: string
-  /** Array elements that may run at the same time; the cluster decides where absent. */
+  /** Maximum number of concurrent array elements. Default: the cluster decides. */
   readonly concurrency?: number
-  /** Generic resources of each element, as `sbatch --gres` takes them, e.g. `gpu:1` or `gpu:a100:1`. */
+  /** Generic resources of each element in the syntax of `sbatch --gres`, e.g. `gpu:1` or `gpu:a100:1`. */
   readonly gres?: string
   readonly partition?: string
   readonly account?: string
-  /** Time limit of each element, ms; rounded up to minutes, since Slurm counts in them. */
+  /** Time limit of each element, ms; rounded up to Slurm's whole minutes. */
   readonly timeoutMs?: number
-  /** Anything else that the site needs, one argument each, e.g. `--constraint=a100`. */
+  /** Further `sbatch` arguments required by the site, e.g. `--constraint=a100`. */
   readonly sbatchArguments?: readonly string[]
-  /** How often an element that failed or was lost (node failure, preemption) is submitted again. Default 1. */
+  /** How often an element that failed or was lost (node failure, preemption) is resubmitted. Default 1. */
   readonly resubmissions?: number
 }
 
-/** What becomes of an array. */
+/** State of an array. */
 interface ArrayWatch {
   readonly isNew: boolean
   readonly signal: AbortSignal | undefined
@@ -36,21 +39,21 @@ interface ArrayWatch {
 }
 
 /**
- * Runs jobs as elements of a Slurm job array. The exit code of each element is a file that the element itself writes in
- * `workDir`, so it works without Slurm's accounting database. An array that a call has left behind, because it crashed or Slurm did not
- * answer, is followed by the next call of the same jobs in the same folder.
+ * Runs jobs as elements of a Slurm job array. Each element writes its exit code to a file in `workDir`, so no
+ * accounting database is needed. If a call leaves an array behind (it crashed, or Slurm did not answer), the next call
+ * with the same jobs and folder resumes it.
  */
 export class SlurmExecutor implements JobExecutor {
   readonly #options: SlurmExecutorOptions
   readonly #workDir: string
   readonly #note: string
   readonly #patience: SlurmPatience
-  /** Slurm's ids of what runs. */
+  /** Slurm IDs of running arrays. */
   #ids: readonly string[] = []
-  /** How often the array was handed over, and how often without an answer. */
+  /** Submissions of the array, and how many of them got no answer. */
   #submitted = { times: 0, unanswered: 0 }
 
-  /** @throws InvalidInputError for a concurrency below 1, negative resubmissions or times that are none */
+  /** @throws InvalidInputError if concurrency is below 1, resubmissions are negative, or a time is invalid */
   constructor(options: SlurmExecutorOptions) {
     const { concurrency, resubmissions = 1 } = options
     if (concurrency !== undefined && (!Number.isInteger(concurrency) || concurrency < 1)) {
@@ -66,9 +69,9 @@ export class SlurmExecutor implements JobExecutor {
   }
 
   /**
-   * @throws PctodlError `SLURM` with what Slurm's own command said; `SLURM_ANSWER` where `sbatch` answers no id; `SLURM_UNREACHABLE` where
-   * it stays silent: its jobs are left as they are; `FOLDER_IN_USE` where another call, or an array of other jobs, has the folder;
-   * InvalidInputError for a `workDir` in which others may write
+   * @throws PctodlError `SLURM` with the error text of the Slurm command; `SLURM_ANSWER` if `sbatch` prints no ID;
+   * `SLURM_UNREACHABLE` if Slurm stays silent (its jobs are left running); `FOLDER_IN_USE` if another call, or an array
+   * of other jobs, uses the folder; InvalidInputError if others may write to `workDir`
    */
   async run(jobs: readonly Job[], options: RunJobsOptions = {}): Promise<JobOutcome[]> {
     options.signal?.throwIfAborted()
@@ -116,7 +119,7 @@ export class SlurmExecutor implements JobExecutor {
     return jobs.map(({ id }) => outcomes.get(id)!)
   }
 
-  /** The array that an earlier call of these jobs was about to hand over, and did not see the end of. */
+  /** The array an earlier call with these jobs was about to submit, if that call did not see its end. */
   async #leftBehind(jobs: readonly Job[], signal: AbortSignal | undefined): Promise<ArrayNote | undefined> {
     const note = readArrayNote(this.#note)
     if (note === undefined || note.work === workOf(jobs)) return note
@@ -124,7 +127,7 @@ export class SlurmExecutor implements JobExecutor {
     if (this.#ids.length === 0) return undefined
     throw new PctodlError(
       'FOLDER_IN_USE',
-      `${this.#workDir}: array ${this.#ids.join(', ')} of other jobs has not ended; wait until it has, end it with scancel, or take another folder`,
+      `${this.#workDir}: array ${this.#ids.join(', ')} of other jobs has not ended; wait for it, cancel it with scancel, or use another folder`,
     )
   }
 
@@ -140,7 +143,7 @@ export class SlurmExecutor implements JobExecutor {
       isTaken = true
       while (running.size > 0) {
         await clock.sleep(pollMs, signal)
-        // The queue is asked before the files are read: an element that leaves it in between has written its file.
+        // Query the queue before reading the files: an element that leaves in between has already written its file.
         const queued = await this.#patience.ask((run) => this.#queued(array, run), signal)
         for (const index of [...running]) {
           const exit = readNote(this.#file('exit', array, index))
@@ -161,7 +164,7 @@ export class SlurmExecutor implements JobExecutor {
     }
   }
 
-  /** Hand an array over, unless Slurm has taken it already. */
+  /** Submit an array, unless Slurm already has it. */
   async #submit(
     jobs: readonly Job[],
     array: ArrayNote,
@@ -184,12 +187,12 @@ export class SlurmExecutor implements JobExecutor {
       ...(account === undefined ? [] : [`--account=${account}`]),
       ...(timeoutMs === undefined ? [] : [`--time=${Math.max(1, Math.ceil(timeoutMs / 60_000))}`]),
       ...sbatchArguments,
-      // Last, so that it is not overruled: by it the array is found again.
+      // Last, so that user arguments cannot override it: the array is found again by this comment.
       `--comment=${mark}`,
       script,
     ]
     await this.#patience.untilReached(async (run, tried) => {
-      // What was not answered may have been done.
+      // A request without an answer may have taken effect.
       if ((tried > 1 || !isNew) && (await this.#isTaken(array, run))) return
       this.#submitted.times++
       this.#submitted.unanswered++
@@ -205,7 +208,10 @@ export class SlurmExecutor implements JobExecutor {
     )
   }
 
-  /** Elements that Slurm still knows as waiting, running or completing, of all arrays with the mark: one may have been taken late. */
+  /**
+   * Elements that Slurm lists as pending, running or completing, over all arrays with the mark: a submission may have
+   * been accepted late.
+   */
   async #queued({ mark }: ArrayNote, run: RunSlurm): Promise<ReadonlySet<number>> {
     const words = ['--noheader', '--array', `--user=${process.getuid?.() ?? ''}`, '--format=%K %F %k']
     const lines = (await run('squeue', words)).split('\n').map((line) => line.trim().split(/ +/))
@@ -215,7 +221,7 @@ export class SlurmExecutor implements JobExecutor {
   }
 
   /**
-   * End what the queue knows of an array. Where one of its submissions may still be taken, the note stays.
+   * Cancel everything the queue lists for an array. Keep the note if a submission may still be accepted.
    *
    * @throws as `run`
    */
@@ -227,7 +233,7 @@ export class SlurmExecutor implements JobExecutor {
       if (this.#ids.length > 0) await cancel(this.#ids, run)
     }
     await this.#patience.untilReached(end, undefined, LONGEST_END_MS)
-    // Whoever is next may run what was ended.
+    // The next caller may run the cancelled jobs again.
     for (const index of array.indices) rmSync(this.#file('claim', array, index), { force: true })
     const { times, unanswered } = this.#submitted
     if (unanswered === 0 || found >= times) rmSync(this.#note, { force: true })

@@ -9,63 +9,67 @@ import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 import { outputPath } from './slurm-script.js'
 import { readNote, workFolder, writeNote } from './work-folder.js'
 
-/** Looks at the queue (`pollMs`) are for jobs that were lost: starts and ends are seen at once on a local folder. */
+/** Queue polls (`pollMs`) detect lost jobs; on a local folder, starts and ends are seen at once. */
 export interface SlurmJobsOptions extends SlurmPatienceOptions {
   /**
-   * A folder that this machine and the nodes both see: scripts, logs, starts and exit codes go there. Only this user may write there.
+   * Folder visible to this machine and the nodes, for scripts, logs, starts and exit codes. Only this user may be able
+   * to write there.
    */
   readonly workDir: string
-  /** Jobs are called `<name>-<id>` in the queue. Default `pctodl`. */
+  /** Prefix of job names: jobs appear in the queue as `<name>-<id>`. Default `pctodl`. */
   readonly name?: string
   readonly partition?: string
   readonly account?: string
-  /** Anything else that the site needs, one argument each, e.g. `--qos=long`. */
+  /** Further `sbatch` arguments required by the site, e.g. `--qos=long`. */
   readonly sbatchArguments?: readonly string[]
 }
 
-/** A job with what it needs on each of its nodes. */
+/** A job and its needs on each of its nodes. */
 export interface SlurmJobRequest {
-  /** Of this folder alone, made of letters, digits, `.`, `_` and `-`. */
+  /** Unique within the folder; letters, digits, `.`, `_` and `-`. */
   readonly id: string
   readonly command: readonly [program: string, ...args: string[]]
   readonly environment?: Readonly<Record<string, string>>
-  /** Where to run: all nodes named. Default: one node of Slurm's choice. */
+  /** Nodes to run on, all of them. Default: one node of Slurm's choice. */
   readonly nodes?: readonly string[]
   readonly cpusPerNode: number
   readonly memoryMbPerNode?: number
   /** Generic resources on each node, e.g. `gpu:2` or `gpu:a100:2`. */
   readonly gres?: string
-  /** Start only when this job, an id of ours, has left. */
+  /** Start only after the job with this ID has left the queue. One of our IDs, not Slurm's. */
   readonly after?: string
 }
 
-/** What a job said when it began. */
+/** A job's report of its start. */
 export interface SlurmJobStart {
   readonly id: string
-  /** Unix time by the node's clock, seconds. */
+  /** Unix time by the node's clock, s. */
   readonly atUnixS: number
-  /** CPUs that the job's processes may use: all of the machine's where nothing binds them. */
+  /** CPUs the job's processes may use; all CPUs of the machine if unlimited. */
   readonly cpus: number
-  /** The memory limit of the job's cgroup; null where there is none. */
+  /** Memory limit of the job's cgroup; null if unlimited. */
   readonly memoryLimitBytes: number | null
 }
 
 export interface SlurmJobEnd {
   readonly id: string
-  /** Null where the job left the queue without one: killed, time limit, failed node. */
+  /** Null if the job left the queue without an exit code: killed, time limit, node failure. */
   readonly exitCode: number | null
-  /** Slurm's word for it where there is no exit code, as `NODE_FAIL`, `TIMEOUT` or `CANCELLED`; null where Slurm has forgotten it. */
+  /**
+   * Slurm's job state if there is no exit code, e.g. `NODE_FAIL`, `TIMEOUT` or `CANCELLED`; null if Slurm no longer
+   * knows the job.
+   */
   readonly state: string | null
-  /** Unix time by the node's clock, seconds; null without an exit code. */
+  /** Unix time by the node's clock, s; null without an exit code. */
   readonly atUnixS: number | null
   readonly logFile: string
 }
 
 /**
- * Jobs of a Slurm cluster one by one, each on the nodes and with the CPUs and memory asked for, that can be signalled while they
- * run. Starts and ends come as files that the jobs write in `workDir`, so no accounting database is needed. Submitting an id that
- * was submitted before, by this process or one before it, changes nothing: also where that one ended before it noted Slurm's answer, since each
- * job carries a mark by which it is found again, and does not run twice.
+ * Individual jobs on a Slurm cluster, each with its own nodes, CPUs and memory, that can be signalled while they run.
+ * Jobs report starts and ends as files in `workDir`, so no accounting database is needed. Submission is idempotent: an
+ * ID submitted before, by this or an earlier process, is not run twice. This holds even if the earlier process died
+ * before it recorded Slurm's answer, since each job carries a mark by which it is found again.
  */
 export class SlurmJobs {
   readonly #options: SlurmJobsOptions
@@ -77,14 +81,14 @@ export class SlurmJobs {
   #wake: () => void = () => {}
   #lookedAtMs = Number.NEGATIVE_INFINITY
   readonly #patience: SlurmPatience
-  /** Marks the jobs of this folder in the queue. */
+  /** Marks this folder's jobs in the queue. */
   readonly #mark: string
 
   /**
-   * Makes the folders in `workDir`, which is held against others until `close`.
+   * Creates the folders in `workDir` and locks it until `close`.
    *
-   * @throws InvalidInputError for a folder of others, or in which others may write; PctodlError `FOLDER_IN_USE` where another process
-   * that runs, or this one, holds it
+   * @throws InvalidInputError if the folder belongs to others or others may write to it; PctodlError `FOLDER_IN_USE` if
+   * a live process, this one included, holds it
    */
   constructor(options: SlurmJobsOptions) {
     this.#options = { ...options, workDir: workFolder(options.workDir) }
@@ -97,7 +101,7 @@ export class SlurmJobs {
       this.#mark = this.#ownMark()
       for (const folder of ['start', 'exit']) {
         const watcher = watch(path.join(this.#options.workDir, folder), () => this.#wake())
-        // A folder of another machine may tell nothing; the looks at the queue see to it.
+        // A folder on another machine may send no events; queue polls cover that case.
         watcher.on('error', () => {})
         this.#watchers.push(watcher)
       }
@@ -108,15 +112,16 @@ export class SlurmJobs {
   }
 
   /**
-   * Hand a job to Slurm.
+   * Submit a job to Slurm.
    *
    * @param signal ends the wait for a Slurm that does not answer
-   * @throws InvalidInputError; PctodlError `SLURM` with what Slurm's own command said, `SLURM_ANSWER` where that is no id,
-   * `SLURM_UNREACHABLE` after too long a silence. What was taken all the same is found again, by `cancel` or another `submit`
+   * @throws InvalidInputError; PctodlError `SLURM` with the error text of the Slurm command, `SLURM_ANSWER` if its
+   * output is no ID, `SLURM_UNREACHABLE` after too long a silence. If Slurm accepted the job all the same, `cancel` or
+   * another `submit` finds it
    */
   async submit(request: SlurmJobRequest, signal?: AbortSignal): Promise<void> {
     const { id, command, environment = {}, nodes, cpusPerNode, memoryMbPerNode, gres, after } = request
-    if (!isId(id)) throw new InvalidInputError('id', id, 'letters, digits, ".", "_" and "-", not dots alone')
+    if (!isId(id)) throw new InvalidInputError('id', id, 'letters, digits, ".", "_" and "-", but not only dots')
     if (!(Number.isInteger(cpusPerNode) && cpusPerNode >= 1)) {
       throw new InvalidInputError(`job ${id}: cpusPerNode`, cpusPerNode, 'an integer of at least 1')
     }
@@ -124,15 +129,15 @@ export class SlurmJobs {
       throw new InvalidInputError(`job ${id}: memoryMbPerNode`, memoryMbPerNode, 'an integer of at least 1')
     }
     if (nodes !== undefined && nodes.length === 0) {
-      throw new InvalidInputError(`job ${id}: nodes`, 'none', 'at least one node, or nothing')
+      throw new InvalidInputError(`job ${id}: nodes`, 'none', 'at least one node, or no list')
     }
     if (this.#known(id) !== undefined) return
     const before = after === undefined ? undefined : this.#known(after)
     if (after !== undefined && before === undefined) {
-      throw new InvalidInputError(`job ${id}: after`, after, 'the id of a job that was submitted before')
+      throw new InvalidInputError(`job ${id}: after`, after, 'the ID of a job submitted earlier')
     }
     if (existsSync(this.#file('intent', id))) {
-      // Somebody was about to submit it, and did not note whether he did.
+      // An earlier process was about to submit it and did not record the result.
       const found = await this.#patience.untilReached((run) => this.#submittedAs(id, run), signal)
       if (found !== undefined) return this.#note(id, found)
     }
@@ -152,43 +157,43 @@ export class SlurmJobs {
       ...(nodes === undefined ? [] : [`--nodelist=${nodes.join(',')}`]),
       ...(memoryMbPerNode === undefined ? [] : [`--mem=${memoryMbPerNode}`]),
       ...(gres === undefined ? [] : [`--gres=${gres}`]),
-      // Slurm refuses to wait for a job that it has forgotten.
+      // Slurm rejects a dependency on a job it no longer knows.
       ...(before === undefined || existsSync(this.#file('exit', after!)) ? [] : [`--dependency=afterany:${before}`]),
       ...(partition === undefined ? [] : [`--partition=${partition}`]),
       ...(account === undefined ? [] : [`--account=${account}`]),
       ...sbatchArguments,
-      // Last, so that it is not overruled: by it the job is found again.
+      // Last, so that user arguments cannot override it: the job is found again by this comment.
       `--comment=${this.#mark}:${id}`,
       script,
     ]
     const slurmId = await this.#patience.untilReached(async (run, attempt) => {
-      // What was not answered may have been done.
+      // A request without an answer may have taken effect.
       const found = attempt === 1 ? undefined : await this.#submittedAs(id, run)
       return found ?? parsedJobId(await run('sbatch', words))
     }, signal)
     this.#note(id, slurmId)
   }
 
-  /** Send a signal to the command of a job and all its children. Nothing happens where it has ended, or not begun. */
+  /** Send a signal to a job's command and all its children. Does nothing if the job has ended or not started. */
   async signal(id: string, name: 'USR1' | 'USR2' | 'TERM', signal?: AbortSignal): Promise<void> {
     await this.#scancel(id, ['--full', `--signal=${name}`], signal)
   }
 
   /**
-   * End a job: out of the queue, or killed. Nothing happens where it has ended.
+   * Cancel a job: remove it from the queue or kill it. Does nothing if it has ended.
    *
-   * @param longestSilenceMs for which Slurm is waited for, where that is less than the option's
+   * @param longestSilenceMs maximum wait for Slurm if shorter than the option
    */
   async cancel(id: string, signal?: AbortSignal, longestSilenceMs?: number): Promise<void> {
     await this.#scancel(id, [], signal, longestSilenceMs)
   }
 
-  /** Whether a submission was at least begun, by this process or one before it. */
+  /** Whether this or an earlier process at least began to submit the job. */
   wasSubmitted(id: string): boolean {
     return existsSync(this.#file('intent', id))
   }
 
-  /** That a submitted job has begun is known already: `next` does not tell it. */
+  /** Mark a submitted job's start as known, so that `next` does not report it. */
   noteStarted(id: string): void {
     this.#started.add(id)
   }
@@ -200,8 +205,8 @@ export class SlurmJobs {
   /**
    * Wait until jobs start or end.
    *
-   * @returns every start and end once, as soon as there is one; nothing when `untilMs` on the clock has come
-   * @throws the signal's reason when aborted
+   * @returns each start and end once, as soon as there is one; an empty list at `untilMs` on the clock
+   * @throws the signal's reason if aborted
    */
   async next(untilMs: number, signal?: AbortSignal): Promise<{ starts: SlurmJobStart[]; ends: SlurmJobEnd[] }> {
     const { clock = systemClock, pollMs = 1000 } = this.#options
@@ -224,7 +229,7 @@ export class SlurmJobs {
     }
   }
 
-  /** Stop watching, and give the folder back. Jobs go on. */
+  /** Stop watching and unlock the folder. Jobs keep running. */
   close(): void {
     for (const watcher of this.#watchers) watcher.close()
     this.#unlock()
@@ -233,7 +238,7 @@ export class SlurmJobs {
   async #look(signal: AbortSignal | undefined): Promise<{ starts: SlurmJobStart[]; ends: SlurmJobEnd[] }> {
     const { clock = systemClock, pollMs = 1000 } = this.#options
     const open = this.#openIds()
-    // The queue is asked before the files are read: a job that leaves it in between has written its file.
+    // Query the queue before reading the files: a job that leaves in between has already written its file.
     let states: ReadonlyMap<string, string> | null = null
     if (open.length > 0 && clock.now() - this.#lookedAtMs >= pollMs) {
       this.#lookedAtMs = clock.now()
@@ -249,7 +254,7 @@ export class SlurmJobs {
         const memoryLimitBytes = limit === 'none' ? null : Number(limit)
         starts.push({ id, atUnixS: Number(atUnixS), cpus: Number(cpus), memoryLimitBytes })
         if (/^\d+$/.test(slurmId) && slurmId !== this.#slurmIds.get(id)) {
-          // It was submitted twice: this is the one that runs.
+          // The job was submitted twice; this submission is the one that runs.
           this.#note(id, slurmId)
           continue
         }
@@ -267,11 +272,11 @@ export class SlurmJobs {
     return { starts, ends }
   }
 
-  /** What Slurm says of our jobs, by its ids; those that it has forgotten are left out. */
+  /** Slurm's state of our jobs by Slurm ID; jobs Slurm no longer knows are left out. */
   async #states(ids: readonly string[], run: RunSlurm): Promise<Map<string, string>> {
     const ours = ids.map((id) => this.#slurmIds.get(id)!)
     try {
-      // Of many ids squeue leaves out those that are forgotten; of a single one it says that it is invalid.
+      // Given several IDs, squeue omits unknown ones; given a single unknown ID, it fails with "invalid job id".
       const words = ['--noheader', '--states=all', `--job=${ours.join(',')}`, '--format=%A %T']
       return new Map(pairs(await run('squeue', words)))
     } catch (error) {
@@ -280,7 +285,7 @@ export class SlurmJobs {
     }
   }
 
-  /** Slurm's id of a job that has started, or that the queue knows by its mark. */
+  /** Slurm ID of a job that has started or that the queue lists under its mark. */
   async #submittedAs(id: string, run: RunSlurm): Promise<string | undefined> {
     const started = readNote(this.#file('start', id))?.trim().split(' ')[3]
     if (started !== undefined && /^\d+$/.test(started)) return started
@@ -296,7 +301,7 @@ export class SlurmJobs {
     writeNote(this.#file('job', id), slurmId)
   }
 
-  /** Made once for each folder. */
+  /** Created once per folder. */
   #ownMark(): string {
     const file = path.join(this.#options.workDir, 'mark')
     if (readNote(file) === undefined) writeNote(file, randomBytes(8).toString('hex'))
@@ -309,7 +314,7 @@ export class SlurmJobs {
     if (!isKnown && !existsSync(this.#file('intent', id))) return
     await this.#patience.untilReached(
       async (run) => {
-        // Of a submission without an answer it is not known whether Slurm has taken it.
+        // Without an answer, it is unknown whether Slurm accepted the submission.
         const slurmId = isKnown ? this.#slurmIds.get(id) : await this.#submittedAs(id, run)
         if (slurmId !== undefined) await cancel([...args, slurmId], run)
       },
@@ -319,9 +324,9 @@ export class SlurmJobs {
   }
 
   /**
-   * Slurm's id of a job that was submitted, also by a process that is gone.
+   * Slurm ID of a submitted job, even if the submitting process is gone.
    *
-   * @throws InvalidInputError for a note that holds none: it would become an argument of Slurm's commands
+   * @throws InvalidInputError if the note holds no ID: its content would become an argument of a Slurm command
    */
   #known(id: string): string | undefined {
     const known = this.#slurmIds.get(id)
@@ -330,7 +335,7 @@ export class SlurmJobs {
     const slurmId = readNote(note)?.trim()
     if (slurmId === undefined) return undefined
     if (!/^\d+$/.test(slurmId)) {
-      throw new InvalidInputError(note, slurmId, 'an id of Slurm; take a folder in which only you write')
+      throw new InvalidInputError(note, slurmId, 'a Slurm ID; use a folder that only you can write to')
     }
     this.#slurmIds.set(id, slurmId)
     return slurmId
@@ -341,12 +346,12 @@ export class SlurmJobs {
   }
 }
 
-/** Names a file of a folder, and nothing else. */
+/** A plain file name: no path separators, no `..`. */
 function isId(id: string): boolean {
   return /^[\w.-]+$/.test(id) && !/^\.+$/.test(id)
 }
 
-/** Whether a job neither waits nor runs; undefined is one that Slurm has forgotten. */
+/** Whether a job has left the queue. `undefined` means Slurm no longer knows it. */
 function isOver(state: string | undefined): boolean {
   return (
     state === undefined ||

@@ -2,51 +2,51 @@ import { type Clock, InvalidInputError, systemClock } from '@pctodl/platform'
 import type { RunSlurm } from './slurm-command.js'
 import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 
-/** A node of which Slurm says something else than before. */
+/** A node whose Slurm state has changed. */
 export interface SlurmNodeChange {
   readonly node: string
   /** Whether Slurm starts jobs there. */
   readonly isUsable: boolean
-  /** Whether nothing runs there any more; on one that drains, what runs may go on until it has left. */
+  /** Whether nothing runs there any more. On a draining node, running jobs may continue until they leave. */
   readonly isLost: boolean
-  /** Slurm's word for it, as `idle`, `drained` or `down*`; `removed` where Slurm no longer lists it. */
+  /** Slurm's state, e.g. `idle`, `drained` or `down*`; `removed` if Slurm no longer lists the node. */
   readonly state: string
 }
 
 export interface SlurmNodesOptions extends SlurmPatienceOptions {
   readonly nodes: readonly string[]
-  /** Time between looks, at least 1 ms. */
+  /** Time between polls, at least 1 ms. */
   readonly pollMs: number
 }
 
-/** Beginnings of Slurm's words for nodes on which it starts nothing, and what runs there has to leave or has been lost. */
+/** Prefixes of Slurm states in which a node starts no jobs and its running jobs must leave or are lost. */
 const UNUSABLE = /^(down|drain|drng|fail|err|unk|inval|maint|reboot)/i
 
-/** Of those, the words for nodes on which nothing runs any more; one that is `failing` still has jobs. */
+/** Those states in which nothing runs any more; a `failing` node still has jobs. */
 const LOST = /^(down|fail(?!ing|g)|err|unk)/i
 
-/** Our word for a node that Slurm knew and no longer lists: it was taken out of the cluster, or of every partition. */
+/** Our state for a node that Slurm no longer lists: it was removed from the cluster or from every partition. */
 const REMOVED = 'removed'
 
-/** What becomes of the nodes of a cluster: those that are down, drained or draining, and those that are back. */
+/** Watches the nodes of a cluster: reports nodes that go down, drain, or come back. */
 export class SlurmNodes {
   readonly #nodes: readonly string[]
   readonly #pollMs: number
   readonly #clock: Clock
   readonly #patience: SlurmPatience
-  /** Whether what ran on them is lost. */
+  /** Whether the jobs on them are lost. */
   readonly #unusable = new Map<string, boolean>()
   #lookAtMs = Number.NEGATIVE_INFINITY
   #allSeen = false
 
   /**
-   * All are taken as usable until the first look.
+   * Assumes all nodes usable until the first poll.
    *
    * @throws InvalidInputError
    */
   constructor(options: SlurmNodesOptions) {
     const { nodes, pollMs, clock = systemClock } = options
-    // With none between them looks would be all that whoever waits does.
+    // A zero interval would keep the waiting process polling without pause.
     if (!(pollMs >= 1)) throw new InvalidInputError('nodePollMs', pollMs, 'milliseconds of at least 1')
     this.#nodes = nodes
     this.#pollMs = pollMs
@@ -54,33 +54,33 @@ export class SlurmNodes {
     this.#patience = new SlurmPatience(options)
   }
 
-  /** When the next look is due, on the clock. */
+  /** Clock time of the next poll. */
   get lookAtMs(): number {
     return this.#lookAtMs
   }
 
-  /** Whether Slurm starts nothing on some node, so that something may happen though nothing runs. */
+  /** Whether any node is unusable, so that something may happen although nothing runs. */
   get anyUnusable(): boolean {
     return this.#unusable.size > 0
   }
 
-  /** What an earlier process knew of a node: whether what ran there is lost, null where it is usable. */
+  /** State of a node known to an earlier process: whether its jobs are lost; null if the node is usable. */
   assume(node: string, isLost: boolean | null): void {
     if (isLost === null) this.#unusable.delete(node)
     else this.#unusable.set(node, isLost)
   }
 
-  /** Look when asked next, due or not. */
+  /** Poll at the next call, due or not. */
   lookSoon(): void {
     this.#lookAtMs = Number.NEGATIVE_INFINITY
   }
 
   /**
-   * Ask Slurm, where a look is due.
+   * Poll Slurm if due.
    *
-   * @returns what has changed since the last look; nothing where Slurm could not be asked, which is tried again at the next
-   * @throws InvalidInputError for a node that Slurm has never listed; PctodlError `SLURM` where there is no `sinfo`,
-   *   `SLURM_UNREACHABLE` after too long a silence
+   * @returns changes since the last poll; empty if Slurm did not answer (the next poll tries again)
+   * @throws InvalidInputError for a node Slurm has never listed; PctodlError `SLURM` if `sinfo` is missing,
+   * `SLURM_UNREACHABLE` after too long a silence
    */
   async look(signal?: AbortSignal): Promise<SlurmNodeChange[]> {
     if (this.#clock.now() < this.#lookAtMs) return []
@@ -89,7 +89,7 @@ export class SlurmNodes {
     if (states === null) return []
     const unknown = this.#nodes.find((node) => !states.has(node))
     if (unknown !== undefined && !this.#allSeen) {
-      throw new InvalidInputError('nodes', unknown, 'names of nodes as sinfo --Node lists them')
+      throw new InvalidInputError('nodes', unknown, 'node names as listed by sinfo --Node')
     }
     this.#allSeen = true
     return this.#nodes.flatMap((node): SlurmNodeChange[] => {
@@ -104,7 +104,7 @@ export class SlurmNodes {
   }
 }
 
-/** What Slurm says of its nodes, by their names. */
+/** Slurm's node states by node name. */
 async function statesOfNodes(run: RunSlurm): Promise<ReadonlyMap<string, string>> {
   const said = await run('sinfo', ['--noheader', '--all', '--Node', '--format=%N %T'])
   return new Map(

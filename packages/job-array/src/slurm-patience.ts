@@ -1,45 +1,51 @@
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { type RunSlurm, slurm } from './slurm-command.js'
 
-/** Time for which Slurm may stay silent until it is given up, ms: a controller takes minutes to come back. */
+/** Silence after which Slurm is given up, ms: a controller takes minutes to come back. */
 const LONGEST_SILENCE_MS = 30 * 60_000
-/** Between two tries at most, ms. */
+/** Maximum time between retries, ms. */
 const LONGEST_WAIT_MS = 60_000
-/** Time for which one command of Slurm may run, ms: its own wait for the controller is 10 s by default, some ask more than once. */
+/**
+ * Time limit of one Slurm command, ms: its own wait for the controller is 10 s by default, and some commands ask more
+ * than once.
+ */
 const LONGEST_COMMAND_MS = 60_000
-/** Time for which Slurm is waited for by who ends what runs, ms: nobody wants to wait for long then. */
+/** How long cleanup waits for Slurm, ms: short, since the user wants to stop. */
 export const LONGEST_END_MS = 10_000
 
-/** That Slurm could not be asked, or can be again. */
+/** Slurm became unreachable or answers again. */
 export interface SlurmSilence {
-  /** What its command said; null: it answers again. */
+  /** Error text of the command; null once Slurm answers again. */
   readonly error: PctodlError | null
-  /** Since the first time that it failed, ms. */
+  /** Time since the first failure, ms. */
   readonly forMs: number
-  /** Until it is tried again, ms. */
+  /** Time until the next retry, ms. */
   readonly againInMs: number
 }
 
-/** A line for whoever waits. */
+/** Status line for the user. */
 export function silenceLine({ error, forMs, againInMs }: SlurmSilence): string {
   return error === null
     ? `Slurm answers again after ${(forMs / 1000).toFixed(1)} s\n`
-    : `Slurm does not answer, asked again in ${againInMs / 1000} s: ${error.message}\n`
+    : `Slurm does not answer, next try in ${againInMs / 1000} s: ${error.message}\n`
 }
 
 export interface SlurmPatienceOptions {
-  /** Time between looks, ms, at least 1; after failures twice as long each time, up to a minute. Default 1000. */
+  /** Time between polls, ms, at least 1; doubles after each failure, up to a minute. Default 1000. */
   readonly pollMs?: number
-  /** How long Slurm may fail to answer, until it is an error that leaves the jobs as they are, ms. Default 30 minutes. */
+  /**
+   * How long Slurm may stay silent, ms. After that an error is thrown and the jobs are left running. Default 30
+   * minutes.
+   */
   readonly longestSilenceMs?: number
-  /** How long a command of Slurm may run, real ms; one that takes longer is killed, and Slurm was silent. Default a minute. */
+  /** Real time limit of a Slurm command, ms; a slower one is killed and counts as silence. Default one minute. */
   readonly commandTimeoutMs?: number
-  /** Told each time that Slurm could not be asked, and when it answers again. */
+  /** Called after each failed query, and when Slurm answers again. */
   readonly onSilence?: (silence: SlurmSilence) => void
   readonly clock?: Clock
 }
 
-/** Whether Slurm could not be asked, and may answer when asked again: not where the command is missing. */
+/** Whether Slurm was unreachable and may answer a retry; false if the command is missing. */
 function isSlurmFailure(error: unknown): error is PctodlError {
   return (
     error instanceof PctodlError &&
@@ -48,10 +54,10 @@ function isSlurmFailure(error: unknown): error is PctodlError {
   )
 }
 
-/** Whether what failed is the way to Slurm's controller, and not what was asked of it; `squeue` only asks. */
+/** Whether the connection to Slurm's controller failed, not the request itself; `squeue` only reads. */
 function isUnreached(error: unknown): error is PctodlError {
   if (!isSlurmFailure(error)) return false
-  // What Slurm said, and not what it was called with: a folder may be called anything.
+  // Slurm's own message without the command line: a folder may have any name.
   const { name, stderr } = error.cause as { readonly name?: string; readonly stderr?: string }
   return (
     error.message.startsWith('squeue ') ||
@@ -62,14 +68,14 @@ function isUnreached(error: unknown): error is PctodlError {
   )
 }
 
-/** Since when a question has not been answered, and when it is asked again. */
+/** Since when a query has gone unanswered, and when it is retried. */
 interface Silence {
   readonly fromMs: number
   readonly waitMs: number
   readonly againAtMs: number
 }
 
-/** Asks Slurm again where it does not answer, less and less often, and gives it up after a stated time. */
+/** Retries unanswered Slurm queries with increasing delay, and gives up after the stated time. */
 export class SlurmPatience {
   readonly #options: SlurmPatienceOptions
   readonly #clock: Clock
@@ -78,17 +84,17 @@ export class SlurmPatience {
   readonly #commandMs: number
   readonly #open: () => readonly string[]
   #silence: Silence | undefined
-  /** Whether it failed when it was last asked, whatever it was asked. */
+  /** Whether the last query of any kind failed. */
   #isSilent = false
 
   /**
-   * @param open jobs that are left as they are where Slurm is given up
+   * @param open jobs left running if Slurm is given up
    * @throws InvalidInputError
    */
   constructor(options: SlurmPatienceOptions, open: () => readonly string[] = () => []) {
     const { longestSilenceMs = LONGEST_SILENCE_MS, pollMs = 1000, clock = systemClock } = options
     const { commandTimeoutMs = LONGEST_COMMAND_MS } = options
-    // With none between them looks would be all that whoever waits does.
+    // A zero interval would keep the waiting process polling without pause.
     if (!(pollMs >= 1)) throw new InvalidInputError('pollMs', pollMs, 'milliseconds of at least 1')
     if (!(longestSilenceMs >= 0)) {
       throw new InvalidInputError('longestSilenceMs', longestSilenceMs, 'milliseconds of at least 0')
@@ -105,17 +111,18 @@ export class SlurmPatience {
   }
 
   /**
-   * Ask once, where the time for it has come.
+   * Run a query once, if it is due.
    *
-   * @returns null where Slurm was not or could not be asked
-   * @throws PctodlError `SLURM_UNREACHABLE` after too long a silence; the signal's reason, at once; what else the question throws
+   * @returns null if it was not due or got no answer
+   * @throws PctodlError `SLURM_UNREACHABLE` after too long a silence; the signal's reason, at once; any other error of
+   * the query
    */
   async ask<T>(question: (run: RunSlurm) => Promise<T>, signal?: AbortSignal): Promise<T | null> {
     const nowMs = this.#clock.now()
     if (this.#silence !== undefined) {
       const { againAtMs } = this.#silence
       if (nowMs < againAtMs) return null
-      // While nobody asked, nobody was silent.
+      // Silence counts only while queries are made.
       if (nowMs > againAtMs + Math.max(LONGEST_WAIT_MS, this.#pollMs)) this.#silence = undefined
     }
     try {
@@ -131,10 +138,10 @@ export class SlurmPatience {
   }
 
   /**
-   * Do what may be done twice until it succeeds, while Slurm's controller is not reached. What runs when the signal aborts may still answer
-   * for a while, for it may have been done.
+   * Repeat an idempotent request until it succeeds while Slurm's controller is unreachable. A request running when the
+   * signal aborts gets some more time to answer, since it may have taken effect.
    *
-   * @param maxMs a shorter silence than that of the options, for who ends: he waits for no Slurm that is silent already
+   * @param maxMs a shorter silence than the option's, for cleanup: it does not wait if Slurm is already silent
    * @throws as `ask`
    */
   async untilReached<T>(
@@ -164,7 +171,7 @@ export class SlurmPatience {
     }
   }
 
-  /** Also where the answer is that it cannot be done. */
+  /** An error answer counts, too: Slurm was reached. */
   #answered(silence: Silence | undefined): void {
     this.#isSilent = false
     if (silence === undefined) return
@@ -187,10 +194,10 @@ export class SlurmPatience {
 function givenUp(cause: PctodlError, forMs: number, jobs: readonly string[]): PctodlError {
   const shown = `${jobs.slice(0, 20).join(', ')}${jobs.length > 20 ? ', ...' : ''}`
   const left =
-    jobs.length === 0 ? 'what it may have taken runs on, see squeue' : `its jobs ${shown} were left as they are`
+    jobs.length === 0 ? 'jobs it may have accepted keep running, see squeue' : `its jobs ${shown} are left running`
   return new PctodlError(
     'SLURM_UNREACHABLE',
-    `Slurm could not be asked for ${(forMs / 1000).toFixed(0)} s; ${left}: call again with the same folder when it answers, or end what runs with scancel. The last time: ${cause.message}`,
+    `Slurm has not answered for ${(forMs / 1000).toFixed(0)} s; ${left}: call again with the same folder once it answers, or cancel them with scancel. Last error: ${cause.message}`,
     { cause },
   )
 }

@@ -50,7 +50,7 @@ describe('the batch script', () => {
     expect(run('8')).toEqual([7, ''])
     // Back in the queue it runs again; as another job it does not.
     expect(run('8')).toEqual([7, ''])
-    expect(run('9')).toEqual([75, 'not run: another job has run as this one\n'])
+    expect(run('9')).toEqual([75, 'not run: this job has run already\n'])
     expect(readFileSync(path.join(folder, 'exit', 'mark-0'), 'utf8')).toBe('7\n')
     expect(readFileSync(precious, 'utf8')).toBe('precious')
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

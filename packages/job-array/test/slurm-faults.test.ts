@@ -64,9 +64,7 @@ describe("Slurm's commands, played by scripts that fail", () => {
     await jobs.submit(request)
     await expect(jobs.next(Number.POSITIVE_INFINITY)).rejects.toMatchObject({
       code: 'SLURM_UNREACHABLE',
-      message: expect.stringMatching(
-        /asked for 0 s; its jobs 7 were left as they are: call again with the same folder/,
-      ),
+      message: expect.stringMatching(/answered for 0 s; its jobs 7 are left running: call again with the same folder/),
     })
     jobs.close()
     const array = new SlurmExecutor({ workDir: inFolder('array'), clock: hurried, pollMs: 1, longestSilenceMs: 0 })
@@ -143,16 +141,16 @@ describe("Slurm's commands, played by scripts that fail", () => {
     chmodSync(inFolder('open'), 0o777)
     symlinkSync(inFolder('bin'), inFolder('link'))
     for (const workDir of [inFolder('open'), inFolder('link')]) {
-      expect(() => new SlurmJobs({ workDir })).toThrow(/open can be written by others|link: got 'a link'/)
+      expect(() => new SlurmJobs({ workDir })).toThrow(/open can be written by others|link: got 'a symlink'/)
       await expect(new SlurmExecutor({ workDir }).run([request])).rejects.toThrow(
-        /open can be written by others|link: got 'a link'/,
+        /open can be written by others|link: got 'a symlink'/,
       )
     }
     const jobs = jobsHere()
     jobs.close()
     rmSync(inFolder('work', 'exit'), { recursive: true })
     symlinkSync(inFolder('bin'), inFolder('work', 'exit'))
-    expect(() => jobsHere()).toThrow(/exit: got 'a link'/)
+    expect(() => jobsHere()).toThrow(/exit: got 'a symlink'/)
     symlinkSync('/etc/hostname', inFolder('planted'))
     expect(() => readNote(inFolder('planted'))).toThrow(/planted is a symbolic link/)
     expect(readNote(inFolder('nothing'))).toBeUndefined()

@@ -80,7 +80,7 @@ describe('a Slurm that does not answer, played by scripts', () => {
     await jobs.submit(request)
     await expect(jobs.next(Number.POSITIVE_INFINITY)).rejects.toMatchObject({
       code: 'SLURM_UNREACHABLE',
-      message: expect.stringMatching(/could not be asked for 200 s; its jobs 7 were left as they are: call again/),
+      message: expect.stringMatching(/has not answered for 200 s; its jobs 7 are left running: call again/),
     })
     // A minute at most, and the last time when the time is up.
     const waits = told.map((each) => Number(each.split(' in ')[1]))

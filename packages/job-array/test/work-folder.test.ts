@@ -17,7 +17,7 @@ it('takes no file and no link for a folder of its own, nor one below a file', ()
   symlinkSync(path.join(folder, 'other'), link)
   expect(() => workFolder(file)).toThrow(/file is no folder/)
   expect(() => workFolder(path.join(file, 'below'))).toThrow(/file is no folder/)
-  expect(() => workFolder(link)).toThrow(/link: got 'a link'/)
+  expect(() => workFolder(link)).toThrow(/link: got 'a symlink'/)
   expect(workFolder(path.join(folder, 'new'))).toBe(path.join(folder, 'new'))
 })
 

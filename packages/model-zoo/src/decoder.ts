@@ -24,7 +24,7 @@ export interface DecoderExperts {
   readonly count: number
   readonly topk: number
   readonly inter: number
-  /** Inner size of the shared expert that every token passes; 0: none. */
+  /** Inner size of the shared expert used by every token; 0: none. */
   readonly sharedInter: number
   /** Layers with experts; the others are dense. */
   readonly layers: number
@@ -130,7 +130,7 @@ export function decoderFromConfig(json: unknown): Decoder {
   }
 }
 
-/** Larger sizes than any real model has are mistakes, and would exhaust memory. */
+/** Sizes above those of any real model are mistakes, and would exhaust memory. */
 const LARGEST_SIZE = 1e7
 const MAX_LAYERS = 10_000
 

@@ -181,7 +181,7 @@ export class GraphBuilder {
     attributes: OperatorAttributes[Kind],
     tensors: NodeTensors = {},
   ): Activation {
-    if (this.#ids.has(id)) throw new InvalidInputError('id', id, 'an id that no other node of the graph has')
+    if (this.#ids.has(id)) throw new InvalidInputError('id', id, 'an ID unique in the graph')
     this.#ids.add(id)
     const { weights = [], buffers = [] } = tensors
     const node = { id, kind, inputs: inputs.map((input) => input.id), attributes, weights, buffers }

@@ -51,7 +51,7 @@ export interface LayerGraph {
  * A network of the zoo as a layer graph, like `graphFromOnnx` for other networks.
  *
  * @throws UnknownNameError listing the networks that exist.
- * @throws InvalidInputError where the network cannot take images of that size.
+ * @throws InvalidInputError if the network cannot take images of that size.
  */
 export function layerGraph(name: string, options: WorkOptions = {}): LayerGraph {
   const { inputSize = 224 } = options
@@ -74,7 +74,7 @@ export function layerGraph(name: string, options: WorkOptions = {}): LayerGraph 
   }
 }
 
-/** By id of a view: the node whose memory it shows. */
+/** View id -> the node whose memory it uses. */
 function throughViews(graph: NetworkGraph): ReadonlyMap<string, string> {
   const source = new Map<string, string>()
   for (const node of graph.nodes) {

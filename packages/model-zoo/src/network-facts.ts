@@ -27,7 +27,7 @@ export interface NetworkFacts {
  * Sizes of a network that determine memory and time.
  *
  * @throws UnknownNameError listing the networks that exist.
- * @throws InvalidInputError where the network cannot take images of that size.
+ * @throws InvalidInputError if the network cannot take images of that size.
  */
 export function networkFacts(name: string, options: WorkOptions = {}): NetworkFacts {
   const graph = buildNetwork(name)

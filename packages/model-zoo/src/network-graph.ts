@@ -17,7 +17,7 @@ export interface OperatorAttributes {
     readonly kernel: Extent
     readonly stride: Extent
     readonly padding: Extent
-    /** 1 is a dense convolution, `inChannels` a depthwise one. */
+    /** 1 for a dense convolution, `inChannels` for a depthwise one. */
     readonly groups: number
     readonly bias: boolean
   }
@@ -85,7 +85,7 @@ export interface WeightTensor {
 }
 
 export interface NodeOf<Kind extends OperatorKind> {
-  /** Unique in the graph: the torchvision module path where there is one, else a path beside it. */
+  /** Unique in the graph: the torchvision module path if there is one, else a similar path. */
   readonly id: string
   readonly kind: Kind
   /** Ids of the nodes whose outputs it reads, in the order of its arguments. */
@@ -108,6 +108,6 @@ export interface NetworkGraph {
    * scores.
    */
   readonly nodes: readonly GraphNode[]
-  /** Heights and widths that the network can take: at least `minimum`, and a multiple of `multipleOf`. Pixels. */
+  /** Allowed heights and widths, pixels: at least `minimum`, and a multiple of `multipleOf`. */
   readonly inputSize: { readonly minimum: number; readonly multipleOf: number }
 }

@@ -14,7 +14,7 @@ export interface InputSize {
 /**
  * The output shape of every node, by node id.
  *
- * @throws InvalidInputError where a size is not a positive integer or the network cannot take it.
+ * @throws InvalidInputError if a size is not a positive integer or the network cannot take it.
  */
 export function inferShapes(graph: NetworkGraph, size: InputSize): ReadonlyMap<string, Shape> {
   assertInputSize(graph, size)
@@ -43,7 +43,7 @@ function assertInputSize(graph: NetworkGraph, size: InputSize): void {
     assertPositiveInteger(axis, pixels)
     if (pixels < minimum || pixels % multipleOf !== 0) {
       const expected = multipleOf > 1 ? `a multiple of ${multipleOf} pixels` : `at least ${minimum} pixels`
-      throw new InvalidInputError(axis, pixels, `${expected}, which is what ${graph.name} can take; resize the images`)
+      throw new InvalidInputError(axis, pixels, `${expected}, as required by ${graph.name}; resize the images`)
     }
   }
 }

@@ -49,7 +49,7 @@ export interface WorkOptions {
  * Work of every operator that launches a kernel, per sample, in order of execution. Views (flatten, head splitting)
  * launch none and are not listed.
  *
- * @throws InvalidInputError where the network cannot take images of that size.
+ * @throws InvalidInputError if the network cannot take images of that size.
  */
 export function operatorWork(graph: NetworkGraph, options: WorkOptions = {}): OperatorWork[] {
   const { inputSize = 224 } = options

@@ -94,7 +94,7 @@ describe('inputs that cannot be taken', () => {
     ['resnet50', { ...at224, batch: 1.5 }, 'batch: got 1.5'],
     ['resnet50', { ...at224, height: -224 }, 'height: got -224'],
     ['resnet50', { ...at224, width: Number.NaN }, 'width: got NaN'],
-    ['vgg19', { ...at224, width: 31 }, 'width: got 31, expected at least 32 pixels, which is what vgg19 can take'],
+    ['vgg19', { ...at224, width: 31 }, 'width: got 31, expected at least 32 pixels, as required by vgg19'],
     ['densenet201', { ...at224, height: 28 }, 'height: got 28, expected at least 29 pixels'],
     ['maxvit_t', { ...at224, height: 256 }, 'height: got 256, expected a multiple of 224 pixels'],
   ])('%s %o', (name, size, message) => {

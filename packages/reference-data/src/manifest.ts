@@ -8,9 +8,9 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
 export interface ReferenceSource {
   readonly title: string
-  /** Where it was published, and at which commit. */
+  /** Place and commit of publication. */
   readonly origin: string
-  /** Of a source without a licence only the figures are kept that a comparison needs. */
+  /** With `none`, only the figures needed for comparisons are kept. */
   readonly licence: 'Apache-2.0' | 'MIT' | 'CC-BY-4.0' | 'none'
   readonly notice: string
 }
@@ -20,11 +20,11 @@ export interface ReferenceFile {
   readonly name: string
   /** A key of `referenceSources`. */
   readonly source: string
-  /** Of the content as tests see it. */
+  /** Hash of the content as tests read it. */
   readonly sha256: string
-  /** What it was taken from. */
+  /** The file it is based on. */
   readonly original: { readonly name: string; readonly sha256: string }
-  /** What was left out and how it was chosen; null where the content is the original. */
+  /** What was removed and by which rule; null if the content is the original. */
   readonly reduced: string | null
   readonly compressed: boolean
 }
@@ -47,10 +47,10 @@ const fileSchema: z.ZodType<ReferenceFile> = z.strictObject({
 
 const read = (name: string): unknown => JSON.parse(readFileSync(path.join(packageFolder, name), 'utf8'))
 
-/** Who measured or computed the figures, by the word that `ReferenceFile.source` uses. */
+/** Sources that measured or computed the figures, by their key in `ReferenceFile.source`. */
 export const referenceSources: Readonly<Record<string, ReferenceSource>> = z
   .record(z.string(), sourceSchema)
   .parse(read('sources.json'))
 
-/** Every file of the package, with its source, hash and what became of the original. */
+/** Every file of the package, with its source, hash and the changes to the original. */
 export const referenceFiles: readonly ReferenceFile[] = z.array(fileSchema).parse(read('manifest.json'))

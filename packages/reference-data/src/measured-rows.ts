@@ -1,4 +1,4 @@
-/** Rows of the measured tables, by their columns: units are in the names, null is what the source does not say. */
+/** Rows of the measured tables. Units are part of the column names; null is a value that the source does not state. */
 export interface MeasuredRows {
   readonly cap_sweep_llm: CapSweepLlmRow
   readonly cap_sweep_training: CapSweepTrainingRow
@@ -20,7 +20,7 @@ export interface MeasuredRows {
   readonly arrivals_azure_llm_code: ArrivalRow
 }
 
-/** One network on one board: timm's benchmark of inference. */
+/** One network on one board: timm's inference benchmark. */
 export interface NetworkThroughputRow {
   readonly board: string
   readonly precision: string
@@ -81,7 +81,7 @@ export interface CapSweepDiffusionV100Row {
   readonly aborted: number
 }
 
-/** One result of MLPerf inference. */
+/** One MLPerf inference result. */
 interface MlperfRow {
   readonly round: string
   readonly system: string

@@ -4,10 +4,10 @@ import { measuredTables } from './measured-tables.js'
 import { goldenRows } from './reference-file.js'
 
 /**
- * The rows of a table that somebody measured on real boards; `measuredTables` says what each is, in which units and with
- * which traps. What the source does not say is null.
+ * Rows of a table measured on real boards. `measuredTables` describes each table, its units and its pitfalls. A value
+ * that the source does not state is null.
  *
- * @throws ZodError where a file is not what its columns say
+ * @throws ZodError if a file does not match its columns
  */
 export function measuredTable<Name extends keyof MeasuredRows>(name: Name): readonly MeasuredRows[Name][] {
   return z.array(measuredTables[name].row).parse(goldenRows(`measured/${name}.csv`))

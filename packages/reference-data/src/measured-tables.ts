@@ -39,17 +39,18 @@ export interface MeasuredTable<Row> {
   /** A key of `referenceSources`. */
   readonly source: string
   readonly board: string
-  /** What was measured, and its units. */
+  /** Measured quantities and their units. */
   readonly about: string
-  /** What misleads whoever compares with it. */
+  /** Pitfalls for comparisons. */
   readonly traps: string
-  /** A row of the CSV, checked and turned into numbers. */
+  /** Schema of a CSV row; converts it to numbers. */
   readonly row: z.ZodType<Row>
 }
 
 /**
- * The tables that `measuredTable` reads: source (a key of `referenceSources`, which has the licence), board, what was measured,
- * and what misleads whoever compares with it. Units are in the columns' names; board power is NVML's unless told otherwise.
+ * The tables that `measuredTable` reads: source (a key of `referenceSources`, with the licence), board, measured
+ * quantities, and pitfalls for comparisons. Units are part of the column names; board power is NVML's unless stated
+ * otherwise.
  */
 export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTable<MeasuredRows[Name]> } = {
   cap_sweep_llm: {
@@ -70,7 +71,7 @@ export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTab
   cap_sweep_training: {
     source: 'zeus',
     board: 'V100 (limits end at 250 W)',
-    about: 'training time of an epoch and mean power by batch size and power limit; s, W',
+    about: 'training time per epoch and mean power by batch size and power limit; s, W',
     traps:
       'single runs; small batches are bound by the host, far below the limit; 8 rows are 0 to 2 % above their limit',
     row: z.strictObject({
@@ -88,7 +89,8 @@ export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTab
     source: 'ai-server',
     board: 'Tesla V100 PCIe 32GB with an added fan shroud',
     about: 'image and video diffusion by power limit; s, W, MHz, degrees C',
-    traps: 'peaks of samples, above the limit; the video rows are limited by HBM temperature; clocks are minima',
+    traps:
+      'power is the peak sample, above the limit; the video rows are limited by HBM temperature; clocks are minima',
     row: z.strictObject({
       workload: text,
       cap_w: number,
@@ -107,8 +109,8 @@ export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTab
   mlperf_power_pairs: {
     source: 'mlperf',
     board: 'see board, gpus, system',
-    about: 'fastest against most efficient setting of one system; samples/s, ms, W',
-    traps: 'wall power is of the whole server; MaxQ changes more than the limit; MaxP runs have no power',
+    about: 'fastest and most efficient setting of one system; samples/s, ms, W',
+    traps: 'wall power covers the whole server; MaxQ changes more than the limit; MaxP runs have no power',
     row: z.strictObject({
       pair: text,
       mode: text,
@@ -135,7 +137,7 @@ export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTab
     source: 'mlperf',
     board: 'see board, gpus, system',
     about: 'throughput and latency of systems without a lowered limit; samples/s, ms',
-    traps: 'of several GPUs not exactly gpus times one; edge and datacenter entries can be the same run',
+    traps: 'several GPUs do not scale exactly; edge and datacenter entries can be the same run',
     row: z.strictObject({
       round: text,
       submitter: text,
@@ -200,7 +202,7 @@ export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTab
   throughput_resnet_batch: {
     source: 'deep-learning-examples',
     board: 'A100 SXM4, V100 SXM2 16 GB, V100 32 GB',
-    about: 'ResNet-50 and others by batch size; images/s, ms a batch',
+    about: 'ResNet-50 and others by batch size; images/s, ms per batch',
     traps: 'eager PyTorch is bound by launches up to batch 16 to 32; some V100 entries repeat figures of the A100',
     row: z.strictObject({
       framework: text,
@@ -220,7 +222,7 @@ export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTab
     source: 'gavel',
     board: 'V100 16 GB',
     about: 'two training jobs on one board, and each alone (no job_b); steps/s',
-    traps: '0 means that the pair did not fit in memory; alone and together are of different sessions',
+    traps: '0 means that the pair did not fit in memory; solo and joint runs come from different sessions',
     row: z.strictObject({
       board: text,
       job_a: text,
@@ -236,8 +238,8 @@ export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTab
   sensor_boards: {
     source: 'gpu-power-benchmark',
     board: 'see board',
-    about: 'what NVML power means by board and driver: period, delay, window, gain and offset; ms, W, %',
-    traps: 'gain is of a unit, not of a model; rows without gain had no meter; A100: a 25 ms window once in 100 ms',
+    about: 'properties of NVML power by board and driver: period, delay, window, gain and offset; ms, W, %',
+    traps: 'gain is of a single unit, not a model; rows without gain had no meter; A100: a 25 ms window every 100 ms',
     row: z.strictObject({
       board: text,
       meter: text,
@@ -278,7 +280,7 @@ export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTab
   llm_operators: {
     source: 'vidur',
     board: 'A100 80GB SXM',
-    about: 'time of one layer of a transformer, operator by operator, by token count; ms',
+    about: 'time of one transformer layer by operator and token count; ms',
     traps:
       'rounded to 1 us; some token counts twice; gated models have gate and up in mlp_up_proj; no attention over a cache',
     row: z.strictObject({
@@ -305,8 +307,8 @@ export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTab
   llm_serving_times: {
     source: 'splitwise-sim',
     board: 'A100 80GB, 2, 4 or 8 of them',
-    about: 'prefill and token times by prompt and batch; ms, power as a share of the rated one',
-    traps: 'what relative power is taken to is not written in the source; the rated power fits',
+    about: 'prefill and token times by prompt and batch; ms, power relative to rated power',
+    traps: 'the source does not state the base of relative power; rated power fits',
     row: z.strictObject({
       model: text,
       board: text,

@@ -4,7 +4,7 @@ import { brotliDecompressSync } from 'node:zlib'
 import { parse } from 'csv-parse/sync'
 import { packageFolder, type ReferenceFile, referenceFiles } from './manifest.js'
 
-/** A name that the manifest does not have. */
+/** Thrown for a name that is not in the manifest. */
 export class UnknownReferenceError extends Error {
   readonly code: string = 'UNKNOWN_REFERENCE'
 
@@ -14,7 +14,7 @@ export class UnknownReferenceError extends Error {
   }
 }
 
-/** Where a file lies in the package. */
+/** Path of a file within the package. */
 export function storedPath({ name, compressed }: ReferenceFile): string {
   return path.join(packageFolder, 'files', compressed ? `${name}.br` : name)
 }
@@ -27,7 +27,7 @@ export function contentOf(file: ReferenceFile): Buffer {
 /**
  * The text of a reference file, for example `golden('synergy/golden/summary.json')`.
  *
- * @throws UnknownReferenceError listing the names that there are
+ * @throws UnknownReferenceError listing the known names
  */
 export function golden(name: string): string {
   const file = referenceFiles.find((candidate) => candidate.name === name)
@@ -41,10 +41,10 @@ export function golden(name: string): string {
 }
 
 /** A reference file in JSON. @throws UnknownReferenceError */
-// biome-ignore lint/suspicious/noExplicitAny: whoever compares knows what the file holds
+// biome-ignore lint/suspicious/noExplicitAny: the caller knows the file's type
 export const goldenJson = (name: string): any => JSON.parse(golden(name))
 
-/** The rows of a reference file in CSV with a header, by column, as text. @throws UnknownReferenceError */
+/** The rows of a CSV reference file with a header, by column, as text. @throws UnknownReferenceError */
 export function goldenRows(name: string): Record<string, string>[] {
   return parse(golden(name), { columns: true })
 }

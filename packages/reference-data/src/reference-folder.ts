@@ -5,11 +5,11 @@ import { packageFolder, referenceFiles } from './manifest.js'
 import { contentOf, UnknownReferenceError } from './reference-file.js'
 
 /**
- * Path of a folder of reference files as files, for what reads folders and paths itself: `referenceFolder('zeus2')`. They are
- * unpacked once into the package's `node_modules/.cache`, under a name that changes with the manifest, so whoever finds the
- * folder finds it whole.
+ * Path of a folder of unpacked reference files, for code that reads folders and paths itself:
+ * `referenceFolder('zeus2')`. The files are unpacked once into the package's `node_modules/.cache`, under a name that
+ * changes with the manifest; the folder appears only when complete.
  *
- * @throws UnknownReferenceError listing the folders that there are
+ * @throws UnknownReferenceError listing the known folders
  */
 export function referenceFolder(name: string): string {
   const files = referenceFiles.filter((file) => file.name.startsWith(`${name}/`))
@@ -31,7 +31,7 @@ export function referenceFolder(name: string): string {
   try {
     renameSync(unpacked, folder)
   } catch (error) {
-    // Another process was faster; its folder is as good.
+    // Another process was faster; its folder is identical.
     if (!isFolder(folder)) throw error
     rmSync(unpacked, { recursive: true })
   }

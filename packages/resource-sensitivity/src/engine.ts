@@ -1,4 +1,4 @@
-// The scheduler alone: nothing of Node, no files, no solver. Its words, too, are those of the main entry.
+// The scheduler alone: no Node APIs, no files, no solver. Its exports are also exported by the main entry.
 
 export type { Cluster, ServerKind } from './cluster/cluster.js'
 export type { Plan, PlannedJob, ScheduleAction, Seat } from './engine/actions.js'

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** A job that no schedule on this cluster could ever run. */
+/** Thrown for a job that no schedule on this cluster could ever run. */
 export class ImpossibleJobError extends PctodlError {
   readonly jobId: number
 
@@ -10,10 +10,10 @@ export class ImpossibleJobError extends PctodlError {
   }
 }
 
-/** Characters shown of what was found. */
+/** Maximum number of characters quoted from the input. */
 const LONGEST_SHOWN = 80
 
-/** A file (trace, cluster, profile) is not what its format demands. `row` counts from 1 where the format has rows. */
+/** Thrown for a file (trace, cluster, profile) in the wrong format. `row` counts from 1 if the format has rows. */
 export class InputFileError extends PctodlError {
   readonly file: string
   readonly row: number | null
@@ -37,7 +37,7 @@ export class InputFileError extends PctodlError {
   }
 }
 
-/** A CPU or memory limit was asked for that cannot be enforced here. Nothing was run. */
+/** Thrown for a CPU or memory limit that cannot be enforced here. Nothing was run. */
 export class LimitUnavailableError extends PctodlError {
   readonly limit: string
 
@@ -47,7 +47,7 @@ export class LimitUnavailableError extends PctodlError {
   }
 }
 
-/** A profiled run failed, or ended without a usable report. */
+/** Thrown if a profiled run failed or ended without a usable report. */
 export class ProfiledRunError extends PctodlError {
   constructor(what: string, why: string, options?: ErrorOptions) {
     super('PROFILED_RUN', `${what}: ${why}`, options)

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { InputFileError } from './errors.js'
 
 /**
- * Read a JSON text of the form that `schema` describes.
+ * Parse JSON text and check it against `schema`.
  *
  * @param file for messages
  * @throws InputFileError naming file and field
@@ -17,7 +17,7 @@ export function parseJsonAs<T>(schema: z.ZodType<T>, text: string, file: string)
   return parseAs(schema, value, file)
 }
 
-/** The same for what is parsed already. `place` is where in the file it lies. */
+/** Same for a parsed value. `place` is its position in the file. */
 export function parseAs<T>(schema: z.ZodType<T>, value: unknown, file: string, place: readonly string[] = []): T {
   const parsed = schema.safeParse(value)
   if (parsed.success) return parsed.data

@@ -3,7 +3,7 @@ export { type ExecutedJob, type ExecuteOptions, executeSchedule } from './execut
 export { requestOfSchedule, type ScheduleRequest } from './execute/requests.js'
 export type { ScheduleExecutor } from './execute/schedule-executor.js'
 export type { JournalEntry } from './execute/schedule-journal.js'
-// Training jobs under limits: what `profileJob` asks for.
+// Training jobs under limits, for `profileJob`.
 export { assertContainerRuntime, type ContainerOptions, dataInContainer, dataOnHost } from './profile/runs/container.js'
 // The limits themselves.
 export { allowedCpus, withCpus } from './profile/runs/cpu-affinity.js'

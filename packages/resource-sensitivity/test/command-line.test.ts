@@ -34,7 +34,7 @@ describe('profile', () => {
   it('profiles a real loader, tells the matrix, and goes on where it stopped', async () => {
     const script = [example('image-loader.mjs'), '--data', 'images', '--step-ms', '3']
     const first = await profile('--job-name', 'loader', '--memory-points', '0,50', '--json', ...script)
-    expect(first.stderr).toMatch(/^\d+ cores: 0\.\d+ s an iteration$/m)
+    expect(first.stderr).toMatch(/^\d+ cores: 0\.\d+ s per iteration$/m)
     expect(first.code).toBe(0)
     const matrix = parseSensitivityMatrix(first.stdout)
     expect(matrix).toEqual(parseSensitivityMatrix(readFileSync('profiles/loader/profile.json', 'utf8')))
@@ -50,14 +50,14 @@ describe('profile', () => {
     expect(again.stdout).toBe(first.stdout)
     const other = await profile('--job-name', 'loader', '--cpu', '1', ...script, '--cached-percent', '50')
     expect(other).toMatchObject({ code: 1, stdout: '' })
-    expect(other.stderr).toMatch(/fingerprint is .* remove the file to begin anew/)
+    expect(other.stderr).toMatch(/fingerprint is .* remove the file to start over/)
   })
 
   it('runs a failing job twice and says what it said', async () => {
     writeFileSync('failing.sh', 'echo once >> calls; echo "no GPU here" >&2; exit 3\n')
     const failed = await profile('--dataset-gb', '1', '--num-samples', '100', 'failing.sh')
     expect(failed.code).toBe(1)
-    expect(failed.stderr).toMatch(/failing\.sh .*: ended with exit code 3; it said:\nno GPU here/)
+    expect(failed.stderr).toMatch(/failing\.sh .*: ended with exit code 3; its output:\nno GPU here/)
     expect(readFileSync('calls', 'utf8')).toBe('once\nonce\n')
   })
 
@@ -218,11 +218,11 @@ describe('simulate and compare', () => {
   })
 
   it.each([
-    [[], 2, /say what to do/],
+    [[], 2, /name a command/],
     [
       ['simulate', '--generate', '5', '--load', '1', '--policy', 'fifo,las', '--jobs-csv', 'x'],
       2,
-      /tell of one schedule/,
+      /describe one schedule/,
     ],
     [['simulate'], 2, /give one of --trace and --generate/],
     [['simulate', '--generate', '5'], 2, /needs --load/],

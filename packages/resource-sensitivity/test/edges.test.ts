@@ -150,9 +150,11 @@ describe('a plan for now', () => {
     const running = planNow({ ...base, cluster, jobs: jobs.slice(0, 2) }).running
     const with0 = (change: object) => () =>
       planNow({ ...base, cluster, jobs, nowS: 100, running: [{ ...running[0]!, ...change }] })
-    expect(with0({ placement: [{ server: 0, gpus: 2 }] })).toThrow(/running: job 0: .* expected one place of 3 GPUs/)
+    expect(with0({ placement: [{ server: 0, gpus: 2 }] })).toThrow(
+      /running: job 0: .* expected one placement on 3 existing GPUs/,
+    )
     expect(with0({ placement: [{ server: 7, gpus: 3 }] })).toThrow(/3 on server 7/)
-    expect(with0({ jobId: 3 })).toThrow(/job 3', expected one of the jobs, present now/)
+    expect(with0({ jobId: 3 })).toThrow(/job 3', expected one of the present jobs/)
     expect(with0({ doneIterations: 1000 })).toThrow(/doneIterations: got 1000/)
     const twice = [running[0]!, { ...running[1]!, placement: running[0]!.placement }]
     expect(() => planNow({ ...base, cluster, jobs, nowS: 100, running: twice })).toThrow(/running: job 1/)

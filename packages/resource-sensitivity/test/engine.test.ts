@@ -321,7 +321,7 @@ describe('the engine', () => {
     const before = engine.current()
     const told = (event: EngineEvent) => () => engine.plan(5, [submit(7, 1), event])
     expect(told(submit(1, countGpus(cluster) + 1))).toThrow(/job 1 can never run: it needs 5 GPUs/)
-    expect(told({ type: 'finished', jobId: 9 })).toThrow(/finished: jobId: got 9, expected a job that was submitted/)
+    expect(told({ type: 'finished', jobId: 9 })).toThrow(/finished: jobId: got 9, expected a submitted job/)
     expect(told({ type: 'server-failed', server: 2 })).toThrow(/server: got 2, expected a server from 0 to 1/)
     expect(() => engine.plan(-1, [])).toThrow(/nowS: got -1, expected a time not before 0/)
     expect(engine.current()).toEqual(before)
@@ -345,7 +345,7 @@ describe('incidents of a simulation', () => {
     expect(rough.jobs).toHaveLength(s.jobs.length)
     expect(rough.lastFinishS).toBeGreaterThan(calm.lastFinishS)
     expect(() => simulate({ ...base, incidents: all('server-failed', halfS) })).toThrow(
-      /incidents: got 'servers or watts that stay away while jobs .* expected servers and watts that return/,
+      /incidents: got 'servers or watts that never return while jobs .* expected servers and watts that return/,
     )
   })
 })

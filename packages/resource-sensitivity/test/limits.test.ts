@@ -70,7 +70,7 @@ describe('memory', () => {
     const parent = path.join(folder, 'group')
     mkdirSync(parent)
     writeFileSync(path.join(parent, 'cgroup.subtree_control'), 'cpu pids\n')
-    expect(() => createMemoryGroup(1, parent)).toThrow(/does not hand its memory controller on; leave out --memory/)
+    expect(() => createMemoryGroup(1, parent)).toThrow(/does not delegate its memory controller; omit --memory/)
     const mounts = path.join(folder, 'mounts')
     writeFileSync(mounts, 'tmpfs /sys/fs/cgroup tmpfs rw 0 0\n')
     expect(() => cgroupRoot(mounts)).toThrow(/cgroup v2 is not mounted/)

@@ -146,9 +146,7 @@ describe('simulate', () => {
     expect(() => simulate({ ...base, jobs })).toThrow('job 7 can never run: it needs 5 GPUs and the cluster has 4')
     expect(() => simulate({ ...base, jobs: [] })).toThrow(/jobs: got 'none'/)
     expect(() => simulate({ ...base, jobs: [job(0, 'x', 0, 1)] })).toThrow(/unknown model 'x'; known: hungry, modest/)
-    expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 1), job(0, 'modest', 1, 1)] })).toThrow(
-      /ids of their own/,
-    )
+    expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 1), job(0, 'modest', 1, 1)] })).toThrow(/unique IDs/)
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', Number.NaN, 1)] })).toThrow(/job 0: arrivalS/)
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 0)] })).toThrow(/job 0: iterations/)
     expect(() => simulate({ ...base, jobs: [job(0, 'modest', 0, 1)], roundS: 0 })).toThrow(/roundS: got 0/)
@@ -159,7 +157,7 @@ describe('simulate', () => {
       /unknown policy 'srsf'/,
     )
     expect(() => simulate({ ...base, profiles: [modest, modest], jobs: [job(0, 'modest', 0, 1)] })).toThrow(
-      /one profile for each/,
+      /one profile per/,
     )
     const cluster = { servers: [{ ...server, gpus: 0 }] }
     expect(() => simulate({ ...base, cluster, jobs: [job(0, 'modest', 0, 1)] })).toThrow(

@@ -65,7 +65,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
     expect(said).toEqual(['node0 drained', 'node0 idle'])
     const unknown = executorHere({ workDir: path.join(folder, 'unknown'), nodes: ['node7'] })
     await expect(executeSchedule(rules, unknown)).rejects.toThrow(
-      /nodes: got 'node7', expected names of nodes as sinfo --Node lists them/,
+      /nodes: got 'node7', expected node names as listed by sinfo --Node/,
     )
   })
 
@@ -145,7 +145,7 @@ describe('a schedule on a Slurm that fails, played by scripts', () => {
 
   it('refuses a folder that another schedule has, and takes it when that is over', async () => {
     const first = executorHere()
-    expect(() => executorHere()).toThrow(`work is in use by process ${process.pid}: wait until it has ended`)
+    expect(() => executorHere()).toThrow(`work is in use by process ${process.pid}: wait for it`)
     await first.close()
     await executorHere().close()
   })

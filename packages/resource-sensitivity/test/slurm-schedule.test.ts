@@ -225,7 +225,7 @@ describe('what Slurm cannot be asked for', () => {
   it('is said before anything runs', () => {
     const options = { workDir: mkdtempSync(path.join(tmpdir(), 'slurm-schedule-')), commandOf: () => ['true'] as const }
     expect(() => new SlurmScheduleExecutor({ ...options, nodes: [] })).toThrow(/nodes: got 'none'/)
-    expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a', 'a'] })).toThrow(/each its own/)
+    expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a', 'a'] })).toThrow(/one unique name per server/)
     expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a'], graceS: -1 })).toThrow(/graceS: got -1/)
     expect(() => new SlurmScheduleExecutor({ ...options, nodes: ['a'], maxFailures: 0.5 })).toThrow(/maxFailures/)
     rmSync(options.workDir, { recursive: true })

@@ -130,7 +130,7 @@ describe('a schedule on a Slurm that does not answer for a while, played by scri
       ['execute', ...words, '--work-dir', inFolder('work'), '--', 'true'],
       { signal: aborting.signal, onError: (text) => text.startsWith('Slurm') && aborting.abort(new Error('enough')) },
     )
-    expect(stderr).toMatch(/^Slurm does not answer, asked again in 1 s: sbatch .*Unable to contact/m)
+    expect(stderr).toMatch(/^Slurm does not answer, next try in 1 s: sbatch .*Unable to contact/m)
     expect(stderr).toMatch(/interrupted\n$/)
   })
 

@@ -16,7 +16,7 @@ describe('replay traces', () => {
 
   it.each([
     ['0,a,1,2', /t\.csv, row 1: the row is '0,a,1,2', expected five cells/],
-    ['0,a,1,2,1\n\n0,a,1,2,1', /row 3: id is '0', expected an id of its own \(row 1 has it too\)/],
+    ['0,a,1,2,1\n\n0,a,1,2,1', /row 3: id is '0', expected a unique ID \(row 1 has the same\)/],
     ['x,a,1,2,1', /row 1: id is 'x'/],
     ['0,,1,2,1', /row 1: model is ''/],
     ['0,a,-1,2,1', /row 1: arrival is '-1', expected a number of at least 0/],
@@ -77,7 +77,7 @@ describe('the generator', () => {
     expect(() => generateTrace({ ...options, profiles: [] })).toThrow(/no model of class image/)
     expect(() => generateTrace({ ...options, gpuCounts: [{ gpus: 1, probability: 0.5 }] })).toThrow(/sum to 0\.5/)
     expect(() => generateTrace({ ...options, durations: [{ probability: 1, fromMinutes: 5, toMinutes: 1 }] })).toThrow(
-      /the longer last/,
+      /in ascending order/,
     )
     expect(() => generateTrace({ ...options, split: { image: 0, language: 0, speech: 0 } })).toThrow(/split/)
   })

@@ -20,7 +20,7 @@ export class CudaError extends PctodlError {
  * It stays attached until the connection closes.
  *
  * @throws BoardUnavailableError outside a simulated host
- * @throws CudaError where the board or the MPS server refuses it
+ * @throws CudaError if the board or the MPS server refuses it
  */
 export async function attachProcess(
   environment: Readonly<Record<string, string | undefined>>,

@@ -51,7 +51,7 @@ export function u32s(length: number): Field<readonly number[]> {
   }
 }
 
-/** Zero-terminated text; excess characters are cut. */
+/** Zero-terminated text; excess characters are truncated. */
 export function text(length: number): Field<string> {
   return {
     cType: 'char',

@@ -2,7 +2,7 @@ import { Layout, list, text, u32, u32s, u64, words } from './binary-layout.js'
 
 /** First word of a board file. */
 export const BOARD_MAGIC = 0x4d495350
-/** Increased with every change of the layout; a library of another version refuses the file. */
+/** Incremented with every change of the layout; a library of another version rejects the file. */
 export const BOARD_LAYOUT_VERSION = 3
 /** Instance id of a process without an instance. */
 export const NO_INSTANCE = 0xffffffff

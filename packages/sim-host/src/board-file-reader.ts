@@ -26,7 +26,7 @@ const SILENT_NS = 20e9
 /**
  * Read all boards of a host.
  *
- * @throws BoardUnavailableError where no simulator stands behind the files
+ * @throws BoardUnavailableError if no simulator stands behind the files
  * @throws BoardLostError for a board that fell off the bus
  */
 export function readBoards(folder: string): BoardReading[] {

@@ -3,11 +3,14 @@ import type { LayerGraph } from '@pctodl/model-zoo'
 import { InvalidInputError, type Tenant, type TenantCounters } from '@pctodl/platform'
 
 /**
- * Increased when the meaning of a message changes. A request may name its protocol version; other versions are refused.
+ * Incremented when the meaning of a message changes. A request may name its protocol version; other versions are
+ * rejected.
  */
 export const CONTROL_PROTOCOL = 1
 
-/** Work that a process describes itself: a number of equal matrix products per batch, with these amounts per sample. */
+/**
+ * Work described by the process itself: a number of equal matrix products per batch, with these amounts per sample.
+ */
 export interface GivenWork {
   readonly kernels: number
   /** Floating-point operations of a kernel per sample. */
@@ -89,7 +92,7 @@ export interface BoardReply {
   readonly energyJ: number | null
   /** Share of the last half second in which any kernel ran. */
   readonly busyPercent: number | null
-  /** Ground truth that no sensor reports: for judges, not for governors. */
+  /** Ground truth that no sensor reports: for evaluation, not for governors. */
   readonly truth: { readonly powerW: number; readonly energyJ: number }
 }
 

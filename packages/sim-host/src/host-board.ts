@@ -29,13 +29,16 @@ export interface HostBoardOptions {
   readonly fileMode: number
 }
 
-/** Utilisation is the mean of so many states: of the last half second, as the driver averages over some tenths of a second. */
+/**
+ * Number of states over which utilisation is averaged: the last half second. The driver averages over some tenths of a
+ * second.
+ */
 const UTILISATION_STATES = 25
 
-/** The window over which the driver averages bus traffic, ms. */
+/** Window of the driver's average of bus traffic, ms. */
 const BUS_WINDOW_MS = 1000
 
-/** NVIDIA's numbers of errors (XID): the board has fallen off the bus, a process has touched memory that it must not. */
+/** NVIDIA's error numbers (XID): the board has fallen off the bus; a process has accessed forbidden memory. */
 const OFF_THE_BUS = 79
 const MEMORY_FAULT = 31
 const xidOfFault: Readonly<Partial<Record<StruckFault['kind'], number>>> = {
@@ -43,7 +46,7 @@ const xidOfFault: Readonly<Partial<Record<StruckFault['kind'], number>>> = {
   'mps-server-fault': MEMORY_FAULT,
 }
 
-/** One simulated board behind its file: publishes what it does, applies what setters ask. */
+/** One simulated board behind its file: publishes its state and applies setters' requests. */
 export class HostBoard {
   readonly identity: BoardIdentity
   readonly setters: BoardSetters
@@ -81,7 +84,7 @@ export class HostBoard {
     this.#file = new BoardFile(options.folder, this.identity, { gpuIndex, gpuCount, privilege, mode: fileMode })
   }
 
-  /** The driver holds the board for as long as the host runs. */
+  /** The driver keeps the board open as long as the host runs. */
   static async create(gpu: SimulatedGpu, options: HostBoardOptions): Promise<HostBoard> {
     return new HostBoard(gpu, new BoardSetters(gpu.spec, await gpu.acquire()), options)
   }
@@ -91,7 +94,7 @@ export class HostBoard {
     return (await this.#gpu.sample()).powerAverageW !== null
   }
 
-  /** Take the board away from programs, or give it back as one that has just been reset. */
+  /** Hide the board from programs, or bring it back freshly reset. */
   async setAbsence(absence: 'lost' | 'stopped' | null): Promise<void> {
     if (absence === 'lost' && this.#absence === null) this.#file.tell('xid', OFF_THE_BUS)
     this.#absence = absence
@@ -100,7 +103,7 @@ export class HostBoard {
     if (absence === null) this.#file.show('present')
   }
 
-  /** For programs that ask the host itself. */
+  /** For programs that query the host itself. */
   async reading(): Promise<BoardReply> {
     const { uuid, name } = this.identity
     const { powerW, energyJ } = this.#gpu.truth()
@@ -132,7 +135,7 @@ export class HostBoard {
     }
   }
 
-  /** Apply a setter; its effect is published before anybody hears of the result. */
+  /** Apply a setter; its effect is published before the result is reported. */
   async set(operation: number, first: number, second: number, third = 0): Promise<SetterAnswer> {
     if (this.#absence !== null) return { result: nvmlReturn.gpuIsLost, value: 0 }
     const answer = await this.#apply(operation, first, second, third)
@@ -148,13 +151,13 @@ export class HostBoard {
   }
 
   /**
-   * Share the board, or a GPU instance of it, through MPS or in turns from now on, unless processes run there already:
-   * they keep the way they came by.
+   * From now on share the board, or a GPU instance of it, through MPS or by time slices. No effect while processes run
+   * there: they keep their mode.
    */
   shareThroughMps(wanted: boolean, device: HostMigDevice | undefined): void {
     if (device) {
       if (this.tenants.onGpuInstance(device.gpuInstanceId).length > 0) return
-      // The compute instances of a divided GPU instance run side by side, with MPS or without.
+      // The compute instances of a divided GPU instance run side by side, with or without MPS.
       this.#gpu.shareMigInstance(device.instance, wanted || device.smShare < 1 ? 'mps' : 'turns')
       return
     }
@@ -164,7 +167,7 @@ export class HostBoard {
   }
 
   /**
-   * Put the board into MIG mode with a device of each profile.
+   * Enable MIG mode and create a device for each profile.
    *
    * @throws PctodlError `NO_ROOM`
    */
@@ -180,7 +183,7 @@ export class HostBoard {
     }
   }
 
-  /** Faults that have struck since the last call. */
+  /** Faults that have occurred since the last call. */
   newFaults(): readonly StruckFault[] {
     const struck = this.#gpu.struckFaults().slice(this.#faultsSeen)
     this.#faultsSeen += struck.length
@@ -191,7 +194,7 @@ export class HostBoard {
     return struck
   }
 
-  /** Something happens to the board that changes nothing of what it does. */
+  /** Record an event that does not affect the board's operation. */
   raise(event: BoardEventType, data: number): void {
     this.#file.tell(event, data)
   }
@@ -245,7 +248,7 @@ export class HostBoard {
     this.#sampledAtMs = nowMs
     if (reasons.has('sw-power-cap')) this.#violationPowerNs += sinceNs
     if (reasons.has('sw-thermal-slowdown') || reasons.has('hw-slowdown')) this.#violationThermalNs += sinceNs
-    // The driver tells no utilisation of a board in MIG mode.
+    // The driver reports no utilisation for a board in MIG mode.
     const utilisation = (percent: number | null) => (this.mig.enabled ? NOT_TOLD : (percent ?? NOT_READ))
     const gpuInstances = this.mig.gpuInstanceStates((id) =>
       this.tenants.onGpuInstance(id).reduce((sum, { process }) => sum + process.memoryBytes, 0),
@@ -278,7 +281,7 @@ export class HostBoard {
         : NOT_TOLD,
       fanPercent: this.identity.fanCount > 0 ? fanPercent(telemetry.temperatureC) : NOT_TOLD,
       pstate,
-      // An idle link falls back to the first generation to save power.
+      // An idle link drops to the first generation to save power.
       pcieGen: pstate >= 8 ? 1 : this.identity.pcieGenMax,
       pcieRxKbps: this.#bus.rxKbps,
       pcieTxKbps: this.#bus.txKbps,
@@ -298,7 +301,7 @@ export class HostBoard {
   }
 }
 
-/** Mean of the last values; null where the last one is not known. */
+/** Mean of the last values; null if the last one is unknown. */
 class RecentMean {
   readonly #length: number
   #values: (number | null)[] = []

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** Socket for changes of boards: a file for those who may make them, like the boards' own files. */
+/** Socket for changes of boards: a file restricted to permitted users, like the boards' own files. */
 export function settersSocket(folder: string): string {
   return join(folder, 'set.sock')
 }

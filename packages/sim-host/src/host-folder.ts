@@ -90,10 +90,7 @@ export class HostFolder {
     return settersSocket(this.path)
   }
 
-  /**
-   * Remove the folder. Idempotent. A program that is ending may still write to its log meanwhile, so removal is
-   * retried.
-   */
+  /** Remove the folder. Idempotent. An ending program may still write to its log, so removal is retried. */
   remove(): void {
     process.off('exit', this.#removeAtExit)
     rmSync(this.path, { recursive: true, force: true, maxRetries: 20, retryDelay: 10 })
@@ -111,7 +108,7 @@ function removeStaleFolders(parent: string): void {
       if (isAlive(Number(pid)) && (startTimeOf(Number(pid)) ?? '') === (startTime ?? '')) continue
       rmSync(folder, { recursive: true, force: true })
     } catch {
-      // It is being created or removed at this moment by another host.
+      // Another host is creating or removing it right now.
     }
   }
 }

@@ -12,7 +12,7 @@ const OUTPUT_BYTES_PER_SAMPLE = 1000 * 4
 /** Interval at which steps are checked, ms; a board advances in ticks of 5 ms. */
 const STEP_POLL_MS = 1
 const TICK_MS = 5
-/** Limit on described works, since each is kept while the host runs. */
+/** Maximum number of described works, since each is kept while the host runs. */
 const MAX_GIVEN_WORKS = 64
 
 export interface HostTenant {
@@ -108,7 +108,7 @@ export class HostTenants {
    * Execute one batch; resolves at its end, in real time.
    *
    * @returns how long it took on the board's clock, ms
-   * @throws PctodlError where the process has failed, has ended or runs on its own
+   * @throws PctodlError if the process has failed, has ended or runs on its own
    */
   async step(tenant: HostTenant, batchSize: number): Promise<number> {
     const { process } = tenant
@@ -117,8 +117,8 @@ export class HostTenants {
     await this.#until(tenant, () => process.state === 'running')
     const before = process.latencySumMs
     const nowMs = this.#gpu.clock.now()
-    // A process that was told late about the end of its batch requests the next one late by the same time, which the
-    // board does not lose.
+    // A process notified late about the end of its batch requests the next one equally late, without a loss for the
+    // board.
     const due = nowMs - requestedAtMs > TICK_MS ? nowMs : requestedAtMs - tenant.lateMs
     this.#gpu.beginStep(process, Math.max(due, nowMs - TICK_MS), batchSize)
     await this.#until(tenant, () => process.waiting)

@@ -47,7 +47,7 @@ export class LlmEngine {
   readonly #firstToken = new Histogram('time_to_first_token_seconds', firstTokenBounds)
   readonly #laterToken = new Histogram('inter_token_latency_seconds', perTokenBounds)
   readonly #whole = new Histogram('e2e_request_latency_seconds', latencyBounds)
-  /** Resolves when the board is gone. */
+  /** Resolves when the board is lost. */
   readonly ended: Promise<void>
 
   private constructor(client: Board, now: () => number) {

@@ -44,7 +44,7 @@ export async function serveLlm(
       }
     } catch (error) {
       const status = error instanceof Refusal ? error.status : 400
-      // The rest of an unread body would be taken for the next request.
+      // Otherwise the rest of an unread body would be read as the next request.
       response.setHeader('connection', 'close')
       json({ error: { message: (error as Error).message, type: 'BadRequestError', code: status } }, status)
     }

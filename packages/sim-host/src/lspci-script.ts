@@ -23,7 +23,7 @@ export function lspciScript(boards: readonly BoardIdentity[], path: string): str
     'case "$*" in',
     `'') cat <<'EOF'\n${brief}EOF\n;;`,
     `-v|-vv|-vvv|-k) cat <<'EOF'\n${verbose}EOF\n;;`,
-    // Other options would need a full lspci.
+    // Other options require a full lspci.
     '*) [ -n "$real" ] ;;',
     'esac',
     '',

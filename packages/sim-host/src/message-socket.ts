@@ -45,7 +45,7 @@ export class MessageClient {
     })
   }
 
-  /** @throws the system's error (ENOENT, ECONNREFUSED) if nobody listens */
+  /** @throws the system's error (ENOENT, ECONNREFUSED) if nothing listens */
   static open(path: string): Promise<MessageClient> {
     return new Promise((resolve, reject) => {
       const socket = connect(path)

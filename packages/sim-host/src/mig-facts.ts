@@ -33,7 +33,7 @@ const engines: Readonly<Record<string, Readonly<Record<string, readonly [number,
   },
 }
 
-/** SMs per compute slice, for instances that do not have all of their GPU instance. */
+/** SMs per compute slice, for instances that use only part of their GPU instance. */
 const smPerSlice: Readonly<Record<string, number>> = { GA100: 14, GH100: 16 }
 
 /** MIG profiles of a board as the driver reports them; empty if it has none. */

@@ -13,7 +13,7 @@ export interface MpsServer {
   readonly pid: number
   readonly uid: number
   activeThreadPercentage: number
-  /** A client's fatal fault stopped it; it serves again once all of its clients have left. */
+  /** A client's fatal fault stopped it; it serves again once all its clients have left. */
   faulty: boolean
   readonly clients: MpsClient[]
 }

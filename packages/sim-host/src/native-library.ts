@@ -39,9 +39,7 @@ export interface NativeLibraryOptions {
   readonly prebuiltFolder?: string
   /** Default: `$XDG_CACHE_HOME/pctodl-gpu-sim`, or the same in `~/.cache`. */
   readonly cacheFolder?: string
-  /**
-   * C compiler. If it is named, here or as `$CC`, it is used. Default: `cc`, if the package has no prebuilt library.
-   */
+  /** C compiler, used if named here or in `$CC`. Default: `cc`, if the package has no prebuilt library. */
   readonly compiler?: string
 }
 
@@ -49,8 +47,8 @@ export interface NativeLibraryOptions {
  * Path of the library: a prebuilt one if it belongs to these sources and this system, else a compiled one. It is
  * compiled at first use and cached per user by a hash of its sources, the layout of the board files and the compiler.
  *
- * @throws CompilerError where there is no C compiler, or it fails
- * @throws HostProgramError where others could put a library of theirs in its place
+ * @throws CompilerError if there is no C compiler, or it fails
+ * @throws HostProgramError if others could put a library of theirs in its place
  */
 export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compiler }: NativeLibraryOptions): string {
   const prebuilt = prebuiltFolder === undefined ? null : prebuiltLibrary(sourceFolder, prebuiltFolder)
@@ -64,7 +62,7 @@ export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compi
   const folder = join(root, hash.digest('hex').slice(0, 24))
   const library = join(folder, NVML_LIBRARY)
   mkdirSync(folder, { recursive: true, mode: 0o755 })
-  // Our programs, and those of a host's command, execute this file.
+  // This file is executed by our programs and by the host's command.
   assertOurs(existsSync(library) ? library : folder)
   if (existsSync(library)) return library
 
@@ -120,7 +118,7 @@ export function prebuiltPath(folder: string, platform: string): string {
   return join(folder, platform, NVML_LIBRARY)
 }
 
-/** Null if there is none of these sources for this processor and C library. */
+/** Null if none was built from these sources for this processor and C library. */
 function prebuiltLibrary(sourceFolder: string, folder: string): string | null {
   const library = prebuiltPath(folder, `linux-${process.arch}`)
   const hashFile = join(folder, PREBUILT_HASH_FILE)

@@ -7,7 +7,7 @@ const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2
 /**
  * Run a command on the host and forward the signals that this process gets.
  *
- * @returns its exit code; 128 plus the number of the signal that ended it, 127 where there is no such command
+ * @returns its exit code; 128 plus the number of the signal that ended it, 127 if there is no such command
  */
 export function runInHost(host: SimulatedHost, command: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {

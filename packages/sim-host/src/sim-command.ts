@@ -67,15 +67,13 @@ export const sim: CommandFunction = async (argv, terminal) => {
     )
     .requiredOption('--gpu <board>', simulatedBoards.join(', '))
     .option('--gpus <count>', 'number of boards', integerFrom(1), 1)
-    .option('--seed <n>', 'decides sensor errors, noise and UUIDs', integerFrom(Number.MIN_SAFE_INTEGER), 1)
-    .option('--name <host>', 'hosts of different names have boards of different UUIDs, to run side by side')
+    .option('--seed <n>', 'seed of sensor errors, noise and UUIDs', integerFrom(Number.MIN_SAFE_INTEGER), 1)
     .option(
-      '--load <tenants>',
-      'work that runs meanwhile: network:share:batch[:board], separated by commas',
-      parseLoad,
-      [],
+      '--name <host>',
+      'host name; hosts with different names have different board UUIDs and can run side by side',
     )
-    .option('--faults <file>', 'JSON of what goes wrong: {"faults": [{"kind": "gpu-lost", "atMs": 5000}]}')
+    .option('--load <tenants>', 'background work: network:share:batch[:board], separated by commas', parseLoad, [])
+    .option('--faults <file>', 'JSON file of faults: {"faults": [{"kind": "gpu-lost", "atMs": 5000}]}')
     .option('--deny-root', 'nobody may change a board: treat root as an unprivileged user')
     .option('--allow-all', 'everybody may change a board, as if they were root')
     .option('--mig <profiles>', 'divide each board at the start, e.g. 4g.20gb,3g.20gb')
@@ -83,19 +81,19 @@ export const sim: CommandFunction = async (argv, terminal) => {
     .action(subcommands.action((options: HostOptions, [command, ...words]) => host(options, command, words)))
   subcommands
     .add('tenant', 'inside a host: be an inference process; prints its counters as a line of JSON per second')
-    .requiredOption('--network <name>', 'what it infers with')
+    .requiredOption('--network <name>', 'network to run')
     .option('--batch <samples>', 'batch size', Number, 32)
-    .option('--seconds <s>', 'how long (default: until it is ended)', numberBetween(0, Number.MAX_VALUE))
-    .option('--control', 'obey lines on standard input: batch <size>')
+    .option('--seconds <s>', 'duration (default: until it is ended)', numberBetween(0, Number.MAX_VALUE))
+    .option('--control', 'read commands from standard input: batch <size>')
     .action(subcommands.action((options: TenantOptions) => tenant(options, terminal)))
   subcommands
     .add(
       'llm',
-      'inside a host: answer the OpenAI chat protocol as vLLM would, with made-up words in the times of the board',
+      'inside a host: answer the OpenAI chat protocol as vLLM would, with random words at the speed of the board',
     )
-    .option('--parameters <count>', 'of the model, in half precision', numberBetween(1e6, 1e12), 1e9)
-    .option('--model <name>', 'what clients call it', 'simulated')
-    .option('--port <n>', 'on this machine alone; 0 for any', integerFrom(0), 8000)
+    .option('--parameters <count>', 'parameters of the model, in half precision', numberBetween(1e6, 1e12), 1e9)
+    .option('--model <name>', 'model name for clients', 'simulated')
+    .option('--port <n>', 'local port; 0 for any free one', integerFrom(0), 8000)
     .action(subcommands.action((options: LlmOptions) => llm(options, terminal)))
   addSimulateOptions(
     subcommands.add('simulate', 'what tenants settle to on a board once it is warm: samples/s, watts, clocks, memory'),
@@ -115,7 +113,7 @@ async function host(options: HostOptions, command: string | undefined, words: re
   const { gpu, gpus, seed, load, name, mig, faults, denyRoot, allowAll } = options
   if (command === undefined) throw new UsageError('no command to run; put it after --')
   if (denyRoot && allowAll) throw new UsageError('--deny-root and --allow-all exclude each other')
-  // From here on the command gets the signals; until now they ended this process, which removes the folder.
+  // From here on the command receives the signals; until now they ended this process, which removes the folder.
   const interrupted = (_: string, number: number) => process.exit(128 + number)
   for (const signal of startSignals) process.once(signal, interrupted)
   const simulated = await SimulatedHost.start({

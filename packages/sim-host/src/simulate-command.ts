@@ -23,10 +23,10 @@ export function addSimulateOptions(command: Command): Command {
   return command
     .requiredOption('--gpu <board>', 'a board or a variant of one: A100, A100~v3')
     .requiredOption('--load <tenants>', 'network:share:batch, separated by commas')
-    .option('--onnx <files...>', "networks beside the zoo's, each called as its file, or name=file", [])
-    .option('--size <axis=n...>', 'sizes of axes that the files leave open, e.g. sequence=128', [])
+    .option('--onnx <files...>', "networks in addition to the zoo's, each named after its file, or name=file", [])
+    .option('--size <axis=n...>', 'sizes of open axes in the files, e.g. sequence=128', [])
     .option('--precision <name>', precisions.join(', '), oneOf(...precisions), 'fp16')
-    .option('--host <name>', `what feeds the board: ${hostNames.join(', ')}`, oneOf(...hostNames))
+    .option('--host <name>', `host that feeds the board: ${hostNames.join(', ')}`, oneOf(...hostNames))
     .option('--sm-clock <MHz>', 'default: the boost clock', integerFrom(1))
     .option('--mem-clock <MHz>', 'default: the highest', integerFrom(1))
     .option('--power-limit <watts>', "default: the board's", integerFrom(1))
@@ -42,8 +42,8 @@ export function addSimulateOptions(command: Command): Command {
 /**
  * `pctodl sim simulate`.
  *
- * @returns the exit code: 0, or 1 where the tenants do not fit into the board's memory
- * @throws InvalidInputError, UnknownNameError for what was typed wrong
+ * @returns the exit code: 0, or 1 if the tenants do not fit into the board's memory
+ * @throws InvalidInputError, UnknownNameError for invalid arguments
  */
 export function simulate(options: SimulateOptions, { stdout, stderr }: Terminal): number {
   const sizes = Object.fromEntries(options.size.map(sizeOf))
@@ -94,7 +94,7 @@ export function simulate(options: SimulateOptions, { stdout, stderr }: Terminal)
   }
   if (neededBytes <= board.spec.memoryBytes) return 0
   stderr.write(
-    `pctodl sim: the tenants do not fit into the memory of ${board.name}: smaller batches, or fewer of them\n`,
+    `pctodl sim: the tenants do not fit into the memory of ${board.name}: use smaller batches or fewer tenants\n`,
   )
   return 1
 }

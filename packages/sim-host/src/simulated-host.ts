@@ -42,11 +42,11 @@ export interface SimulatedHostOptions {
   readonly load?: readonly HostTenantLoad[]
   /** Who may change a board. Default `root`, as with the driver. */
   readonly privilege?: Privilege
-  /** Faults of every board, and their times. Default: none. */
+  /** Faults of every board with their times. Default: none. */
   readonly faults?: FaultScenario
   /** Faults of single boards by index; replaces `faults`. */
   readonly boardFaults?: Readonly<Record<number, FaultScenario>>
-  /** Replaces the board's coefficients, e.g. the time to start a process. */
+  /** Overrides the board's coefficients, e.g. the time to start a process. */
   readonly physics?: BoardPhysics
   /** MIG profiles that each board is divided into at the start, e.g. `3g.20gb`. Default: MIG mode is off. */
   readonly mig?: readonly string[]
@@ -71,8 +71,8 @@ const SENSOR_WAIT_MS = 1000
 const exec = promisify(execFile)
 
 /**
- * Simulated boards in wall-clock time for every program that is started in `environment`: `libnvidia-ml.so.1`,
- * `nvidia-smi` and `nvidia-cuda-mps-control` represent them.
+ * Simulated boards in wall-clock time for every program started in `environment`, represented by `libnvidia-ml.so.1`,
+ * `nvidia-smi` and `nvidia-cuda-mps-control`.
  */
 export class SimulatedHost {
   /** Variables to add to a program's environment. */
@@ -104,7 +104,7 @@ export class SimulatedHost {
   }
 
   /**
-   * @throws CompilerError where the native library cannot be built
+   * @throws CompilerError if the native library cannot be built
    * @throws UnknownNameError for a board that cannot be simulated
    */
   static async start(options: SimulatedHostOptions): Promise<SimulatedHost> {
@@ -145,7 +145,7 @@ export class SimulatedHost {
       ...(options.parentFolder === undefined ? {} : { parent: options.parentFolder }),
     })
     try {
-      // Where only root may change a board, nobody else may write the file: a writer could also block readers.
+      // If only root may change a board, nobody else may write the file: a writer could also block readers.
       const fileMode = process.geteuid?.() !== 0 ? 0o600 : privilege === 'everyone' ? 0o666 : 0o644
       const boards = await Promise.all(
         gpus.map((gpu, gpuIndex) =>
@@ -316,11 +316,11 @@ function environmentOf(place: HostFolder): Record<string, string> {
   return {
     PATH: before(place.programs, 'PATH'),
     LD_LIBRARY_PATH: before(place.libraries, 'LD_LIBRARY_PATH'),
-    // Not the machine's own daemon, if it has one.
+    // Not the machine's own daemon, if there is one.
     CUDA_MPS_PIPE_DIRECTORY: place.mpsPipes,
     CUDA_MPS_LOG_DIRECTORY: place.mpsLogs,
     PCTODL_GPU_SIM_FOLDER: place.path,
-    // Locks for a whole machine are this host's own.
+    // Machine-wide locks are private to this host.
     PCTODL_LOCK_DIR: join(place.path, 'locks'),
   }
 }

@@ -24,7 +24,7 @@ const mpsFailures: Readonly<Record<number, string>> = {
  * `CUDA_VISIBLE_DEVICES` once at start, stays attached while it lives, and prints its counters every second.
  *
  * @throws BoardUnavailableError outside a simulated host
- * @throws CudaError where the board or the MPS server refuses it, or cuts it off
+ * @throws CudaError if the board or the MPS server refuses it, or cuts it off
  */
 export async function runTenant({
   model,

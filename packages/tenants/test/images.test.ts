@@ -191,13 +191,13 @@ describe('images of a folder', () => {
 
   it('have to be there', async () => {
     const folder = path.join(scratch, 'h')
-    await expect(imageFolder({ dataset: '/no/such/folder', folder })).rejects.toThrow(/a folder that exists/)
+    await expect(imageFolder({ dataset: '/no/such/folder', folder })).rejects.toThrow(/an existing folder/)
     mkdirSync(path.join(scratch, 'empty'))
     await expect(imageFolder({ dataset: path.join(scratch, 'empty'), folder })).rejects.toThrow(/with images/)
     const broken = path.join(scratch, 'broken')
     mkdirSync(broken)
     writeFileSync(path.join(broken, 'a.jpg'), 'no')
-    await expect(imageFolder({ dataset: broken, folder })).rejects.toThrow(/none of its 1 can be decoded/)
+    await expect(imageFolder({ dataset: broken, folder })).rejects.toThrow(/none of the 1 can be decoded/)
     await expect(imageFolder({ dataset: tiny, folder, count: 0 })).rejects.toThrow(/1 to 4096/)
   })
 })

@@ -39,7 +39,7 @@ describe('the memory that an onnxruntime worker is told of', () => {
   })
 
   it('is asked for no file that is not there', () => {
-    expect(() => launched(path.join(folder, 'nowhere.onnx'))).toThrow('an ONNX file that exists')
+    expect(() => launched(path.join(folder, 'nowhere.onnx'))).toThrow('an existing ONNX file')
   })
 
   it('is not known of a file', async () => {

@@ -118,7 +118,7 @@ describe('onnxruntime-node workers', () => {
         state: 'failed',
         failure: expect.stringMatching(/protobuf|load model/i),
       })
-      await expect(pool.apply([tenant('/no/such.onnx', 50, 1)])).rejects.toThrow(/an ONNX file that exists/)
+      await expect(pool.apply([tenant('/no/such.onnx', 50, 1)])).rejects.toThrow(/an existing ONNX file/)
       await expect(pool.apply([tenant('alexnet', 50, 1)])).rejects.toThrow(
         /unknown network 'alexnet'; known: mnasnet1_0/,
       )

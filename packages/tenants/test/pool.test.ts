@@ -275,7 +275,7 @@ describe('InferencePool', () => {
     })
     const talkative = poolOf({ garbage: 'Loading weights ...', loadMs: 5000 }).pool
     await talkative.apply([tenant('a', 50)])
-    expect(talkative.counters()[0]!.failure).toMatch(/got 'Loading weights \.\.\.', expected one JSON object a line/)
+    expect(talkative.counters()[0]!.failure).toMatch(/got 'Loading weights \.\.\.', expected one JSON object per line/)
   })
 
   it('says what stands in the way of a program that does not start', async () => {

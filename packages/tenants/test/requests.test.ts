@@ -126,7 +126,7 @@ describe('a pool that serves requests', () => {
   it('refuses times of another clock, and numbers that are none', async () => {
     const { desk } = opened()
     const ask = (options: object) => desk.ask('search', options)
-    await expect(ask({ arrivedMs: Date.now() })).rejects.toThrow(/arrivedMs: got .*over by the desk's clock/)
+    await expect(ask({ arrivedMs: Date.now() })).rejects.toThrow(/arrivedMs: got .*the desk's clock is at/)
     await expect(ask({ deadlineMs: '5' })).rejects.toThrow(/deadlineMs: got '5', expected ms above 0/)
     expect(countsOf({ desk })).toEqual(nothing)
   })
@@ -236,7 +236,7 @@ describe('a pool that serves requests', () => {
     await twice.pool.apply([tenant('search')])
     await twice.desk.ask('search')
     await eventually(() => twice.pool.ended().length > 0, 'it is ended')
-    expect(twice.pool.ended()[0]!.failure).toMatch(/it answered batch 1, which it was not asked for/)
+    expect(twice.pool.ended()[0]!.failure).toMatch(/it answered batch 1, which was not requested/)
     expect(() => new RequestDesk({ trafficOf: () => ({ maxQueued: 0 }) }).serve([search])).toThrow(/maxQueued/)
     expect(() => new RequestDesk({ trafficOf: () => ({ saturating: 9, maxQueued: 8 }) }).serve([search])).toThrow(
       /saturating.*at most maxQueued, which is 8/,

@@ -13,23 +13,21 @@ export const evaluateCommand: CommandFunction = async (argv, terminal) => {
     {
       name: 'pctodl colocate evaluate',
       description:
-        'Judge the slowdown model by what was left out of a study: fifths of its groups, batch sizes, whole networks.',
+        'Evaluate the slowdown model on held-out parts of a study: fifths of its groups, batch sizes, whole networks.',
       example: 'pctodl colocate evaluate --study ./my-study --only "left-out groups"',
     },
     terminal,
   )
     .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ...')
-    .option('--only <text>', 'only the sections whose title holds this, e.g. "unseen batch size, 2"')
+    .option('--only <text>', 'only sections whose title contains this text, e.g. "unseen batch size, 2"')
     .option('--json', 'print the figures as JSON on standard output')
   await parseCommand(command, argv)
   const { study, only = '', json } = command.opts<{ study: string; only?: string; json?: boolean }>()
   const all = sectionsOf(readStudy(study))
-  if (all.length === 0) throw new PctodlError('FEW_GROUPS', `${study} holds too few groups to leave some out`)
+  if (all.length === 0) throw new PctodlError('FEW_GROUPS', `${study} has too few groups for a held-out part`)
   const chosen = all.filter(({ title }) => title.includes(only))
   if (chosen.length === 0) {
-    throw new UsageError(
-      `--only ${only}: no such section; there are ${all.map(({ title }) => `'${title}'`).join(', ')}`,
-    )
+    throw new UsageError(`--only ${only}: no such section; known: ${all.map(({ title }) => `'${title}'`).join(', ')}`)
   }
   const evaluated = []
   for (const { title, splits } of chosen) {

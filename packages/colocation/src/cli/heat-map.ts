@@ -2,7 +2,7 @@ import type { chartConfig, TopLevelSpec } from '@pctodl/charts'
 import { UsageError, writeFileAtomically } from '@pctodl/command-line'
 import type { KeptShareSource } from '../select/group-judge.js'
 
-/** Heat map: the share of throughput that the workload of a row retains when it runs with that of a column. */
+/** Heat map: the share of throughput that a row's workload retains when it runs with a column's. */
 export function slowdownChart({ workloads, keptShares }: KeptShareSource, config: typeof chartConfig): TopLevelSpec {
   const names = workloads.map(({ name }) => name)
   const values = workloads.flatMap((own, i) =>
@@ -45,7 +45,7 @@ export function slowdownChart({ workloads, keptShares }: KeptShareSource, config
 /**
  * Write the heat map of mutual slowdown as SVG or PNG, according to the file name.
  *
- * @throws UsageError where the charts package is missing or the name has another ending
+ * @throws UsageError if the charts package is missing or the name has another ending
  */
 export async function writeHeatMap(source: KeptShareSource, file: string): Promise<void> {
   if (!/\.(svg|png)$/.test(file))

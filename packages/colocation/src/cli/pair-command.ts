@@ -60,22 +60,18 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
       oneOf('throughput', 'speedup'),
       'speedup',
     )
-    .option('--size <n>', 'most jobs on one GPU; with --for, jobs of a group', integerFrom(1, 48), 2)
-    .option('--gpus <n>', 'GPUs that there are (default: as few as hold all jobs)', integerFrom(1))
-    .option('--memory-gib <GiB>', 'memory of a GPU', positiveNumber('GiB'))
-    .option('--min-kept <share>', 'part of its throughput alone that each job must keep', numberBetween(0, 1))
-    .option('--power-cap <watts>', 'most power of a GPU; needs measured power in the study', positiveNumber('W'))
-    .option(
-      '--slo <workload=ms>',
-      'most mean time of a batch beside co-runners, separated by commas',
-      listOf(objectiveOf),
-    )
-    .option('--heat-map <file>', 'draw what each workload of the pool keeps beside each other (.svg or .png)')
+    .option('--size <n>', 'maximum jobs per GPU; with --for, jobs per group', integerFrom(1, 48), 2)
+    .option('--gpus <n>', 'number of GPUs (default: the minimum for all jobs)', integerFrom(1))
+    .option('--memory-gib <GiB>', 'memory per GPU', positiveNumber('GiB'))
+    .option('--min-kept <share>', 'share of its solo throughput that each job must retain', numberBetween(0, 1))
+    .option('--power-cap <watts>', 'power cap per GPU; needs measured power in the study', positiveNumber('W'))
+    .option('--slo <workload=ms>', 'maximum mean batch time with co-runners, separated by commas', listOf(objectiveOf))
+    .option('--heat-map <file>', 'draw retained throughput for each pair of workloads (.svg or .png)')
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)
   const options = command.opts<PairOptions>()
   if (options.for !== undefined && options.gpus !== undefined) {
-    throw new UsageError('--gpus divides a pool and --for ranks groups; leave one away')
+    throw new UsageError('--gpus divides a pool and --for ranks groups; use only one')
   }
   if (options.for !== undefined && options.size < 2) throw new UsageError('--size: --for ranks groups of two or more')
   const study = readStudy(options.study)
@@ -104,7 +100,7 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   }
   if (target === undefined) {
     if (gpus !== undefined && gpus * maxMembers < pool.length) {
-      throw new UsageError(`--gpus ${gpus}: ${pool.length} jobs, ${maxMembers} on a GPU, need more`)
+      throw new UsageError(`--gpus ${gpus}: ${pool.length} jobs, at most ${maxMembers} per GPU, need more`)
     }
     const grouping = await groupPool(source, places, {
       objective,
@@ -127,7 +123,7 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
   }
   if (ranked.length > 0) return 0
   terminal.stderr.write(
-    `pctodl colocate: no co-runners keep the limits beside ${target}; allow more memory, more power, a lower kept share or slower batches\n`,
+    `pctodl colocate: no co-runners of ${target} meet the limits; allow more memory, more power, a lower kept share or slower batches\n`,
   )
   return 1
 }
@@ -149,9 +145,7 @@ function objectivesOf(
   for (const [name, ms] of objectives) {
     const workload = workloads.find((one) => one.name === name)
     if (!workload) {
-      throw new UsageError(
-        `--slo: ${name} is not in the pool; there are ${workloads.map((one) => one.name).join(', ')}`,
-      )
+      throw new UsageError(`--slo: ${name} is not in the pool; known: ${workloads.map((one) => one.name).join(', ')}`)
     }
     const aloneMs = batchTimeMs(workload, 1)
     if (ms < aloneMs)

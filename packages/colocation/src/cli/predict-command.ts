@@ -17,8 +17,8 @@ export const predictCommand: CommandFunction = async (argv, terminal) => {
     terminal,
   )
     .requiredOption('--study <folder>', 'folder with workloads.csv, colocations2.csv, ...')
-    .requiredOption('--members <workloads>', 'workloads that share, separated by commas', listOf(String))
-    .option('--level <probability>', 'of the intervals', numberBetween(0.01, 0.99), 0.9)
+    .requiredOption('--members <workloads>', 'co-running workloads, separated by commas', listOf(String))
+    .option('--level <probability>', 'coverage of the intervals', numberBetween(0.01, 0.99), 0.9)
     .option('--json', 'print the prediction as JSON on standard output')
   await parseCommand(command, argv)
   const options = command.opts<{ study: string; members: string[]; level: number; json?: boolean }>()
@@ -60,12 +60,11 @@ function formatPrediction(prediction: ColocationPrediction, level: number, power
 }
 
 const noveltyTexts: Readonly<Record<Novelty, string>> = {
-  'known pairs': 'all of them were measured beside each other',
-  'new pairs': 'all of them were measured beside others, not all beside each other',
-  'batch size between':
-    'one was never measured beside others, but its network was with smaller and with larger batches',
-  'new batch size': 'one was never measured beside others, but its network was with another batch size',
-  'new network': 'one network was never measured beside others',
+  'known pairs': 'all were measured together',
+  'new pairs': 'all were measured with co-runners, but not all together',
+  'batch size between': 'one was never measured with co-runners, but its network was, with smaller and larger batches',
+  'new batch size': 'one was never measured with co-runners, but its network was, with another batch size',
+  'new network': 'one network was never measured with co-runners',
 }
 
 function formatNovelty({ novelty, throughputIntervals }: ColocationPrediction): string {

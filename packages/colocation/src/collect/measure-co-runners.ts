@@ -48,7 +48,7 @@ export function tenantOfWorkload(name: string): Tenant {
  *
  * @param names of workloads, one tenant each; a single name gives its exclusive throughput
  * @param pool must allow shares that sum to more than 100 %
- * @throws PctodlError `WINDOW_TOO_SHORT` where a member completes fewer than three batches; `NO_ENERGY_COUNTER` where
+ * @throws PctodlError `WINDOW_TOO_SHORT` if a member completes fewer than three batches; `NO_ENERGY_COUNTER` if
  *   `gpu` has no energy counter
  */
 export async function measureCoRunners(
@@ -81,7 +81,7 @@ export async function measureCoRunners(
 async function energyOf(gpu: Pick<Gpu, 'sample'>): Promise<number> {
   const { energyJ } = await gpu.sample()
   if (energyJ === null) {
-    throw new PctodlError('NO_ENERGY_COUNTER', 'the board counts no energy; leave out `gpu` to measure without power')
+    throw new PctodlError('NO_ENERGY_COUNTER', 'the board has no energy counter; omit `gpu` to measure without power')
   }
   return energyJ
 }

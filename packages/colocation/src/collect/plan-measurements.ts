@@ -36,9 +36,9 @@ export function occurrencePlan<W>(
 }
 
 /**
- * Colocations in order of how informative their measurement would be: the widest predicted interval first, relative to
- * the prediction. Those without an interval come first, such as sizes absent from training. Measure the first few,
- * refit, repeat.
+ * Colocations sorted by how informative their measurement would be: widest predicted interval first, relative to the
+ * prediction. Those without an interval, e.g. of sizes absent from training, come first. Measure the first few, refit,
+ * repeat.
  *
  * @param measured known colocations, which are left out
  */

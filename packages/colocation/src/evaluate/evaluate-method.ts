@@ -9,10 +9,10 @@ import type { Split } from './splits.js'
 export interface Prepared {
   /** Scores of the candidates; higher is better. */
   scoresOf(candidates: readonly Colocation[]): readonly number[]
-  /** Predicted sums of throughputs, samples/s; absent where the method only ranks. */
+  /** Predicted sums of throughputs, samples/s; absent if the method only ranks. */
   sumsOf?(candidates: readonly Colocation[]): readonly number[]
   /**
-   * 90 % intervals of the members' throughputs; null where unknown for this candidate. Absent where the method has
+   * 90 % intervals of the members' throughputs; null if unknown for this candidate. Absent if the method has
    * none.
    */
   intervalsOf?(candidate: Colocation): readonly Interval[] | null
@@ -98,7 +98,7 @@ export async function evaluateMethod(
     readonly trainingMs: number | null
   }[] = []
   for (const split of splits) {
-    // Fitting blocks for seconds, so let signals through between two splits.
+    // Fitting blocks for seconds, so handle signals between two splits.
     await new Promise((resolve) => setTimeout(resolve))
     signal?.throwIfAborted()
     const beginMs = now?.()
@@ -114,7 +114,7 @@ export async function evaluateMethod(
       trainingMs,
     })
   }
-  /** Mean over the splits that have the figure; null where none has. */
+  /** Mean over the splits that have the figure; null if none has. */
   const meanOf = (figure: (result: (typeof results)[number]) => number | null | undefined) => {
     const values = results.flatMap((result) => figure(result) ?? [])
     return values.length === 0 ? null : mean(values)
@@ -143,7 +143,7 @@ export async function evaluateMethod(
   }
 }
 
-/** Coverage and relative width of a method's intervals of members; null where it has none. */
+/** Coverage and relative width of a method's intervals of members; null if it has none. */
 function intervalsOf(prepared: Prepared, test: readonly Colocation[]) {
   const judged = test.flatMap((colocation) =>
     (prepared.intervalsOf?.(colocation) ?? []).map(({ low, high }, i) => {

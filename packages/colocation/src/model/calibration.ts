@@ -26,8 +26,8 @@ const MIN_MISSES = 20
 const MIN_LEFT = 0.1
 
 /**
- * For each kind, the kinds whose errors are used, in order, while there are too few: less informed ones, or almost as
- * well informed.
+ * For each kind, the kinds whose errors are used, in order, until there are enough: those known from less, or from
+ * almost as much, information.
  */
 const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
   'known pairs': ['known pairs', 'new pairs'],
@@ -39,9 +39,9 @@ const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
 
 /**
  * Half-width of a split-conformal interval, in predicted standard deviations: the quantile of the errors of training
- * colocations of the same novelty, each predicted by a process that knew as little about it.
+ * colocations of the same novelty, each predicted by a process with equally little information about it.
  *
- * @returns null where too few colocations of the kind, or of the kinds that may replace it, were predicted
+ * @returns null if too few colocations of the kind, or of the kinds that may replace it, were predicted
  */
 export function widthOf(
   all: readonly Misses[],

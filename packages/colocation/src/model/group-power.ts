@@ -5,7 +5,7 @@ import type { GroupPower } from '../select/group-judge.js'
 
 /** Parameters of a power model, fitted to groups with measured power. */
 export interface FittedGroupPower {
-  /** Power that members share and that counts only once, W; roughly what the board draws when any kernel runs. */
+  /** Power that all members share and that counts once, W; roughly the power of the board when any kernel runs. */
   readonly sharedW: number
   /** Highest power measured, W. Near it the board's limit applies, so no prediction exceeds it. */
   readonly maxW: number
@@ -34,7 +34,7 @@ export class GroupPowerModel {
 
   /**
    * @param colocations those without `powerW`, or with a member without it, are skipped
-   * @returns null where fewer than five remain
+   * @returns null if fewer than five remain
    */
   static fit(colocations: readonly Colocation[]): GroupPowerModel | null {
     const measured = colocations.filter(

@@ -43,7 +43,7 @@ export class Acquaintance {
   }
 
   /**
-   * @param meetings number of common colocations for a known pair; 2 where the group itself is one of those measured
+   * @param meetings number of common colocations for a known pair; 2 if the group itself is one of those measured
    */
   noveltyOf(names: readonly string[], meetings = 1): Novelty {
     const unseen = names.filter((name) => !this.knows(name))

@@ -17,14 +17,14 @@ export interface ColocationPrediction {
   /** Novelty of the group. Interval widths are calibrated on groups of the same novelty. */
   readonly novelty: Novelty
   /**
-   * Null where no colocation of this size was in the training set, or too few of this novelty to calibrate intervals.
+   * Null if no colocation of this size was in the training set, or too few of this novelty to calibrate intervals.
    */
   readonly throughputIntervals: readonly Interval[] | null
   /** Sum over the members, samples/s. */
   readonly throughputSum: number
   /** Null as above. */
   readonly throughputSumInterval: Interval | null
-  /** Power of the board, W; null where too few groups, or not all members, have a measured power. */
+  /** Power of the board, W; null if too few groups, or not all members, have a measured power. */
   readonly powerW: number | null
   /** Sum of the kept shares. Above 1, sharing beats taking turns. */
   readonly weightedSpeedup: number
@@ -35,7 +35,7 @@ export interface ColocationPrediction {
 /** Half-width of a 90 % interval, in standard deviations of a normal distribution. */
 export const HALF_INTERVAL = 1.645
 
-/** Standard deviation of a value's logarithm, from its 90 % interval; 0 where there is none. */
+/** Standard deviation of a value's logarithm, from its 90 % interval; 0 if there is none. */
 export function logSpread(interval: Interval | null): number {
   return interval === null ? 0 : Math.log(interval.high / interval.low) / 2 / HALF_INTERVAL
 }

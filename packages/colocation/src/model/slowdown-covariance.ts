@@ -16,7 +16,7 @@ type OthersKernelName = (typeof othersKernelNames)[number]
 
 /**
  * A term of the covariance of two rows: the similarity of the workloads, of their co-runners, or the product of both; 1
- * for all rows where neither is given.
+ * for all rows if neither is given.
  */
 interface CovariancePart {
   readonly own?: WorkloadKernelName

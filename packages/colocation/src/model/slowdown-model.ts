@@ -18,7 +18,7 @@ const COARSE_RANK = 192
 /** Result of a fit: plain JSON-compatible values (`new SlowdownModel(JSON.parse(text))`). */
 export interface FittedSlowdown extends FittedProcess {
   readonly misses: readonly Misses[]
-  /** Null where too few groups have a measured power. */
+  /** Null if too few groups have a measured power. */
   readonly power: FittedGroupPower | null
 }
 
@@ -30,7 +30,7 @@ export interface FittedSlowdown extends FittedProcess {
  */
 export class SlowdownModel {
   readonly fitted: FittedSlowdown
-  /** Null where too few groups have a measured power. */
+  /** Null if too few groups have a measured power. */
   readonly power: GroupPowerModel | null
   readonly #process: CoRunnerProcess
   readonly #acquaintance: Acquaintance
@@ -52,7 +52,7 @@ export class SlowdownModel {
   /**
    * Fit to measured colocations of one or several sizes.
    *
-   * @throws InvalidInputError with fewer than two colocations, or where nothing varies
+   * @throws InvalidInputError with fewer than two colocations, or if nothing varies
    */
   static fit(colocations: readonly Colocation[]): SlowdownModel {
     const training = trainingRows(colocations)

@@ -10,7 +10,7 @@ export interface TrainingRow {
   readonly others: readonly number[]
   /** Index of its colocation; rows of a colocation are consecutive. */
   readonly colocation: number
-  /** Number of members that this row represents: above 1 where a workload occurs more than once. */
+  /** Number of members that this row represents: above 1 if a workload occurs more than once. */
   readonly count: number
   /** `log(kept share) / log2(members)`: the loss per doubling of the number of members, if all were identical. */
   readonly exponent: number

@@ -69,7 +69,7 @@ type Field = Exclude<keyof KernelLaunch, 'kernel'>
 
 const SPEED_OF_LIGHT = 'GPU Speed Of Light Throughput'
 
-/** Field for each metric of the report, and the section that must be used where several have a metric of this name. */
+/** Field for each metric of the report, and the section that must be used if several have a metric of this name. */
 const metrics: Readonly<Record<string, { readonly field: Field; readonly section?: string }>> = {
   Duration: { field: 'durationNs', section: SPEED_OF_LIGHT },
   'Grid Size': { field: 'gridSize' },
@@ -107,7 +107,7 @@ interface OpenLaunch {
  *
  * @param file name for messages
  * @returns the launches in the order of the report
- * @throws TableError where a column, a metric or a unit is missing or unknown
+ * @throws TableError if a column, a metric or a unit is missing or unknown
  */
 export function parseNsightComputeCsv(text: string, file = 'ncu report'): KernelLaunch[] {
   const { header, rows } = readRows(text, file)
@@ -140,7 +140,7 @@ export function parseNsightComputeCsv(text: string, file = 'ncu report'): Kernel
       (problem) => new TableError(file, line, cell(cells, 'Metric Name'), problem),
     )
   }
-  if (!open) throw new TableError(file, undefined, undefined, 'no kernel launches; was a step profiled at all?')
+  if (!open) throw new TableError(file, undefined, undefined, 'no kernel launches; was a step profiled?')
   return [...launches, closed(open, file)]
 }
 
@@ -191,7 +191,7 @@ function closed({ id, kernel, line, values }: OpenLaunch, file: string): KernelL
  * Means of a workload's kernel metrics, weighted by launch duration: `sum d m / sum d`. Registers and static shared
  * memory are totals of the grid (threads x registers per thread, blocks x bytes per block).
  *
- * @throws InvalidInputError without launches, or where their total duration is 0
+ * @throws InvalidInputError without launches, or if their total duration is 0
  */
 export function aggregateLaunches(launches: readonly KernelLaunch[]): KernelMetrics {
   const totalNs = launches.reduce((sum, { durationNs }) => sum + durationNs, 0)

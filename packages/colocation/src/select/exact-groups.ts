@@ -11,7 +11,7 @@ export interface CandidateGroup {
  * All groups of up to `maxMembers` jobs of a pool that meet the limits. Jobs of one workload are interchangeable, so
  * groups are multisets of workloads.
  *
- * @returns null where there are more than `most` multisets
+ * @returns null if there are more than `most` multisets
  */
 export function candidateGroups(
   judge: GroupJudge,
@@ -57,7 +57,7 @@ function countGroups(counts: readonly number[], maxMembers: number): number {
  * Best choice of groups that places each job once on at most `gpus` GPUs: set partitioning as an integer program,
  * solved to optimality.
  *
- * @returns the members of each group; null where there is no solution
+ * @returns the members of each group; null if there is no solution
  */
 export async function solveGroups(
   candidates: readonly CandidateGroup[],

@@ -13,7 +13,7 @@ export interface KeptShareSource {
    */
   maxKept?(own: number, others: readonly number[], coRunners: number): number
   /**
-   * Standard deviation of the logarithm of a group's value; null where unknown. Without it, values count as certain.
+   * Standard deviation of the logarithm of a group's value; null if unknown. Without it, values count as certain.
    */
   spreadOf?(members: readonly number[], objective: Objective): number | null
 }

@@ -28,7 +28,7 @@ export interface Grouping {
   readonly groups: readonly ColocationGroup[]
   /** Sum over the groups. */
   readonly value: number
-  /** Upper bound on the value of any grouping. Equal to `value` where it is proved optimal; Infinity where unknown. */
+  /** Upper bound on the value of any grouping. Equal to `value` if that is proved optimal; Infinity if unknown. */
   readonly bound: number
   /** Gap between value and bound, percent of the bound: 0 is proved optimal. */
   readonly gapPercent: number
@@ -42,7 +42,7 @@ export interface Grouping {
  *
  * @param pool indices in `source.workloads`; a workload that runs n times occurs n times
  * @throws InvalidInputError for invalid options
- * @throws PctodlError `NO_GROUPING` where no grouping meets the limits (or, above `maxCandidates`, none was found)
+ * @throws PctodlError `NO_GROUPING` if no grouping meets the limits (or, above `maxCandidates`, none was found)
  */
 export async function groupPool(
   source: KeptShareSource,
@@ -70,7 +70,7 @@ export async function groupPool(
   if (!groups) {
     throw new PctodlError(
       'NO_GROUPING',
-      `no grouping of ${pool.length} jobs on ${available} GPUs ${exact ? 'keeps' : 'was found that keeps'} the limits; ` +
+      `no grouping of ${pool.length} jobs on ${available} GPUs ${exact ? 'meets' : 'was found that meets'} the limits; ` +
         'allow more GPUs, more memory, more power, a lower kept share or slower batches',
     )
   }

@@ -33,7 +33,7 @@ const MAX_CANDIDATES = 100_000
  * instance are each other's only co-runners. `source` must be fitted to workloads measured, alone and together, in an
  * instance of that profile.
  *
- * @returns the largest groups first, then those with more slack; empty where no model meets its objectives even alone
+ * @returns the largest groups first, then those with more slack; empty if no model meets its objectives even alone
  * @throws InvalidInputError for invalid demands; UnknownNameError for a workload that is not in the source; PctodlError
  *   `TOO_MANY_GROUPS` above 100 000 candidates
  */
@@ -89,7 +89,7 @@ function placesOf({ workloads }: KeptShareSource, demands: readonly InstanceDema
   return demands.map(({ workload, ratePerS, batchTimeMs: maxMs }) => {
     const place = names.indexOf(workload)
     if (place < 0) throw new UnknownNameError('workload', workload, names)
-    if (seen.has(workload)) throw new InvalidInputError('demands', workload, 'one demand for each workload')
+    if (seen.has(workload)) throw new InvalidInputError('demands', workload, 'one demand per workload')
     seen.add(workload)
     if (!(ratePerS >= 0 && ratePerS < Infinity)) {
       throw new InvalidInputError(`${workload}: ratePerS`, ratePerS, 'a number of at least 0')

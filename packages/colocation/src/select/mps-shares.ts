@@ -48,7 +48,7 @@ function splitOf(column: string, size: number, file: string): number[] {
   return shares
 }
 
-/** A tuple of numbers, none below 0; undefined where all or part of it is `None`, which marks a failed run. */
+/** A tuple of numbers, none below 0; undefined if all or part of it is `None`, which marks a failed run. */
 function tupleOf(row: CsvRow, column: string, size: number): number[] | undefined {
   const text = row.optionalText(column)
   if (text === undefined || text === 'None') return undefined
@@ -85,7 +85,7 @@ export function parseSoloSweepTable(text: string, file = 'solo sweep'): Map<stri
  * is 2 to 5 % lower.
  *
  * @param soloSweep solo throughput by share, for each workload
- * @throws UnknownNameError for a workload without a sweep; InvalidInputError where no two shares add up to 100
+ * @throws UnknownNameError for a workload without a sweep; InvalidInputError if no two shares add up to 100
  */
 export function expectedShareSweep(
   members: readonly [string, string],
@@ -116,7 +116,7 @@ export interface ShareChoice extends SharePoint {
  *
  * @param exclusiveThroughputs of each member alone with the whole board, samples/s
  * @param minKeptShares minimum share of it that each member must retain. Default: none
- * @returns null where no measured split meets these minimums
+ * @returns null if no measured split meets these minimums
  */
 export function chooseShares(
   { members, points }: ShareSweep,

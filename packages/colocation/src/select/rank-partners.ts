@@ -18,7 +18,7 @@ const MAX_GROUPS = 5_000
 
 /** A candidate group in a ranking. */
 export interface RankedGroup extends ColocationGroup {
-  /** 90 % interval of the value; null where unknown. */
+  /** 90 % interval of the value; null if unknown. */
   readonly interval: Interval | null
   /** Expected value of the best of all groups minus that of this one, in the unit of the value. */
   readonly expectedRegret: number
@@ -73,7 +73,7 @@ export function rankPartners(
 
 /**
  * The measurement that would best decide between the first two of a ranking: the group with the larger uncertainty.
- * Null where their intervals do not overlap or are unknown.
+ * Null if their intervals do not overlap or are unknown.
  */
 export function undecided([first, second]: readonly RankedGroup[]): {
   readonly measure: RankedGroup['members']

@@ -8,7 +8,7 @@ const STARTS = 8
  * Groups by local search from seeded random starts: swap two jobs of different groups, or move one, while that improves
  * the value.
  *
- * @returns the members of each group; null where the best start violates the limits
+ * @returns the members of each group; null if the best start violates the limits
  */
 export function searchGroups(
   judge: GroupJudge,
@@ -60,7 +60,7 @@ function climb(
   }
 }
 
-/** The best swap or move between two groups; undefined where none improves the value. */
+/** The best swap or move between two groups; undefined if none improves the value. */
 function bestExchange(
   a: readonly number[],
   b: readonly number[],

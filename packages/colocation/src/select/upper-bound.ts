@@ -13,7 +13,7 @@ const MAX_GROUPS_JUDGED = 300
  * over s of (b(s) - p / s)` is a bound (Lagrangian relaxation of the number of GPUs). It is convex in p and minimised
  * by ternary search.
  *
- * @returns Infinity where there are too many co-runner groups to evaluate and the source has no `maxKept`
+ * @returns Infinity if there are too many co-runner groups to evaluate and the source has no `maxKept`
  */
 export function upperBound(judge: GroupJudge, pool: readonly number[], maxMembers: number, gpus: number): number {
   const { source } = judge
@@ -51,7 +51,7 @@ function maxKept(source: KeptShareSource, own: number, others: readonly number[]
   return all.reduce((most, some) => Math.max(most, source.keptShares([own, ...some])[0]!), 0)
 }
 
-/** All multisets of this size; null where there are more than `most`. */
+/** All multisets of this size; null if there are more than `most`. */
 function coRunnerGroupsOf(
   counts: readonly (readonly [place: number, count: number])[],
   coRunners: number,

@@ -4,7 +4,7 @@ import { CsvError, parse } from 'csv-parse/sync'
 /** A table or log that cannot be read. The message names file, line and column, and what was found and expected. */
 export class TableError extends PctodlError {
   readonly file: string
-  /** Line of the file, from 1; undefined where the error concerns the whole file. */
+  /** Line of the file, from 1; undefined if the error concerns the whole file. */
   readonly line: number | undefined
   readonly column: string | undefined
 
@@ -36,7 +36,7 @@ export class CsvRow {
     return value
   }
 
-  /** Text of a cell, or undefined where it is blank or absent. */
+  /** Text of a cell, or undefined if it is blank or absent. */
   optionalText(column: string): string | undefined {
     const value = this.#cells[column]
     return value === undefined || value === '' ? undefined : value
@@ -56,7 +56,7 @@ export class CsvRow {
     return value
   }
 
-  /** A number above 0, or undefined where the cell is blank or absent. */
+  /** A number above 0, or undefined if the cell is blank or absent. */
   optionalPositive(column: string): number | undefined {
     return this.optionalText(column) === undefined ? undefined : this.positive(column)
   }
@@ -109,7 +109,7 @@ export function parseCsvTable(
   }
   if (records.length === 0) throw new TableError(file, undefined, undefined, 'no rows, expected a header and rows')
   const twice = columns.find((column, i) => columns.indexOf(column) !== i)
-  if (twice !== undefined) throw new TableError(file, 1, twice, 'two columns of this name; leave one')
+  if (twice !== undefined) throw new TableError(file, 1, twice, 'two columns of this name; remove one')
   for (const column of needed) {
     if (!columns.includes(column)) {
       throw new TableError(file, 1, column, `missing; the columns are ${columns.join(', ')}`)

@@ -147,7 +147,7 @@ const WORKLOADS = ['workloads.csv', 'workloads_kace.csv']
 /**
  * Read `workloads.csv` and `colocations2.csv`, `colocations3.csv`, ... of a folder, or the published tables.
  *
- * @throws PctodlError `NO_STUDY` where the folder lacks a table or has two of one kind; TableError where one cannot be
+ * @throws PctodlError `NO_STUDY` if the folder lacks a table or has two of one kind; TableError if one cannot be
  *   read
  */
 export function readStudy(folder: string): Study {

@@ -1,7 +1,7 @@
 import type { Sampler } from '@pctodl/nvml-control'
 import { type Gpu, type GpuLease, type GpuSpec, PctodlError } from '@pctodl/platform'
 
-/** Time and energy between two moments. */
+/** Time and energy over a period. */
 export interface Measured {
   readonly timeS: number
   readonly energyJ: number
@@ -11,35 +11,36 @@ export interface EnergyWindow {
   read(): Promise<Measured>
 }
 
-/** A GPU whose lease we hold: its limit and clock can be set, and are put back when the lease ends. */
+/** A leased GPU: its limit and clock can be set, and are restored when the lease ends. */
 export interface Board {
   readonly uuid: string
   readonly name: string
   readonly driverVersion: string | null
   readonly spec: GpuSpec
   setPowerLimit(watts: number): Promise<void>
-  /** Lock the SM clock, MHz; null: let the firmware choose again. */
+  /** Lock the SM clock, MHz; null unlocks it: the firmware chooses again. */
   setSmClock(mhz: number | null): Promise<void>
-  /** Measure from now on; `read` says what it took so far, as often as it is asked. */
+  /** Start a measurement; `read` returns the totals so far and may be called repeatedly. */
   beginWindow(): EnergyWindow
 }
 
 /** Ten hours at one sample a second. */
 const SAMPLING = { periodMs: 1000, capacity: 36_000 }
-/** Part of a window that samples must span where they are all there is. */
+/** Minimum fraction of a window that samples must span if no energy counter is available. */
 const MIN_COVERED = 0.9
 
-/** Where boards come from. */
+/** Source of the boards. */
 export interface BoardOptions {
-  /** NVML's library. Default: where drivers put it. */
+  /** Path of the NVML library. Default: the driver's location. */
   readonly libraryPath?: string
   readonly leaseFolder?: string
 }
 
 /**
- * Hold the leases of boards (by index, UUID or PCI bus id) while `work` runs. Limits are what they were afterwards, however it ends.
+ * Lease boards (by index, UUID or PCI bus ID) while `work` runs. Limits are restored afterwards, however it ends.
  *
- * @throws PctodlError `NVML_CONTROL_MISSING` without `@pctodl/nvml-control`; what that throws where a board cannot be held
+ * @throws PctodlError `NVML_CONTROL_MISSING` without `@pctodl/nvml-control`; that package's errors if a board cannot be
+ * leased
  */
 export async function withBoards<T>(
   ids: readonly string[],
@@ -64,7 +65,7 @@ export async function withBoards<T>(
   return hold([])
 }
 
-/** @param sampler of boards that may lack an energy counter */
+/** @param sampler for boards that may lack an energy counter */
 export async function boardOf(gpu: Gpu, lease: GpuLease, name: string, sampler: Sampler | null): Promise<Board> {
   const { uuid, driverVersion } = await gpu.info()
   return {
@@ -86,7 +87,7 @@ export async function boardOf(gpu: Gpu, lease: GpuLease, name: string, sampler: 
   }
 }
 
-/** Boards before Volta have no energy counter: their power is integrated over the samples. */
+/** Boards before Volta have no energy counter: integrate their power over the samples. */
 function integrated(sampler: Sampler | null, beginMs: number, endMs: number, subject: string): Measured {
   const seen = sampler?.summarize(beginMs, endMs)
   const integralJ = seen?.kind === 'measured' ? seen.energy.integralJ : null
@@ -95,7 +96,7 @@ function integrated(sampler: Sampler | null, beginMs: number, endMs: number, sub
   }
   throw new PctodlError(
     'NO_ENERGY',
-    `${subject}: it has no energy counter, and too little of its power could be read in ${(endMs - beginMs) / 1000} s`,
+    `${subject}: it has no energy counter, and too few power samples were read in ${(endMs - beginMs) / 1000} s`,
   )
 }
 

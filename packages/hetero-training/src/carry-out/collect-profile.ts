@@ -4,34 +4,37 @@ import type { Setting } from '../profile/setting.js'
 import type { Board } from './board.js'
 import { TrainingProcess } from './training-process.js'
 
-/** Training whose steps can be waited for. */
+/** Training whose steps can be awaited. */
 export interface TrainingSteps {
-  /** Resolves after so many further steps. */
+  /** Resolves after this many further steps. */
   further(steps: number): Promise<void>
   stop(): Promise<void>
 }
 
 export interface CollectOptions {
-  /** Trains on this GPU and prints a line for each step; `{batch}` stands for the batch size. Empty where `startTraining` is given. */
+  /**
+   * Command that trains on this GPU and prints a line per step; `{batch}` stands for the batch size. Empty with
+   * `startTraining`.
+   */
   readonly command: readonly string[]
-  /** Trains in the place of a command: on a simulated board, or within this process. */
+  /** Trains instead of a command: on a simulated board, or within this process. */
   readonly startTraining?: (batchSize: number) => Promise<TrainingSteps>
   readonly batchSizes: readonly number[]
   readonly powerLimitsW: readonly number[]
-  /** SM clocks to be locked after the limits, under the largest of those, MHz. Default: none. */
+  /** SM clocks to lock after the limits, under the largest limit, MHz. Default: none. */
   readonly smClocksMhz?: readonly number[]
-  /** Steps after each change of the limit or clock that are not measured. */
+  /** Unmeasured steps after each change of the limit or clock. */
   readonly warmupSteps: number
   /** Steps of a measured window. */
   readonly steps: number
-  /** Windows for each batch size and setting. */
+  /** Windows per batch size and setting. */
   readonly repeats: number
-  /** How long idle power is measured before anything runs, s. */
+  /** Duration of the idle power measurement at the start, s. */
   readonly idleS: number
   readonly stepPattern: RegExp
   readonly environment?: Readonly<Record<string, string>>
   readonly signal: AbortSignal
-  /** Called when a batch size is finished, with all that was measured so far. */
+  /** Called after each batch size with all measurements so far. */
   readonly onProfile?: (profile: ProfileFile) => void
   /** Called with each window. */
   readonly onWindow?: (row: ProfileFile['rows'][number]) => void
@@ -39,17 +42,20 @@ export interface CollectOptions {
   readonly clock?: Clock
 }
 
-/** Least steps of a training command for one batch size; those that pass while a limit is being set come on top. */
+/**
+ * Minimum number of steps of a training command for one batch size; steps made while a limit is being set are extra.
+ */
 export function stepsNeeded({ warmupSteps, steps, repeats, powerLimitsW, smClocksMhz = [] }: CollectOptions): number {
   return 1 + repeats * (powerLimitsW.length + smClocksMhz.length) * (warmupSteps + steps)
 }
 
 /**
- * Measure a GPU over batch sizes, power limits and locked clocks: one training process per batch size, under one setting after the other, each for
- * some steps to settle and then for a window of exactly `steps` steps.
+ * Measure a GPU over batch sizes, power limits and locked clocks. Each batch size is one training process; under each
+ * setting in turn it runs some steps to settle and then a window of exactly `steps` steps.
  *
- * @throws InvalidInputError for options that make no profile, and, before anything is measured, for limits and clocks that the board has not
- * @throws PctodlError `TOO_FEW_STEPS` where the command ends too early
+ * @throws InvalidInputError for options that yield no profile and, before anything is measured, for limits and clocks
+ * the board does not support
+ * @throws PctodlError `TOO_FEW_STEPS` if the command ends too early
  */
 export async function collectProfile(board: Board, options: CollectOptions): Promise<ProfileFile> {
   assertCollectOptions(options)
@@ -77,7 +83,7 @@ export async function collectProfile(board: Board, options: CollectOptions): Pro
   return profile()
 }
 
-/** What the board has not is said now, not when the turn of that setting comes. @throws InvalidInputError */
+/** Reports unsupported settings at the start, not when their turn comes. @throws InvalidInputError */
 function assertSettings({ spec }: Board, { powerLimitsW, smClocksMhz = [] }: CollectOptions): void {
   const { min, max } = spec.powerLimitW
   const limit = powerLimitsW.find((watts) => !(watts >= min && watts <= max))
@@ -118,7 +124,7 @@ async function* windowsOf(board: Board, batchSize: number, options: CollectOptio
     for (let repeat = 0; repeat < repeats; repeat++) {
       for (const { powerLimitW, smClockMhz } of settings) {
         await board.setPowerLimit(powerLimitW)
-        // A board on which no clock was ever locked is not asked to unlock it: not every one can be.
+        // A board whose clock was never locked is not asked to unlock it: not every board can.
         if (smClocksMhz.length > 0) await board.setSmClock(smClockMhz)
         await training.further(warmupSteps)
         const window = board.beginWindow()
@@ -138,7 +144,7 @@ export function assertCollectOptions(options: CollectOptions): void {
   const isCommand = options.startTraining === undefined
   if (isCommand && command.length === 0) throw new InvalidInputError('command', 'none', 'a command that trains')
   if (isCommand && !command.some((word) => word.includes('{batch}'))) {
-    throw new InvalidInputError('command', command.join(' '), 'the word {batch} in the place of the batch size')
+    throw new InvalidInputError('command', command.join(' '), 'the placeholder {batch} for the batch size')
   }
   for (const [name, values] of [
     ['batchSizes', batchSizes],
@@ -152,7 +158,7 @@ export function assertCollectOptions(options: CollectOptions): void {
     }
   }
   if (batchSizes.length < 2) {
-    throw new InvalidInputError('batchSizes', batchSizes.join(', '), 'at least two: one does not tell how time grows')
+    throw new InvalidInputError('batchSizes', batchSizes.join(', '), 'at least two: one does not show how time grows')
   }
   for (const [name, value, least] of [
     ['warmupSteps', warmupSteps, 0],

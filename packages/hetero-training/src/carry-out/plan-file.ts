@@ -1,10 +1,10 @@
 import { z } from 'zod'
 import { checked, readJson } from '../json-file.js'
 
-/** What marks a plan on disk, for those who carry it out. */
+/** Format marker of a plan on disk. */
 export const PLAN_FORMAT = 'pctodl-hetero-plan'
 export const PLAN_VERSION = 1
-/** What marks a finished run on disk. */
+/** Format marker of a finished run on disk. */
 export const RUN_FORMAT = 'pctodl-hetero-run'
 
 interface Totals {
@@ -12,7 +12,7 @@ interface Totals {
   energyJ: number
 }
 
-/** What `pctodl hetero plan --json` wrote, as far as carrying it out needs it. */
+/** The fields of `pctodl hetero plan --json` that are needed to carry the plan out. */
 export interface PlanFile extends Totals {
   format: typeof PLAN_FORMAT
   version: typeof PLAN_VERSION
@@ -27,17 +27,17 @@ export interface PlanFile extends Totals {
     microBatches?: number | undefined
   }[]
   compared: Record<string, Totals>
-  /** Exchange of the gradients after each step, s. */
+  /** Gradient exchange after each step, s. */
   allReduceS?: number | undefined
 }
 
-/** What a finished run took. */
+/** Time and energy of a run. */
 export interface RunFile extends Totals {
   format: typeof RUN_FORMAT
   version: typeof PLAN_VERSION
-  /** On simulated boards, in their time. */
+  /** True for simulated boards, whose times are virtual. */
   simulated?: boolean | undefined
-  /** Those that the plan leaves out have no share, and are here where their board was told. */
+  /** Measured GPUs. One that the plan leaves out has no share, and is listed only if its board was named. */
   gpus: {
     name: string
     share: number
@@ -45,7 +45,10 @@ export interface RunFile extends Totals {
     smClockMhz?: number | null | undefined
     energyJ: number
   }[]
-  /** Between the first and the last step that was printed, null where there were fewer than two; of simulated boards once they are warm. */
+  /**
+   * Time between the first and the last printed step; null with fewer than two steps. Simulated boards are measured
+   * once warm.
+   */
   steady: { steps: number; timeS: number; energyJ: Record<string, number> } | null
 }
 

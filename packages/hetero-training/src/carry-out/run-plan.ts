@@ -4,25 +4,25 @@ import { PLAN_VERSION, type PlanFile, RUN_FORMAT, type RunFile } from './plan-fi
 import type { SimulatedBoards } from './simulated-boards.js'
 import { TrainingProcess } from './training-process.js'
 
-/** Counters are read at the first step and then at most this often, ms: reads cost the driver time. */
+/** Minimum time between counter reads after the first step, ms: reads cost driver time. */
 const READ_PERIOD_MS = 500
 
 export interface RunOptions {
-  /** Trains on all GPUs of the plan, e.g. `torchrun`; it and what it starts print a line for each step. */
+  /** Command that trains on all GPUs of the plan, e.g. `torchrun`. It or its children print a line per step. */
   readonly command: readonly string[]
-  /** As `launchEnvironment` makes it. */
+  /** From `launchEnvironment`. */
   readonly environment: Readonly<Record<string, string>>
   readonly stepPattern: RegExp
   readonly signal: AbortSignal
-  /** Called with each line of the command. */
+  /** Called with each output line of the command. */
   readonly onLine?: (line: string) => void
 }
 
 /**
- * Carry a plan out: set limits and clocks, start the command, wait until it ends, and measure.
+ * Carry out a plan: set limits and clocks, start the command, wait until it ends, and measure.
  *
- * @param boards by name; those of GPUs that the plan leaves out may be missing, and are measured where they are not
- * @throws PctodlError `TRAINING_FAILED` with the exit code; the reason of the signal where that ended it
+ * @param boards by name; boards of GPUs the plan leaves out are optional, and are not measured if absent
+ * @throws PctodlError `TRAINING_FAILED` with the exit code; the signal's reason if aborted
  */
 export async function runPlan(
   plan: PlanFile,
@@ -38,7 +38,7 @@ export async function runPlan(
     ...options,
     onStep: (steps) => {
       if (steady === null) {
-        // What comes before the first step is the start of the processes.
+        // Everything before the first step is process start-up.
         steady = beginWindows(boards)
         return
       }
@@ -46,7 +46,7 @@ export async function runPlan(
       if (nowMs - lastMs < READ_PERIOD_MS) return
       lastMs = nowMs
       last = { steps: steps - 1, measured: steady.read() }
-      // Whoever asks for the result hears of a failure.
+      // A failure is reported to the caller that awaits the result.
       last.measured.catch(() => {})
     },
   })
@@ -59,7 +59,7 @@ export async function runPlan(
   return runFile(plan, boards, await whole.read(), found && { steps: found.steps, measured: await found.measured })
 }
 
-/** The same on simulated boards: they train until they are warm, and `steps` steps are measured. */
+/** Same on simulated boards: they train until warm, then `steps` steps are measured. */
 export async function runSimulated(
   plan: PlanFile,
   { boards, train }: SimulatedBoards,

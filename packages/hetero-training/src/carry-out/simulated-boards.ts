@@ -2,14 +2,14 @@ import { InvalidInputError, PctodlError, VirtualClock } from '@pctodl/platform'
 import { type Board, boardOf } from './board.js'
 import type { TrainingSteps } from './collect-profile.js'
 
-/** Boards warm up for minutes, and a warm one leaks more: so long they train before anything is measured, ms ... */
+/** Training time before a measurement, ms. Boards warm up for minutes, and a warm board leaks more. */
 const WARM_UP_MS = 90_000
-/** ... and so long where they have trained just before. */
+/** The same for boards that have just trained, ms. */
 const STAY_WARM_MS = 15_000
 const WARM_UP_STEPS = 10
 
 export interface SimulatedBoardOptions {
-  /** Network that is trained, by a name of `@pctodl/model-zoo`. */
+  /** Network to train, as named by `@pctodl/model-zoo`. */
   readonly network: string
   readonly signal: AbortSignal
 }
@@ -22,18 +22,19 @@ export interface SimulatedWorker {
   readonly microBatches: number
 }
 
-/** Boards of `@pctodl/gpu-sim` in one virtual time, to measure and to carry plans out without a GPU. */
+/** Boards of `@pctodl/gpu-sim` with a common virtual clock, to measure and carry out plans without a GPU. */
 export interface SimulatedBoards {
   readonly clock: VirtualClock
   readonly boards: readonly Board[]
-  /** Start synchronous training and let it run until the boards are warm. */
+  /** Start synchronous training and run it until the boards are warm. */
   train(workers: readonly SimulatedWorker[], allReduceS?: number): Promise<TrainingSteps>
 }
 
 /**
- * @param units boards by name, as `3080Ti`; `3080Ti#2` is another unit of it, whose sensor errs otherwise. One after the other
- * @throws PctodlError `GPU_SIM_MISSING` without the packages that simulate; UnknownNameError for a board or a network that nobody knows;
- *   InvalidInputError for a unit whose number is not exact
+ * @param units boards by name, e.g. `3080Ti`; `3080Ti#2` is another unit with its own sensor error. Units are numbered
+ * consecutively
+ * @throws PctodlError `GPU_SIM_MISSING` without the simulation packages; UnknownNameError for an unknown board or
+ * network; InvalidInputError for an inexact unit number
  */
 export async function openSimulatedBoards(
   units: readonly string[],

@@ -6,18 +6,18 @@ export const DEFAULT_STEP_PATTERN = 'step\\W*\\d+'
 
 export interface StartTraining {
   readonly command: readonly string[]
-  /** Added to that of this process. */
+  /** Added to this process's. */
   readonly environment?: Readonly<Record<string, string>>
   readonly stepPattern: RegExp
-  /** Ends the training. */
+  /** Aborts the training. */
   readonly signal: AbortSignal
   readonly onLine?: (line: string) => void
   readonly onStep?: (steps: number) => void
 }
 
-/** A command that trains and prints a line for each step. */
+/** A command that trains and prints a line per step. */
 export class TrainingProcess {
-  /** Steps that it has printed. */
+  /** Steps printed so far. */
   steps = 0
   readonly #child: ReturnType<typeof spawn>
   readonly #start: StartTraining
@@ -38,7 +38,7 @@ export class TrainingProcess {
   /**
    * Wait for further steps.
    *
-   * @throws PctodlError `TOO_FEW_STEPS` where it ends before; the reason of the signal where that ended it
+   * @throws PctodlError `TOO_FEW_STEPS` if it ends before; the signal's reason if aborted
    */
   async further(steps: number): Promise<void> {
     const until = this.steps + steps
@@ -52,7 +52,7 @@ export class TrainingProcess {
     this.#start.signal.throwIfAborted()
     throw new PctodlError(
       'TOO_FEW_STEPS',
-      `'${this.#start.command.join(' ')}' ended (${outcome}) after ${this.steps} steps, where at least ${until} are needed; let it ` +
+      `'${this.#start.command.join(' ')}' ended (${outcome}) after ${this.steps} steps, but at least ${until} are needed; let it ` +
         `train longer, or check that ${this.#start.stepPattern} matches one line of each step`,
     )
   }
@@ -81,7 +81,7 @@ export class TrainingProcess {
 
 function spawn({ command: [file = '', ...args], environment, signal }: StartTraining) {
   return execa(file, args, {
-    // Python holds lines back where its output is no terminal.
+    // Python buffers its output if that is no terminal.
     env: { PYTHONUNBUFFERED: '1', ...environment },
     all: true,
     buffer: false,

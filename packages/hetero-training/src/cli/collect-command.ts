@@ -29,15 +29,18 @@ interface RawOptions extends TrainingOptions {
   readonly json?: boolean
 }
 
-/** `pctodl hetero collect`: measure a GPU over batch sizes, power limits and SM clocks with any training command that prints its steps. */
+/**
+ * `pctodl hetero collect`: measure a GPU over batch sizes, power limits and SM clocks with any training command that
+ * prints its steps.
+ */
 export const collect: CommandFunction = async (argv, terminal) => {
   const command = withTrainingOptions(
     newCommand(
       {
         name: 'pctodl hetero collect',
         description:
-          'Profile a training command over batch sizes, power limits and locked SM clocks on one GPU. Limit and clock are put back, however it ends.\n' +
-          'The command trains until it is ended, and prints a line for each step; {batch} stands for the batch size.',
+          'Profile a training command over batch sizes, power limits and locked SM clocks on one GPU. Limit and clock are always restored.\n' +
+          'The command trains until it is ended and prints a line per step; {batch} stands for the batch size.',
         example:
           'pctodl hetero collect --gpu 0 --batches 32,64,128 --limits 300,250,200 --output a10.json -- python train.py --batch-size {batch}',
       },
@@ -46,22 +49,18 @@ export const collect: CommandFunction = async (argv, terminal) => {
   )
     .requiredOption(
       '--gpu <id>',
-      'index, UUID or PCI bus id; with --backend sim a board such as 3080Ti, or 3080Ti#2, another unit of it',
+      'index, UUID or PCI bus id; with --backend sim a board such as 3080Ti, or 3080Ti#2 for another unit',
     )
     .requiredOption('--batches <samples>', 'batch sizes', listOf(integerFrom(1)))
     .requiredOption('--limits <W>', 'power limits', listOf(positiveNumber('watts')))
-    .option('--sm-clocks <MHz>', 'SM clocks to be locked, too, under the largest limit', listOf(positiveNumber('MHz')))
-    .option('--warmup <steps>', 'steps after each change that are not measured', integerFrom(0), 10)
+    .option('--sm-clocks <MHz>', 'SM clocks to lock as well, under the largest limit', listOf(positiveNumber('MHz')))
+    .option('--warmup <steps>', 'unmeasured steps after each change', integerFrom(0), 10)
     .option('--steps <n>', 'steps of a measured window', integerFrom(1), 40)
-    .option('--repeats <n>', 'windows for each batch size and limit', integerFrom(1), 1)
-    .option(
-      '--all-reduce <s>',
-      'with --backend sim: waits so long in each step, as for gradients',
-      numberBetween(0, 60),
-    )
-    .option('--idle <s>', 'how long idle power is measured first', numberBetween(0.1, 3600), 5)
+    .option('--repeats <n>', 'windows per batch size and limit', integerFrom(1), 1)
+    .option('--all-reduce <s>', 'with --backend sim: waiting time in each step, as for gradients', numberBetween(0, 60))
+    .option('--idle <s>', 'duration of the idle power measurement', numberBetween(0.1, 3600), 5)
     .requiredOption('--output <file>', 'profile to write; finished batch sizes are kept if a later one fails')
-    .option('--json', 'print the profile on standard output too')
+    .option('--json', 'also print the profile on standard output')
   await parseCommand(command, argv)
   const raw = command.opts<RawOptions>()
   const host = await simulatedBoards(command, [raw.gpu], ['allReduce'], terminal.signal)

@@ -9,25 +9,27 @@ interface StepCost {
   readonly energyJ: number
 }
 
-/** `pctodl hetero compare`: what runs took for a step, beside what the plan and the others were predicted to take. */
+/**
+ * `pctodl hetero compare`: measured time and energy per step beside the predictions of the plan and its alternatives.
+ */
 export const compare: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
       name: 'pctodl hetero compare',
-      description: 'Set finished runs beside the prediction of their plan, and of the plans that it was compared with.',
+      description: 'Compare finished runs with the predictions of their plan and its alternatives.',
       example: 'pctodl hetero compare plan.json run.json even-split.json',
     },
     terminal,
   )
-    .argument('<plan>', "what 'pctodl hetero plan --json' printed")
-    .argument('<runs...>', 'what launch --output has written; the first is that of the plan')
+    .argument('<plan>', "output of 'pctodl hetero plan --json'")
+    .argument('<runs...>', 'files of launch --output; the first is the run of the plan')
     .option('--json', 'print JSON on standard output')
   await parseCommand(command, argv)
   const [planFile = '', ...runFiles] = command.args
   const plan = asUsage(() => readPlan(planFile))
   if (plan.unit === 'window') {
     throw new UsageError(
-      `${planFile}: it counts in windows of unknown length; plan from traces in steps, as collect writes`,
+      `${planFile}: its unit is a window of unknown length; plan from traces in steps, as written by collect`,
     )
   }
   const runs = runFiles.map((file, i) => {
@@ -61,7 +63,10 @@ export const compare: CommandFunction = async (argv, terminal) => {
   return 0
 }
 
-/** @throws UsageError naming a GPU that did something else in the run than the plan says, or was not in it although it has a share */
+/**
+ * @throws UsageError naming a GPU whose share or setting in the run differs from the plan, or that was missing although
+ * it has a share
+ */
 function assertRunOf(plan: PlanFile, run: RunFile, name: string): void {
   for (const gpu of plan.gpus) {
     const seen = run.gpus.find((other) => other.name === gpu.name)
@@ -77,7 +82,7 @@ function partOf({ share, powerLimitW, smClockMhz }: RunFile['gpus'][number]): st
   return `${share} samples at ${powerLimitW} W${smClockMhz == null ? '' : ` and ${smClockMhz} MHz`}`
 }
 
-/** @param idleW of GPUs that were not measured */
+/** @param idleW idle power of GPUs that were not measured */
 function stepOfRun(name: string, { steady, simulated }: RunFile, idleW: number): StepCost {
   if (steady === null) throw new UsageError(`${name}: fewer than two steps were printed; see --step-pattern of launch`)
   const energyJ = Object.values(steady.energyJ).reduce((sum, value) => sum + value, 0)

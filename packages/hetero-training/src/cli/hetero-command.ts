@@ -5,13 +5,13 @@ import { compare } from './compare-command.js'
 import { launch } from './launch-command.js'
 import { plan } from './plan-command.js'
 
-/** The command line `pctodl hetero` as a function. */
+/** `pctodl hetero` as a function. */
 export const pctodlHetero: CommandFunction = commandOfCommands(
   {
     name: 'pctodl hetero',
     version,
     description:
-      'One training job over unequal GPUs: measure them, split the batch, carry the plan out, see what it took.',
+      'Train one job on unequal GPUs: measure them, split the batch, carry out the plan, compare the result.',
     example: 'pctodl hetero plan --gpu a10=a10.json --gpu t4=t4.json --batch 2048',
   },
   {

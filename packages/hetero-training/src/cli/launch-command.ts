@@ -25,34 +25,34 @@ interface RawOptions extends TrainingOptions {
   readonly json?: boolean
 }
 
-/** `pctodl hetero launch`: carry a plan out and measure what it takes. */
+/** `pctodl hetero launch`: carry out a plan and measure it. */
 export const launch: CommandFunction = async (argv, terminal) => {
   const command = withTrainingOptions(
     newCommand(
       {
         name: 'pctodl hetero launch',
         description:
-          'Set the power limits and clocks of a plan, run a launcher such as torchrun on its GPUs, and measure time and energy until it ends.\n' +
-          '{world} in the command stands for the number of processes; each finds its share by its RANK (pip package pctodl_hetero).',
+          'Set the power limits and clocks of a plan, run a launcher such as torchrun on its GPUs, and measure time and energy.\n' +
+          '{world} in the command is the number of processes; each gets its share by its RANK (pip package pctodl_hetero).',
         example:
           'pctodl hetero launch --plan plan.json --device a10=0 --device t4=1 -- torchrun --nproc-per-node {world} train.py',
       },
       terminal,
     ),
   )
-    .requiredOption('--plan <file>', "what 'pctodl hetero plan --json' printed")
+    .requiredOption('--plan <file>', "output of 'pctodl hetero plan --json'")
     .requiredOption(
       '--device <name=id>',
-      'which GPU of this machine a GPU of the plan is (index, UUID, bus id), or which simulated board (3080Ti, 3080Ti#2); repeat it',
+      'device for a GPU of the plan: index, UUID or bus ID, or a simulated board (3080Ti, 3080Ti#2); repeatable',
       named((id) => id),
     )
-    .option('--steps <n>', 'with --backend sim: how many steps are measured', integerFrom(1), 200)
+    .option('--steps <n>', 'with --backend sim: number of measured steps', integerFrom(1), 200)
     .option(
       '--all-reduce <s>',
       "with --backend sim: gradient exchange after each step (default: the plan's)",
       numberBetween(0, 60),
     )
-    .option('--output <file>', 'where the result goes, for compare')
+    .option('--output <file>', 'result file, for compare')
     .option('--json', 'print the result as JSON on standard output')
   await parseCommand(command, argv)
   const raw = command.opts<RawOptions>()
@@ -63,7 +63,7 @@ export const launch: CommandFunction = async (argv, terminal) => {
   const result = host
     ? await runSimulated({ ...plan, allReduceS: raw.allReduce ?? plan.allReduceS }, host, names, raw.steps)
     : await withBoards(ids, boardOptions(raw), (boards) => {
-        // However the boards were named, CUDA is told their UUIDs: those mean the same to it as to NVML.
+        // CUDA gets UUIDs, however the boards were named: they mean the same to CUDA and NVML.
         const uuids = new Map(names.map((name, i) => [name, boards[i]!.uuid]))
         const world = String(trainingGpus(plan).length)
         return runPlan(plan, new Map(names.map((name, i) => [name, boards[i]!])), {
@@ -80,7 +80,7 @@ export const launch: CommandFunction = async (argv, terminal) => {
   return 0
 }
 
-/** @throws UsageError for a GPU that the plan has not, and for one that trains and has no device */
+/** @throws UsageError for a GPU missing from the plan, or a training GPU without a device */
 function assertDevices(plan: PlanFile, devices: Named<string>): void {
   const names = plan.gpus.map(({ name }) => name)
   const unknown = [...devices.keys()].find((name) => !names.includes(name))
@@ -91,10 +91,10 @@ function assertDevices(plan: PlanFile, devices: Named<string>): void {
   if (missing !== undefined) throw new UsageError(`--device: none for the plan's GPU ${missing.name}`)
   const twice = [...devices.values()].find((id, i, ids) => ids.indexOf(id) !== i)
   if (twice !== undefined)
-    throw new UsageError(`--device: ${twice} is there twice; each GPU of the plan is one of its own`)
+    throw new UsageError(`--device: ${twice} is given twice; each GPU of the plan needs a separate device`)
 }
 
-/** What a finished run took, per GPU and in total. */
+/** Time and energy of a finished run, per GPU and in total. */
 function formatRun({ gpus, timeS, energyJ, steady }: RunFile): string {
   const rows = gpus.map(({ name, share, powerLimitW, smClockMhz, energyJ: ownJ }) => [
     name,

@@ -6,7 +6,7 @@ import { openSimulatedBoards, type SimulatedBoards } from '../carry-out/simulate
 import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
 import { given, refuseGiven } from './options.js'
 
-/** What `withTrainingOptions` parses. */
+/** Options parsed by `withTrainingOptions`. */
 export interface TrainingOptions {
   readonly backend: 'nvml' | 'sim'
   readonly model?: string
@@ -15,20 +15,20 @@ export interface TrainingOptions {
   readonly leaseDir?: string
 }
 
-/** What every command that trains may be told: where the boards are, and what trains on them. */
+/** Options common to all commands that train: the boards and the training command. */
 export function withTrainingOptions(command: Command): Command {
   return withNvmlOptions(command)
     .argument('[command...]', 'the training command, after --')
     .option(
       '--backend <kind>',
-      'nvml, or sim: simulated boards that train --model, without a GPU and without a command; needs @pctodl/gpu-sim',
+      'nvml, or sim: simulated boards that train --model without a GPU or a command; needs @pctodl/gpu-sim',
       oneOf('nvml', 'sim'),
       'nvml' as const,
     )
-    .option('--model <name>', 'what is trained: for the file, and with --backend sim the network')
+    .option('--model <name>', 'name of the model in the file; with --backend sim, the network to train')
     .option(
       '--step-pattern <regex>',
-      'what a line that ends a step matches, without regard to case',
+      'pattern of the line that ends a step; case-insensitive',
       regularExpression,
       new RegExp(DEFAULT_STEP_PATTERN, 'i'),
     )
@@ -47,9 +47,9 @@ export function boardOptions({ library, leaseDir }: TrainingOptions): BoardOptio
 }
 
 /**
- * @param forSimulated options that only simulated boards take
- * @returns null where the boards are real
- * @throws UsageError for options of the other back end, without a training command, and for a board or network that nobody knows
+ * @param forSimulated options valid for simulated boards only
+ * @returns null for real boards
+ * @throws UsageError for options of the other back end, without a training command, or for an unknown board or network
  */
 export async function simulatedBoards(
   command: Command,
@@ -65,7 +65,7 @@ export async function simulatedBoards(
     return null
   }
   refuseGiven(command, ['stepPattern', 'library', 'leaseDir'], 'of no use with --backend sim; leave it out')
-  if (first !== undefined) throw new UsageError(`--backend sim trains --model by itself; leave '${first}' out`)
+  if (first !== undefined) throw new UsageError(`--backend sim trains --model by itself; omit '${first}'`)
   if (model === undefined) throw new UsageError('--backend sim needs --model, the network to train, such as resnet50')
   try {
     return await openSimulatedBoards(units, { network: model, signal })

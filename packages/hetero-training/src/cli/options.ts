@@ -4,25 +4,25 @@ import { type Command, InvalidArgumentError } from 'commander'
 /** `NAME=VALUE` options by name. */
 export type Named<T> = ReadonlyMap<string, T>
 
-/** Parser of a `NAME=VALUE` option that may be repeated. */
+/** Parser of a repeatable `NAME=VALUE` option. */
 export function named<T>(parse: (value: string) => T) {
   return (option: string, before: Named<T> = new Map()): Named<T> => {
     const at = option.indexOf('=')
     if (at < 1 || at === option.length - 1) throw new InvalidArgumentError(`not NAME=VALUE: '${option}'.`)
     const name = option.slice(0, at)
-    if (before.has(name)) throw new InvalidArgumentError(`${name} is there twice.`)
+    if (before.has(name)) throw new InvalidArgumentError(`${name} is given twice.`)
     return new Map([...before, [name, parse(option.slice(at + 1))]])
   }
 }
 
-/** The options that were given. */
+/** The given options. */
 export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
 }
 
 /**
- * @param names as `opts` has them
- * @throws UsageError for an option that was given and would be ignored
+ * @param names as in `opts`
+ * @throws UsageError for an option that would be ignored
  */
 export function refuseGiven(command: Command, names: readonly string[], why: string): void {
   const refused = names.find((name) => command.getOptionValueSource(name) === 'cli')

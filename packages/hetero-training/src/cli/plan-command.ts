@@ -36,13 +36,13 @@ interface RawOptions {
   readonly json?: boolean
 }
 
-/** `pctodl hetero plan`: the cheapest split and limits. Budgets that cannot be kept are exit code 1. */
+/** `pctodl hetero plan`: the cheapest split and limits. Exit code 1 if the budgets cannot be met. */
 export const plan: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
       name: 'pctodl hetero plan',
       description:
-        'Split a global batch over unequal GPUs and choose their power limits for least energy, time or a weighted cost.',
+        'Split a global batch over unequal GPUs and choose their power limits to minimise energy, time or a weighted cost.',
       example:
         'pctodl hetero plan --gpu a10=a10.json --gpu t4=t4.json --idle-power a10=20 --idle-power t4=15 --batch 2048',
     },
@@ -50,37 +50,33 @@ export const plan: CommandFunction = async (argv, terminal) => {
   )
     .requiredOption(
       '--gpu <name=trace>',
-      'a GPU and its trace, as collect or the published tools write it; repeat it',
+      'a GPU and its trace, from collect or the published tools; repeatable',
       named((trace) => trace),
     )
     .requiredOption('--batch <samples>', 'global batch', integerFrom(1, 2 ** 20))
     .option('--eta <weight>', 'weight of energy against time, 0..1', numberBetween(0, 1), 0.5)
-    .option(
-      '--budget-time <s>',
-      'most time of a step (of a window, where traces count in windows)',
-      positiveNumber('s'),
-    )
-    .option('--budget-energy <J>', 'most energy of a step (window)', positiveNumber('J'))
-    .option('--budget-power <W>', 'most that the power limits may add up to', positiveNumber('W'))
-    .option('--idle-power <name=W>', 'what a GPU draws while it waits; repeat it', named(numberBetween(0, 1e4)))
-    .option('--max-share <name=samples>', 'most samples of a step for a GPU; repeat it', named(integerFrom(1)))
+    .option('--budget-time <s>', 'maximum time of a step (of a window if traces are in windows)', positiveNumber('s'))
+    .option('--budget-energy <J>', 'maximum energy of a step (window)', positiveNumber('J'))
+    .option('--budget-power <W>', 'maximum sum of the power limits', positiveNumber('W'))
+    .option('--idle-power <name=W>', 'power of a GPU while it waits; repeatable', named(numberBetween(0, 1e4)))
+    .option('--max-share <name=samples>', 'maximum samples per step of a GPU; repeatable', named(integerFrom(1)))
     .option(
       '--micro-batch <name=samples>',
-      'most samples that the memory of a GPU holds at once: larger shares are accumulated; repeat it',
+      'maximum samples that fit in the memory of a GPU: larger shares are accumulated; repeatable',
       named(integerFrom(1)),
     )
     .option(
       '--limits <name=W,W>',
-      'power limits that may be set (default: all of the trace); repeat it',
+      'usable power limits (default: all in the trace); repeatable',
       named(listOf(positiveNumber())),
     )
     .option(
       '--sm-clocks <name=MHz,MHz>',
-      'SM clocks that may be locked, or none (default: all of the trace); repeat it',
+      'SM clocks that may be locked, or none (default: all in the trace); repeatable',
       named((list) => (list === 'none' ? [] : listOf(positiveNumber())(list))),
     )
     .option('--all-reduce <s>', 'gradient exchange after each step', numberBetween(0, 1e6), 0)
-    .option('--use-all', 'leave no GPU out')
+    .option('--use-all', 'use every GPU')
     .option('--json', 'print the plan as JSON on standard output')
   await parseCommand(command, argv)
   const raw = command.opts<RawOptions>()
@@ -88,9 +84,9 @@ export const plan: CommandFunction = async (argv, terminal) => {
     const unknown = [...(raw[key]?.keys() ?? [])].find((name) => !raw.gpu.has(name))
     if (unknown === undefined) continue
     const option = command.options.find((each) => each.attributeName() === key)!.long
-    throw new UsageError(`${option}: there is no GPU '${unknown}'; there are ${[...raw.gpu.keys()].join(', ')}`)
+    throw new UsageError(`${option}: unknown GPU '${unknown}'; known: ${[...raw.gpu.keys()].join(', ')}`)
   }
-  // A bad job is the caller's; an infeasible budget is an answer.
+  // An invalid job is a usage error; an infeasible budget is a result.
   const job = asUsage(() => jobOf(raw))
   asUsage(() => prepareJob(job))
   const budgets = given({ timeS: raw.budgetTime, energyJ: raw.budgetEnergy, powerW: raw.budgetPower })
@@ -100,7 +96,7 @@ export const plan: CommandFunction = async (argv, terminal) => {
   const compared = comparedPlans(job, budgets, found)
   for (const warning of warnings) terminal.stderr.write(`pctodl hetero: warning: ${warning}\n`)
   if (raw.json) {
-    // For those who carry it out, see `PlanFile`.
+    // For `launch`; see `PlanFile`.
     const document = {
       format: PLAN_FORMAT,
       version: PLAN_VERSION,
@@ -143,7 +139,7 @@ function jobOf(raw: RawOptions): TrainingJob {
   return { gpus, globalBatch: raw.batch, eta: raw.eta, allReduceS: raw.allReduce, mayLeaveOut: !raw.useAll }
 }
 
-/** Plans that need no search and, beside a plan that locks clocks, the best that locks none. */
+/** Plans that need no search and, if the plan locks clocks, the best plan without locked clocks. */
 function comparedPlans(job: TrainingJob, budgets: Budgets, { gpus }: TrainingPlan): Map<string, TrainingPlan> {
   const compared = new Map<string, TrainingPlan>(simplePlans(job))
   if (!gpus.some(isLocked)) return compared

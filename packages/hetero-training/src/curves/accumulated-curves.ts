@@ -1,9 +1,10 @@
 import type { GpuCurves } from './gpu-curves.js'
 
 /**
- * Curves of a GPU whose memory holds at most `maxMicroBatch` samples at once: larger shares are done as micro-batches, as few and as even as
- * there are, whose gradients are accumulated. n micro-batches of a share take n times as long as one of share / n, at its power: each pays the
- * fixed part of the time again. (The update of the weights, once a step, is counted with each of them: an upper bound.)
+ * Curves of a GPU whose memory holds at most `maxMicroBatch` samples: larger shares are split into the fewest possible
+ * micro-batches of even size, whose gradients are accumulated. n micro-batches of a share take n times as long as one
+ * of share / n, at the same power: each pays the fixed part of the time again. (The weight update, made once a step, is
+ * counted for each of them: an upper bound.)
  */
 export function accumulatedCurves(curves: GpuCurves, maxMicroBatch: number): GpuCurves {
   const microBatches = (share: number) => Math.max(1, Math.ceil(share / maxMicroBatch))

@@ -1,30 +1,30 @@
 /**
- * A curve told at `batches[0..end]` (values in parallel), continued to a share beyond.
+ * Extends a curve known at `batches[0..end]` (values in parallel) to a larger share.
  *
  * @param end at least 1
  */
 export type Continuation = (batches: readonly number[], values: ArrayLike<number>, end: number, share: number) => number
 
-/** On with the last slope, never falling. */
+/** Continues the last slope, never falling. */
 export const continuedLine: Continuation = (batches, values, end, share) => {
   const slope = (values[end]! - values[end - 1]!) / (batches[end]! - batches[end - 1]!)
   return values[end]! + Math.max(0, slope) * (share - batches[end]!)
 }
 
-/** As it was. */
+/** Repeats the last value. */
 export const continuedFlat: Continuation = (_, values, end) => values[end]!
 
 /**
- * Relative error for each factor e beyond the profile that is expected even where the profile shows less, or is too short to show any: what
- * changes beyond a profile (kernels, caches, memory) need not announce itself within. Of the four published traces cut short, 54 of 64
- * measurements that were cut off lie within two standard deviations with 0.05 here, 62 with this.
+ * Minimum relative error per factor e beyond the profile, even if the profile shows less or is too short: what changes
+ * beyond a profile (kernels, caches, memory) may leave no trace within it. With the four published traces cut short, 62
+ * of 64 removed measurements lie within two standard deviations at this value, 54 at 0.05.
  */
 const MIN_ERROR = 0.15
 
 /**
- * How far a continuation errs, as a relative standard deviation for each factor e between the last batch size told and the share.
- * The profile says it of itself: it is cut off at every batch size but the last, continued to each of those that were cut off, and compared. The
- * root mean square of ln(true / continued) / ln(share / last told), over all limits.
+ * Extrapolation error as a relative standard deviation per factor e between the last profiled batch size and the share.
+ * Estimated from the profile itself: cut it off at every batch size but the last, extrapolate to each removed one, and
+ * compare. The result is the root mean square of ln(true / extrapolated) / ln(share / last profiled) over all limits.
  *
  * @param rows a curve over `batches` for each limit
  */
@@ -48,8 +48,9 @@ export function extrapolationError(
 }
 
 /**
- * Below the smallest batch size the curve is constant; at the other end of what is possible it falls on along its first line, as it would
- * without any fixed part. Anything between is as likely: the root mean square of the distance, relative.
+ * Below the smallest batch size the curve is constant. At the other extreme it would keep falling along its first line,
+ * as without any fixed part. Anything in between is equally likely, so the error is the root mean square of the
+ * relative distance.
  */
 export function errorBelow(
   [first = 1, second = 2]: readonly number[],

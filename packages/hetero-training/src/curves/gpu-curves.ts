@@ -4,49 +4,56 @@ import type { Setting } from '../profile/setting.js'
 import { continuedFlat, continuedLine, errorBelow, extrapolationError } from './extrapolation-error.js'
 import { type CurveKind, settingLines } from './setting-lines.js'
 
-/** Time and power of one GPU as functions of its share of the batch, for each setting: a power limit, or a locked SM clock. */
+/**
+ * Time and power of one GPU as functions of its share of the batch, for each setting: a power limit, or a locked SM
+ * clock.
+ */
 export interface GpuCurves {
   readonly name: string
   /**
-   * Power limits and locked clocks; their indices are what `limitIndex` means. Ascending by the limit in force, which for a locked clock is
-   * a little above what it draws: it then never binds, and counts for what it is where a budget is on watts.
+   * Power limits and locked clocks, indexed by `limitIndex`. Ascending by the limit in force. For a locked clock that
+   * limit is slightly above the power drawn: it never binds, but counts towards a power budget.
    */
   readonly settings: readonly Setting[]
   /** The limit in force of each setting, W. */
   readonly powerLimitsW: readonly number[]
-  /** Of those without a locked clock, W. */
+  /** Limits of the settings without a locked clock, W. */
   readonly largestLimitW: number
   readonly idlePowerW: number
   readonly smallestProfiled: number
   readonly largestProfiled: number
-  /** Root mean square of ln(measured / curve) of time, a relative standard deviation; 0 for `measured`. Within the profile. */
+  /**
+   * Root mean square of ln(measured / curve) of time within the profile, a relative standard deviation; 0 for
+   * `measured`.
+   */
   readonly timeSd: number
-  /** The same of power. */
+  /** Same for power. */
   readonly powerSd: number
-  /** The relative standard deviation of `timeS` at a share: `timeSd`, and beyond the profile what extrapolating has been seen to err. */
+  /** Relative standard deviation of `timeS` at a share: `timeSd`, plus the extrapolation error beyond the profile. */
   timeSdAt(limitIndex: number, share: number): number
-  /** The same of `powerW`. */
+  /** Same for `powerW`. */
   powerSdAt(limitIndex: number, share: number): number
   /** @returns s per step (or per window, see `GpuProfile.unit`); 0 for a share of 0 */
   timeS(limitIndex: number, share: number): number
-  /** Mean power while it computes, at least idle power and at most the limit, W. */
+  /** Mean power while computing, between idle power and the limit, W. */
   powerW(limitIndex: number, share: number): number
-  /** In how many parts a share is done one after the other, for lack of memory: 1 where it fits. */
+  /** Number of sequential parts in which a share is processed for lack of memory; 1 if it fits. */
   microBatches(share: number): number
 }
 
 /**
- * Curves through a profile: piecewise linear in the share. Below the smallest profiled batch time is that of the smallest, above
- * the largest it goes on with the last slope (never falling); power is constant beyond the profile. Power stays between idle
+ * Curves through a profile, piecewise linear in the share. Below the smallest profiled batch, time is constant; above
+ * the largest it follows the last slope (never falling). Power is constant beyond the profile, and stays between idle
  * power and the limit.
  *
- * `physical` curves go through the nearest monotone grid instead of the measurements themselves (least squares of logarithms):
- * time does not fall with the batch and does not rise with the limit, power does not fall with either. Locked clocks have a grid of their
- * own, in which the clock stands for the limit. What a measurement deviates from it is what is known of its error.
+ * `physical` curves go through the nearest monotone grid instead of the measurements themselves (least squares of
+ * logarithms): time never falls with the batch or rises with the limit, power never falls with either. Locked clocks
+ * have a separate grid, in which the clock replaces the limit. The deviations of the measurements from the grid
+ * estimate the measurement error.
  *
- * What lies beyond the profile is as uncertain as extrapolating is, see `extrapolation-error.ts`.
+ * Beyond the profile the uncertainty is that of extrapolation, see `extrapolation-error.ts`.
  *
- * @throws InvalidInputError for what `assertProfile` refuses, and for idle power above a power limit
+ * @throws InvalidInputError as `assertProfile`, and for idle power above a power limit
  */
 export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): GpuCurves {
   assertProfile(profile)
@@ -57,7 +64,7 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
     throw new InvalidInputError(
       `${profile.name}: idle power`,
       idlePowerW,
-      `less than the lowest power limit, ${limits[0]} W`,
+      `below the lowest power limit, ${limits[0]} W`,
     )
   }
   const { lines, timeSd, powerSd } = settingLines(profile, kind)

@@ -10,8 +10,8 @@ import {
 import { isSameSetting, type Setting } from '../profile/setting.js'
 
 /**
- * `physical`: measurements made to obey what physics says (see `curvesOf`). `measured`: the measurements as they are, noise
- * included; only what lies between and beyond them is made up.
+ * `physical`: measurements adjusted to physical constraints (see `curvesOf`). `measured`: raw measurements, noise
+ * included; only values between and beyond them are modelled.
  */
 export const curveKinds = ['physical', 'measured'] as const
 export type CurveKind = (typeof curveKinds)[number]
@@ -26,8 +26,8 @@ export interface SettingLine {
 }
 
 /**
- * The settings of a profile, by their limits, and what they do, with what the measurements deviate from it: root mean squares of
- * ln(measured / line).
+ * Settings of a profile ordered by limit, their lines, and the deviations of the measurements from them: root mean
+ * squares of ln(measured / line).
  */
 export function settingLines(
   profile: GpuProfile,
@@ -53,19 +53,25 @@ export function settingLines(
   }
 }
 
-/** Room above what a locked clock has drawn, for noise and heat. */
+/** Margin above the power drawn at a locked clock, for noise and heat. */
 const ROOM_ABOVE_DRAWN = 1.05
-/** Beside a whole number of watts: time and energy scaled alike, as for a GPU that throttles, give the same power but for rounding, and so the same limit. */
+/**
+ * Tolerance to a whole number of watts: time and energy scaled alike, as for a GPU that throttles, give the same power
+ * up to rounding, and must give the same limit.
+ */
 const ROUNDING = 1e-9
 
-/** A locked clock gets the least limit that does not bind, of those that are known to be settable: from the lowest of the profile to its own. */
+/**
+ * A locked clock gets the lowest non-binding limit among those known to be settable: from the lowest of the profile to
+ * its own.
+ */
 function withLimit({ powerLimitW, smClockMhz }: Setting, drawnW: number, lowestW: number): Setting {
   if (smClockMhz === null) return { powerLimitW, smClockMhz }
   const enoughW = Math.max(lowestW, Math.ceil(ROOM_ABOVE_DRAWN * drawnW * (1 - ROUNDING)))
   return { smClockMhz, powerLimitW: Math.min(powerLimitW, enoughW) }
 }
 
-/** Measurements under settings of one kind, and the curves through them; one line for each setting. */
+/** Measurements under settings of one kind and the curves through them, one line per setting. */
 function gridOf(
   rows: readonly ProfileRow[],
   settings: readonly Setting[],
@@ -88,7 +94,7 @@ function gridOf(
   return { settings, measuredTime, measuredPower, time, power }
 }
 
-/** Falls from limit to limit and rises from batch to batch. */
+/** Falls with the limit and rises with the batch. */
 function physicalTime(measured: Float64Array, rows: number, columns: number): Float64Array {
   const flipped = flipRows(measured.map(Math.log), rows, columns)
   return flipRows(nearestMonotoneGrid(flipped, rows, columns).map(Math.exp), rows, columns)

@@ -1,66 +1,69 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { isLocked, isSameSetting, type Setting, settingText } from './setting.js'
 
-/** One measurement of one GPU: a training window at one batch size under one power limit, and maybe at a locked SM clock. */
+/**
+ * One measurement of one GPU: a training window at one batch size under one power limit, optionally at a locked SM
+ * clock.
+ */
 export interface ProfileRow {
   /** Samples that this GPU processes in a step. */
   readonly batchSize: number
-  /** In force. */
+  /** Power limit in force, W. */
   readonly powerLimitW: number
-  /** At which the SM clock was locked, MHz; absent where the firmware chose it within the limit. */
+  /** Locked SM clock, MHz; absent if the firmware chose it within the limit. */
   readonly smClockMhz?: number | null | undefined
-  /** Duration of the unit that the profile counts in, s. */
+  /** Duration of the profile's unit, s. */
   readonly timeS: number
   /** Energy of this GPU over that unit, J. */
   readonly energyJ: number
 }
 
 /**
- * What is known of one GPU: measurements over batch sizes and power limits, all of the same model and of the same unit. The unit
- * is one optimiser step where `unit` is `'step'`, and a window of a number of steps that nobody wrote down where it is
- * `'window'`.
+ * Measurements of one GPU over batch sizes and power limits, all of the same model and unit. The unit is one optimiser
+ * step if `unit` is `'step'`, and a window of an unrecorded number of steps if it is `'window'`.
  */
 export interface GpuProfile {
   readonly name: string
   readonly unit: ProfileUnit
   readonly rows: readonly ProfileRow[]
-  /** What this GPU draws while it waits for the others, W; null where it was not measured. */
+  /** Power of this GPU while it waits for the others, W; null if not measured. */
   readonly idlePowerW: number | null
 }
 
 export type ProfileUnit = 'step' | 'window'
 
-/** A window shorter than this is measured badly: the energy counter moves in steps of tens of milliseconds. */
+/** Minimum window for a good measurement: the energy counter advances in steps of tens of milliseconds. */
 export const SHORTEST_STEADY_WINDOW_S = 5
 
-/** Power above the limit by more than this share is worth a warning: limits bind on averages only. */
+/** Relative excess of power over the limit that triggers a warning: limits bind only on average. */
 const LIMIT_MARGIN = 0.05
 
-/** Power beyond these multiples of the limit is of other units than the limit. */
+/** Power beyond these multiples of the limit means that power and limit have different units. */
 const MAX_OF_LIMIT = 3
 const MIN_OF_LIMIT = 0.01
 
 /**
- * Times of neighbours in the grid that differ by more than this are seconds beside milliseconds, or a real cliff: memory that spills
- * makes a step a hundred times slower, too. Units leave three signs that a cliff has not, not all at once: the jump is a power of a
- * thousand, but for what a batch and a limit explain; the power, energy over time, is on both sides the same, where a GPU that waits for memory
- * draws less; and limits of one batch size differ, which all hit the cliff alike.
+ * Larger ratios of neighbouring times in the grid mean either mixed units (s and ms) or a real cliff: memory that
+ * spills also makes a step a hundred times slower. Mixed units show three signs that a cliff lacks, though not all at
+ * once: the jump is a power of a thousand, apart from the effect of batch and limit; the power (energy over time) is
+ * the same on both sides, whereas a GPU that waits for memory draws less; and only some limits of a batch size jump,
+ * whereas a cliff affects all.
  */
 const MAX_TIMES_APART = 100
 const UNIT_STEPS = [1e3, 1e6, 1e9] as const
-/** What hardware explains of a jump beside the units. */
+/** Factor of a jump that hardware explains in addition to units. */
 const MAX_BESIDE_UNITS = 5
 const MIN_BESIDE_UNITS = 0.5
-/** A GPU that waits for memory draws less than this part of what it drew before. */
+/** A GPU that waits for memory draws less than this fraction of its previous power. */
 const POWER_OF_SPILLING = 0.75
 
-/** Power limits of a profile under which the firmware chose the clock, ascending, W. */
+/** Power limits of a profile without a locked clock, ascending, W. */
 export function limitsOf({ rows }: GpuProfile): number[] {
   const unlocked = rows.filter((row) => !isLocked(row))
   return [...new Set(unlocked.map(({ powerLimitW }) => powerLimitW))].sort((a, b) => a - b)
 }
 
-/** Locked SM clocks of a profile with the limits in force, by clock, ascending. */
+/** Locked SM clocks of a profile with the limits in force, ascending by clock. */
 export function locksOf({ rows }: GpuProfile): (Setting & { readonly smClockMhz: number })[] {
   const locks: (Setting & { readonly smClockMhz: number })[] = []
   for (const { powerLimitW, smClockMhz = null } of rows) {
@@ -76,10 +79,11 @@ export function batchSizesOf(profile: GpuProfile): number[] {
 }
 
 /**
- * Check a profile as every function of this package expects it: a full grid of batch sizes and limits, and of batch sizes and locked clocks.
+ * Check the profile as required by every function of this package: a full grid of batch sizes and limits, and of batch
+ * sizes and locked clocks.
  *
- * @param source named in messages: a file, or the name of the GPU
- * @throws InvalidInputError for what is no measurement, for mixed units, for batch sizes that miss a limit, and for fewer than two
+ * @param source for messages: a file, or the name of the GPU
+ * @throws InvalidInputError for an invalid measurement, mixed units, a batch size without some limit, or fewer than two
  * batch sizes
  */
 export function assertProfile(profile: GpuProfile, source: string = profile.name): void {
@@ -108,14 +112,14 @@ export function assertProfile(profile: GpuProfile, source: string = profile.name
   const locks = locksOf(profile)
   const batchSizes = batchSizesOf(profile)
   if (limits.length === 0) {
-    throw new InvalidInputError(`${source}: rows`, 'locked clocks only', 'a power limit without a locked clock, too')
+    throw new InvalidInputError(`${source}: rows`, 'locked clocks only', 'also a power limit without a locked clock')
   }
   const twice = locks.find(({ smClockMhz }, i) => locks[i - 1]?.smClockMhz === smClockMhz)
   if (twice !== undefined) {
     throw new InvalidInputError(
       `${source}, ${twice.smClockMhz} MHz: power limit`,
       locks.flatMap(({ smClockMhz, powerLimitW }) => (smClockMhz === twice.smClockMhz ? [powerLimitW] : [])).join(', '),
-      'one limit in force for each locked clock',
+      'one limit in force per locked clock',
     )
   }
   for (const batchSize of batchSizes) {
@@ -127,7 +131,7 @@ export function assertProfile(profile: GpuProfile, source: string = profile.name
         locksOf({ ...profile, rows: own })
           .map(({ smClockMhz }) => smClockMhz)
           .join(', ') || 'none',
-        `the locked clocks of the other batch sizes too; ${unlockedAt.smClockMhz} MHz is missing: measure it or leave the batch size out`,
+        `the locked clocks of the other batch sizes too; ${unlockedAt.smClockMhz} MHz is missing: measure it or omit the batch size`,
       )
     }
     const present = new Set(limitsOf({ ...profile, rows: own }))
@@ -136,7 +140,7 @@ export function assertProfile(profile: GpuProfile, source: string = profile.name
       throw new InvalidInputError(
         `${source}, batch ${batchSize}: power limits`,
         [...present].join(', '),
-        `the limits of the other batch sizes too; ${missing.join(', ')} W are missing: measure them or leave the batch size out`,
+        `the limits of the other batch sizes too; ${missing.join(', ')} W are missing: measure them or omit the batch size`,
       )
     }
   }
@@ -144,7 +148,7 @@ export function assertProfile(profile: GpuProfile, source: string = profile.name
     throw new InvalidInputError(
       `${source}: batch sizes`,
       batchSizes.join(', '),
-      'at least two: one says nothing about how time grows with the batch',
+      'at least two: one does not show how time grows with the batch',
     )
   }
 }
@@ -156,7 +160,7 @@ function assertUnits({ rows }: GpuProfile, source: string): void {
       throw new InvalidInputError(
         `${source}, batch ${batchSize}, ${powerLimitW} W: energy / time`,
         `${(energyJ / timeS).toPrecision(3)} W`,
-        'a power near the limit: energy in J, time in s and limits in W, nothing in thousands or thousandths',
+        'a power near the limit: energy in J, time in s and limits in W, without unit prefixes',
       )
     }
   }
@@ -168,12 +172,12 @@ function assertUnits({ rows }: GpuProfile, source: string): void {
     throw new InvalidInputError(
       `${source}: time`,
       `${before.timeS} at batch ${before.batchSize}, ${row.timeS} at batch ${row.batchSize}`,
-      'times in one unit, s, of windows of one number of steps',
+      'all times in s, and windows with equal numbers of steps',
     )
   }
 }
 
-/** Rows that follow each other in one column, of those that are alike in something. */
+/** Pairs of adjacent rows in one column, among rows with the same key. */
 function neighbours(
   rows: readonly ProfileRow[],
   alike: (row: ProfileRow) => string,
@@ -198,7 +202,10 @@ function isOfOtherUnits(before: ProfileRow, row: ProfileRow): boolean {
   return UNIT_STEPS.some((unit) => apart / unit >= MIN_BESIDE_UNITS && apart / unit <= MAX_BESIDE_UNITS * grown)
 }
 
-/** Where more samples take so much longer that they cannot have fitted: neighbouring batch sizes under one limit, the first such. */
+/**
+ * First pair of neighbouring batch sizes under one limit whose times differ so much that the larger batch cannot have
+ * fitted in memory.
+ */
 function cliffOf({ rows }: GpuProfile): { readonly from: ProfileRow; readonly to: ProfileRow } | null {
   for (const [from, to] of neighbours(rows, settingText, 'batchSize')) {
     if (to.timeS / from.timeS > (MAX_BESIDE_UNITS * to.batchSize) / from.batchSize) return { from, to }
@@ -206,7 +213,7 @@ function cliffOf({ rows }: GpuProfile): { readonly from: ProfileRow; readonly to
   return null
 }
 
-/** Measurements of the same batch size and setting as their mean, in the order of first appearance. */
+/** Mean of the measurements of each batch size and setting, in the order of first appearance. */
 export function averageRepeats(rows: readonly ProfileRow[]): ProfileRow[] {
   const groups = new Map<string, ProfileRow[]>()
   for (const row of rows) {
@@ -222,12 +229,12 @@ export function averageRepeats(rows: readonly ProfileRow[]): ProfileRow[] {
   }))
 }
 
-/** What a reader of a plan should know about the measurements behind it, one sentence each. */
+/** Warnings about the measurements behind a plan, one sentence each. */
 export function profileWarnings(profile: GpuProfile): string[] {
   const { name, rows, unit } = profile
   const warnings: string[] = []
   if (profile.idlePowerW === null) {
-    warnings.push(`${name}: idle power was not measured and is taken as 0 W, so waiting looks free`)
+    warnings.push(`${name}: idle power was not measured and is assumed to be 0 W, so waiting appears free`)
   }
   if (unit === 'window') {
     const short = rows.filter(({ timeS }) => timeS < SHORTEST_STEADY_WINDOW_S).length
@@ -241,8 +248,8 @@ export function profileWarnings(profile: GpuProfile): string[] {
   if (cliff !== null) {
     const { from, to } = cliff
     warnings.push(
-      `${name}: batch ${to.batchSize} takes ${(to.timeS / from.timeS).toFixed(0)} times as long as batch ${from.batchSize}, as where memory ` +
-        `spills; between them nothing is known: measure there, or cap its share (maxShare, --max-share) at ${from.batchSize}`,
+      `${name}: batch ${to.batchSize} takes ${(to.timeS / from.timeS).toFixed(0)} times as long as batch ${from.batchSize}, as if memory ` +
+        `spilled; sizes in between are unknown: measure them, or cap its share (maxShare, --max-share) at ${from.batchSize}`,
     )
   }
   const above = rows.filter(({ timeS, energyJ, powerLimitW }) => energyJ / timeS > powerLimitW * (1 + LIMIT_MARGIN))

@@ -5,19 +5,22 @@ import { checked, readJson } from '../json-file.js'
 import { assertProfile, averageRepeats, type GpuProfile } from './gpu-profile.js'
 import { settingText } from './setting.js'
 
-/** What marks the files that this package writes. */
+/** Format marker of the files written by this package. */
 export const PROFILE_FORMAT = 'pctodl-hetero-profile'
 export const PROFILE_VERSION = 1
 
 const positive = z.number().positive()
 
-/** The published layout: batch size -> measurements, of windows of a number of steps that it does not tell. */
+/** The published layout: batch size -> measurements of windows of an unstated number of steps. */
 const publishedSchema = z.record(
   z.string(),
   z.array(z.object({ power_limit: positive, energy: positive, time: positive })).min(1),
 )
 
-/** A profile with where it comes from, as this package writes it: times and energies of whole windows, and their steps. */
+/**
+ * This package's own format: a profile and its origin, with times and energies of whole windows and their numbers of
+ * steps.
+ */
 export interface ProfileFile {
   format: typeof PROFILE_FORMAT
   version: typeof PROFILE_VERSION
@@ -27,7 +30,7 @@ export interface ProfileFile {
   rows: {
     batchSize: number
     powerLimitW: number
-    /** Locked; absent or null where the firmware chose it. */
+    /** Locked clock; absent or null if the firmware chose it. */
     smClockMhz?: number | null | undefined
     steps: number
     timeS: number
@@ -58,10 +61,10 @@ const ownSchema = z.strictObject({
 })
 
 /**
- * Read the profile of one GPU: JSON as `collectProfile` writes it, or as the published tools do.
+ * Read the profile of one GPU: JSON as written by `collectProfile` or by the published tools.
  *
- * @param options.name of the GPU in plans. Default: what the file says, else the name of the file
- * @param options.idlePowerW replaces what the file says, W
+ * @param options.name name of the GPU in plans. Default: the name in the file, else the file's name
+ * @param options.idlePowerW replaces the value in the file, W
  * @throws InvalidInputError naming the file and the field
  */
 export function readProfile(
@@ -111,7 +114,7 @@ function fromPublishedFile(trace: z.infer<typeof publishedSchema>, file: string)
       throw new InvalidInputError(
         `${file}, batch ${batch}: power_limit`,
         `${twice} twice`,
-        'each limit once; this layout has no place for repeats',
+        'each limit once; this layout does not allow repeats',
       )
     }
     return measurements.map((row) => ({

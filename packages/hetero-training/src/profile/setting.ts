@@ -1,8 +1,8 @@
-/** What a GPU is set to while it trains. */
+/** Setting of a GPU while it trains. */
 export interface Setting {
   /** In force, W. */
   readonly powerLimitW: number
-  /** At which the SM clock is locked, MHz; null where the firmware chooses it within the limit. */
+  /** Locked SM clock, MHz; null if the firmware chooses it within the limit. */
   readonly smClockMhz: number | null
 }
 

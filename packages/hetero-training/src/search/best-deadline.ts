@@ -2,15 +2,15 @@ import { cheapestSplit, SAME_COST } from './cheapest-split.js'
 import { DeadlineRelaxation } from './deadline-relaxation.js'
 import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
 
-/** What is minimised: `energyWeight` * energy above idling + `timeWeightW` * time. */
+/** The objective, minimised: `energyWeight` * energy above idle + `timeWeightW` * time. */
 export interface Objective {
   readonly energyWeight: number
   readonly timeWeightW: number
-  /** Power of all GPUs idling, W: they do so while they wait. */
+  /** Idle power of all GPUs, W, drawn while they wait. */
   readonly idlePowerW: number
-  /** Longest time that the GPUs may compute, s. */
+  /** Maximum compute time of the GPUs, s. */
   readonly longestS: number
-  /** Most energy, J. */
+  /** Maximum energy, J. */
   readonly maxEnergyJ: number
 }
 
@@ -20,32 +20,33 @@ export interface Split {
   readonly limits: Int16Array
   /** The slowest GPU's time, s. */
   readonly timeS: number
-  /** With the waiting, J. */
+  /** Waiting included, J. */
   readonly energyJ: number
   readonly cost: number
 }
 
-/** Relative difference below which two times are the same: equal measurements differ by rounding once they are curves. */
+/** Relative difference below which two times are equal: equal measurements differ by rounding as curves. */
 export const SAME_TIME = 1e-9
 
 const SCANNED_DEADLINES = 20
-/** Each is this much shorter than the time of the solution before. */
+/** Ratio of each deadline to the previous solution's time. */
 const SCAN_STEP = 0.93
 
 interface Node {
-  /** The slowest GPU takes longer than this... */
+  /** Exclusive lower bound of the slowest GPU's time, s. */
   readonly afterS: number
-  /** ... and at most this. */
+  /** Inclusive upper bound, s. */
   readonly deadlineS: number
   readonly ranges: readonly ShareRange[]
   readonly bound: number
 }
 
 /**
- * The cheapest split over all deadlines, exactly (to a relative 1e-10). For a fixed time of the slowest GPU the problem is
- * separable, see `DeadlineRelaxation`; a later deadline never costs more energy. So the energy at the end of an interval of
- * deadlines plus the time at its begin is a lower bound for all of it: branch and bound over intervals, halved where the bound
- * does not suffice, down to a single possible time. Shares that no better solution can have are dropped on the way.
+ * The cheapest split over all deadlines, exact to a relative 1e-10. For a fixed time of the slowest GPU the problem is
+ * separable, see `DeadlineRelaxation`; a later deadline never costs more energy. So the energy at the end of an
+ * interval of deadlines plus the time at its start is a lower bound for the whole interval: branch and bound over
+ * intervals, halved if the bound does not suffice, down to a single possible time. Shares that no better solution can
+ * have are dropped on the way.
  */
 export class DeadlineSearch {
   readonly #gpus: readonly GpuOptions[]
@@ -59,9 +60,9 @@ export class DeadlineSearch {
   }
 
   /**
-   * @param afterS only solutions whose slowest GPU takes longer than this ...
-   * @param known ... for what is faster is known: the cheapest of them
-   * @returns null where nothing keeps the limits
+   * @param afterS only solutions whose slowest GPU takes longer than this
+   * @param known the cheapest known solution among the faster ones
+   * @returns null if nothing meets the limits
    */
   cheapest(objective: Objective, afterS = 0, known: Split | null = null): Split | null {
     const { energyWeight, timeWeightW, idlePowerW, longestS, maxEnergyJ } = objective
@@ -69,7 +70,7 @@ export class DeadlineSearch {
     if (timeWeightW === 0) return this.#atDeadline(longestS, all, objective)
     let best = known
     if (best === null && maxEnergyJ < Number.POSITIVE_INFINITY) {
-      // What nothing keeps is found out here: the search below would look at every possible time.
+      // Detects infeasible limits here: the search below would examine every possible time.
       const unlimited = { energyWeight: 1, timeWeightW: idlePowerW, maxEnergyJ: Number.POSITIVE_INFINITY }
       const thriftiest = this.cheapest({ ...objective, ...unlimited }, afterS)
       if (thriftiest === null || thriftiest.energyJ > maxEnergyJ) return null
@@ -89,7 +90,7 @@ export class DeadlineSearch {
       const energyBound = relaxation.bound
       if (energyBound === Number.POSITIVE_INFINITY) continue
       if (relaxation.cost < Number.POSITIVE_INFINITY) consider(this.#split(relaxation.shares, objective))
-      // Later deadlines than this are dearer than the best solution whatever they save.
+      // Later deadlines cost more than the best solution, whatever energy they save.
       const lastS = Math.min(node.deadlineS, (upper() - energyWeight * energyBound) / timeWeightW)
       const bound = (fromS: number) => energyWeight * energyBound + timeWeightW * fromS
       const allowance = energyWeight === 0 ? Number.POSITIVE_INFINITY : (upper() - bound(node.afterS)) / energyWeight
@@ -115,7 +116,7 @@ export class DeadlineSearch {
     return best
   }
 
-  /** Good solutions at a few deadlines: the better the first ones are, the less the search has to look at. */
+  /** Good solutions at a few deadlines: the better the first ones, the less the search has to examine. */
   *#scan(objective: Objective, all: readonly ShareRange[]): Generator<Split> {
     const relaxation = this.#relaxation
     let longestS = objective.longestS
@@ -135,7 +136,7 @@ export class DeadlineSearch {
     return split && split.energyJ <= objective.maxEnergyJ ? split : null
   }
 
-  /** With the limits that the relaxation has chosen for these shares. */
+  /** With the limits the relaxation chose for these shares. */
   #split(shares: Int32Array, { energyWeight, timeWeightW, idlePowerW }: Objective): Split {
     const limits = new Int16Array(shares.length)
     let timeS = 0
@@ -157,7 +158,7 @@ export class DeadlineSearch {
     }
   }
 
-  /** The earliest and the latest time in an interval that any share left takes; null where there is none. */
+  /** Earliest and latest time in an interval that any remaining share takes; null if none. */
   #possibleTimes(ranges: readonly ShareRange[], afterS: number, untilS: number): [number, number] | null {
     let earliest = Number.POSITIVE_INFINITY
     let latest = Number.NEGATIVE_INFINITY

@@ -1,15 +1,15 @@
 import type { DeadlineRelaxation } from './deadline-relaxation.js'
 import type { ShareRange } from './option-table.js'
 
-/** Relative difference in cost below which two solutions are the same. */
+/** Relative difference in cost below which two solutions are equal. */
 export const SAME_COST = 1e-10
 
 /**
- * The cheapest split within a deadline, exactly: the relaxation leaves a few shares of each GPU that could be part of a better
- * solution than the one it found, and dynamic programming goes through those.
+ * The cheapest split within a deadline, exact: the relaxation leaves a few shares of each GPU that could be part of a
+ * better solution than its own, and dynamic programming searches those.
  *
  * @param relaxation solved for the deadline and these ranges
- * @returns shares, one per GPU; null where the deadline cannot be kept
+ * @returns shares, one per GPU; null if the deadline cannot be met
  */
 export function cheapestSplit(
   relaxation: DeadlineRelaxation,

@@ -1,7 +1,7 @@
 import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
 import { leftmost, lowerHull } from './share-hull.js'
 
-/** The cheapest way to do every share of one GPU within a deadline, and its lower convex hull. */
+/** The cheapest way to process each share of one GPU within a deadline, and its lower convex hull. */
 class CheapestShares {
   readonly cost: Float64Array
   readonly limit: Int16Array
@@ -39,23 +39,23 @@ class CheapestShares {
   }
 }
 
-/** Halvings of the multiplier's range: doubles have no more digits. */
+/** Bisections of the multiplier's range; the precision of a double is exhausted then. */
 const MAX_HALVINGS = 100
 
 /**
- * The cheapest split of a global batch over GPUs within a deadline, with the condition that shares add up to the batch priced
- * instead of required (Lagrangian relaxation; Everett, "Generalized Lagrange multiplier method", 1963). Its value is a lower
- * bound, and says for every share of every GPU how much dearer a solution with it is at least.
+ * The cheapest split of a global batch over GPUs within a deadline, with the constraint that shares add up to the batch
+ * priced instead of enforced (Lagrangian relaxation; Everett, "Generalized Lagrange multiplier method", 1963). Its
+ * value is a lower bound, and gives for every share of every GPU the minimum extra cost of a solution that uses it.
  */
 export class DeadlineRelaxation {
   readonly #gpus: readonly GpuOptions[]
   readonly #globalBatch: number
   readonly #cheapest: readonly CheapestShares[]
-  /** Lower bound of the cost; infinite where the deadline cannot be kept. */
+  /** Lower bound of the cost; infinite if the deadline cannot be met. */
   bound: number = Number.POSITIVE_INFINITY
-  /** Shares of a feasible solution near the bound; meaningful where the bound is finite. */
+  /** Shares of a feasible solution near the bound; meaningful if the bound is finite. */
   readonly shares: Int32Array
-  /** Cost of that solution; infinite where none was found. */
+  /** Cost of that solution; infinite if none was found. */
   cost: number = Number.POSITIVE_INFINITY
   #lambda = 0
 
@@ -75,13 +75,11 @@ export class DeadlineRelaxation {
     return this.#cheapest[gpu]!.limit[share]!
   }
 
-  /**
-   * @param deadlineS every GPU is done by then
-   */
+  /** @param deadlineS deadline of every GPU, s */
   solve(deadlineS: number, ranges: readonly ShareRange[]): void {
     this.bound = Number.POSITIVE_INFINITY
     this.cost = Number.POSITIVE_INFINITY
-    // Shares that are not allowed take infinitely long, which no deadline admits.
+    // Disallowed shares take infinite time, which no deadline admits.
     const finiteDeadlineS = Math.min(deadlineS, Number.MAX_VALUE)
     let least = 0
     let most = 0
@@ -103,7 +101,7 @@ export class DeadlineRelaxation {
     this.#roundUp()
   }
 
-  /** Least share range of a GPU outside of which a solution costs more than `allowance` above the bound. */
+  /** Smallest share range of a GPU outside which a solution costs more than `allowance` above the bound. */
   shrink(gpu: number, { first, last }: ShareRange, allowance: number): ShareRange {
     const { cost, hull } = this.#cheapest[gpu]!
     const lambda = this.#lambda
@@ -116,7 +114,7 @@ export class DeadlineRelaxation {
     return { first: from, last: to }
   }
 
-  /** Find the price of a sample at which the GPUs would take just the batch. */
+  /** Find the price of a sample at which the GPUs take exactly the batch. */
   #price(steepest: number): void {
     let low = -steepest - 1
     let high = steepest + 1
@@ -149,7 +147,7 @@ export class DeadlineRelaxation {
     return value
   }
 
-  /** Hand the samples that are left over to the GPU where they cost least, or to several where none can take them all. */
+  /** Assign the remaining samples to the GPU where they cost least, or to several if none can take them all. */
   #roundUp(): void {
     const { shares } = this
     let left = this.#globalBatch
@@ -165,7 +163,7 @@ export class DeadlineRelaxation {
         while (take > 0 && cost[share + take] === Number.POSITIVE_INFINITY) take--
         if (take <= 0) continue
         const rise = (cost[share + take]! - cost[share]!) / take
-        // Whoever takes everything ends the matter.
+        // A GPU that takes all the rest completes the split.
         if (take > amount || (take === amount && rise < minRise)) {
           chosen = i
           amount = take

@@ -1,9 +1,9 @@
 import type { GpuCurves } from '../curves/gpu-curves.js'
 
-/** Index of a power limit that stands for a GPU that takes no part. */
+/** Limit index of a GPU that takes no part. */
 export const LEFT_OUT = -1
 
-/** Which shares of one GPU are to be looked at, inclusive. */
+/** Range of shares of one GPU to be searched, inclusive. */
 export interface ShareRange {
   readonly first: number
   readonly last: number
@@ -11,28 +11,31 @@ export interface ShareRange {
 
 /** Time and energy of every share 0..B under one limit. */
 export interface ShareTable {
-  /** s; infinite where the share is not allowed. */
+  /** Time, s; infinite if the share is not allowed. */
   readonly timeS: Float64Array
-  /** Above that of idling for as long, J. */
+  /** Energy above idle over the same time, J. */
   readonly activeEnergyJ: Float64Array
 }
 
-/** What one GPU may do: the options that the search chooses from. */
+/** Options of one GPU in the search. */
 export interface GpuOptions {
   readonly powerLimitsW: readonly number[]
   readonly idlePowerW: number
   readonly mayBeLeftOut: boolean
-  /** s; infinite where the share is not allowed. */
+  /** Time, s; infinite if the share is not allowed. */
   timeS(limit: number, share: number): number
-  /** Above that of idling for as long, J. */
+  /** Energy above idle over the same time, J. */
   activeEnergyJ(limit: number, share: number): number
-  /** Both of all shares; made when it is asked for, for many GPUs of many limits fill memory with what no search looks at. */
+  /**
+   * Time and energy of all shares. Created on demand, since tables for many GPUs with many limits would fill memory
+   * with entries no search reads.
+   */
   table(limit: number): ShareTable
 }
 
 /**
- * @param limits indices of the limits of `curves` that may be used
- * @param allowed shares other than 0
+ * @param limits indices of the usable limits of `curves`
+ * @param allowed allowed shares other than 0
  */
 export function gpuOptions(
   curves: GpuCurves,

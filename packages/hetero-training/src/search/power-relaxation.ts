@@ -1,18 +1,18 @@
 import { type GpuOptions, LEFT_OUT } from './option-table.js'
 import type { LevelShares } from './share-hull.js'
 
-/** Levels of each GPU that are looked at, inclusive. A level is the index of a limit, or `LEFT_OUT`. */
+/** Range of levels of each GPU to be searched, inclusive. A level is the index of a limit, or `LEFT_OUT`. */
 export interface LevelBox {
   readonly floor: Int16Array
   readonly cap: Int16Array
 }
 
-/** Searches for the price of a sample are ended after as many steps: each of them gives a bound. */
+/** Maximum number of steps of a price search; each step gives a bound. */
 const MAX_PRICES = 60
-/** Relative difference to the best bound possible at which a price is good enough. */
+/** Relative difference to the best possible bound at which a price is good enough. */
 const SAME_BOUND = 1e-8
 
-/** The next level of a GPU that pays: more watts for less cost. */
+/** The next level of a GPU that pays: more watts, less cost. */
 interface Step {
   readonly gpu: number
   readonly level: number
@@ -21,34 +21,35 @@ interface Step {
   readonly samples: number
 }
 
-/** What a price of a sample leads to. */
+/** Result of a price per sample. */
 interface Priced {
   readonly price: number
   /** Lower bound of the energy, J. */
   readonly bound: number
-  /** Samples of the batch that nobody takes: the slope of the bound. */
+  /** Unassigned samples of the batch: the slope of the bound. */
   readonly left: number
-  /** A level for each GPU; their watts keep the budget. */
+  /** A level for each GPU, within the power budget. */
   readonly levels: Int16Array
-  /** The GPU of which the last watts buy a part of a step, and the step's level. */
+  /** The GPU for which the last watts buy only part of a step, and that step's level. */
   readonly part: { readonly gpu: number; readonly level: number } | null
 }
 
 /**
- * The least energy of a batch within a deadline and a budget of watts, with samples priced instead of counted (Everett 1963) and the
- * levels of one GPU mixed: for one price this is the linear relaxation of a multiple-choice knapsack, solved by taking what saves most per
- * watt first (Sinha and Zoltners, "The multiple-choice knapsack problem", 1979). Its value is a lower bound whatever the price.
+ * Lowest energy of a batch within a deadline and a power budget, with samples priced instead of counted (Everett 1963)
+ * and the levels of one GPU mixed. For a given price this is the linear relaxation of a multiple-choice knapsack,
+ * solved by taking the best saving per watt first (Sinha and Zoltners, "The multiple-choice knapsack problem", 1979).
+ * Its value is a lower bound at any price.
  */
 export class PowerRelaxation {
-  /** Searches on hulls of shares so far: what its work is counted in. */
+  /** Number of searches on share hulls so far: the measure of its work. */
   work = 0
-  /** J; infinite where the deadline cannot be kept within the budget. */
+  /** J; infinite if the deadline cannot be met within the budget. */
   bound: number = Number.POSITIVE_INFINITY
-  /** The price of the bound, J a sample. */
+  /** The price of the bound, J per sample. */
   price = 0
   /** Levels near the bound, within the budget. */
   levels: Int16Array
-  /** What a branch should decide: a GPU, and the highest level of the lower branch. Null where the relaxation mixes nothing. */
+  /** Branching decision: a GPU, and the highest level of the lower branch. Null if the relaxation mixes nothing. */
   undecided: { readonly gpu: number; readonly level: number } | null = null
   readonly #gpus: readonly GpuOptions[]
   readonly #levelShares: readonly (readonly LevelShares[])[]
@@ -67,14 +68,14 @@ export class PowerRelaxation {
     this.#globalBatch = globalBatch
     this.#powerW = powerW
     this.levels = new Int16Array(gpus.length)
-    // At this price a sample outweighs all energy there is.
+    // At this price a sample outweighs the total energy.
     this.#highestPrice =
       1 + levelShares.reduce((sum, limits) => sum + Math.max(...limits.map((each) => each.maxEnergyJ)), 0)
   }
 
   /**
-   * @param enough a bound at which the search for a better one may end, J
-   * @param nearPrice where the search for the price begins
+   * @param enough bound at which the search for a better one may end, J
+   * @param nearPrice start of the price search
    */
   solve(deadlineS: number, box: LevelBox, enough: number, nearPrice: number): void {
     this.bound = Number.POSITIVE_INFINITY
@@ -94,7 +95,7 @@ export class PowerRelaxation {
       if (low !== null && high !== null) {
         if (low.left === 0 || high.left === 0) break
         const width = high.price - low.price
-        // Both lines lie above the bound, which is concave in the price: it is nowhere higher than where they meet.
+        // Both lines lie above the bound, which is concave in the price: it never exceeds their intersection.
         const meet = (high.bound - low.bound + low.left * low.price - high.left * high.price) / (low.left - high.left)
         const most = low.bound + low.left * (meet - low.price)
         if (most - best!.bound <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.#highestPrice) break
@@ -121,7 +122,7 @@ export class PowerRelaxation {
     this.undecided = undecided(found, low, high)
   }
 
-  /** @returns null where the deadline or the budget leaves a GPU nothing */
+  /** @returns null if the deadline or the budget leaves a GPU no option */
   #priced(price: number, deadlineS: number, { floor, cap }: LevelBox): Priced | null {
     const levels = new Int16Array(this.#gpus.length)
     const steps: Step[] = []

@@ -1,10 +1,11 @@
 import type { ShareTable } from './option-table.js'
 
 /**
- * Corners of the lower convex hull of `cost` over the shares of a range (Andrew's monotone chain); shares of infinite cost are left out.
+ * Vertices of the lower convex hull of `cost` over the shares of a range (Andrew's monotone chain); shares of infinite
+ * cost are skipped.
  *
- * @param hull written from its begin on
- * @returns how many corners there are
+ * @param hull overwritten from its start
+ * @returns the number of vertices
  */
 export function lowerHull(cost: Float64Array, first: number, last: number, hull: Int32Array): number {
   let length = 0
@@ -37,24 +38,25 @@ export function leftmost(cost: Float64Array, hull: Int32Array, length: number, p
 }
 
 /**
- * The shares of one GPU at one level, asked for the cheapest at a price and a deadline again and again. A deadline leaves the shares up to the
- * last that is in time, and the hulls of all of these runs are one tree: the hull that ends with a share is that share and the hull that ends
- * with its parent. Where time falls with the share some of a run are late; what is found then is a bound.
+ * The shares of one GPU at one level, queried repeatedly for the cheapest at a price and a deadline. A deadline admits
+ * the shares up to the last one in time. The hulls of all these prefixes form one tree: the hull that ends with a share
+ * is that share plus the hull that ends with its parent. If time falls somewhere with the share, some shares of a
+ * prefix are late; the result is then a bound.
  */
 export class LevelShares {
   readonly #cost: Float64Array
-  /** Least time of a share and all larger ones, s. */
+  /** Minimum time over a share and all larger ones, s. */
   readonly #earliestS: Float64Array
   readonly #parent: Int32Array
-  /** An ancestor farther up, such that any is found in logarithmically many steps (Myers 1983). */
+  /** A more distant ancestor, so that any ancestor is found in logarithmically many steps (Myers 1983). */
   readonly #jump: Int32Array
   #deadlineS = Number.NaN
   #last = 0
-  /** The largest time of a share, s. */
+  /** Maximum time of a share, s. */
   readonly longestS: number
-  /** The most energy of a share above idling, J. */
+  /** Maximum energy of a share above idle, J. */
   readonly maxEnergyJ: number
-  /** What `cheapest` found. */
+  /** Result of `cheapest`. */
   share = 0
 
   constructor({ timeS, activeEnergyJ }: ShareTable) {
@@ -99,9 +101,10 @@ export class LevelShares {
   }
 
   /**
-   * The least of energy - `pricePerSample` * share over all shares that take at most `deadlineS`; the share is `share` then.
+   * Minimum of energy - `pricePerSample` * share over all shares that take at most `deadlineS`; sets `share` to the
+   * minimiser.
    *
-   * @returns J; infinite where no share is as fast
+   * @returns J; infinite if no share is as fast
    */
   cheapest(pricePerSample: number, deadlineS: number): number {
     if (deadlineS !== this.#deadlineS) this.#findLast(deadlineS)
@@ -115,14 +118,14 @@ export class LevelShares {
     return this.#cost[share]! - pricePerSample * share
   }
 
-  /** Whether the parent of a share is no dearer at a price. */
+  /** Whether the parent of a share costs no more at a price. */
   #falls(share: number, price: number): boolean {
     const parent = this.#parent[share]!
     return parent >= 0 && this.#cost[share]! - this.#cost[parent]! >= price * (share - parent)
   }
 
   #findLast(deadlineS: number): void {
-    // Shares that are not allowed take infinitely long, which no deadline admits.
+    // Disallowed shares take infinite time, which no deadline admits.
     const latestS = Math.min(deadlineS, Number.MAX_VALUE)
     let low = 0
     let high = this.#earliestS.length

@@ -1,15 +1,15 @@
 import { LEFT_OUT } from './option-table.js'
 import type { LevelShares } from './share-hull.js'
 
-/** Halvings of the price of a sample: shares of a batch are integers, so that few of them tell. */
+/** Bisections of the price per sample: shares are integers, so few of them matter. */
 const MAX_HALVINGS = 60
 
 /**
- * A good split within a deadline where the level of each GPU is given: samples are priced, and what is left over at the last price goes to
- * whoever takes more at a slightly higher one.
+ * A good split within a deadline for given levels of the GPUs: samples are priced, and those left over at the last
+ * price go to GPUs that take more at a slightly higher price.
  *
- * @param highestPrice at which a sample outweighs all energy, J a sample
- * @returns shares, one per GPU; null where the deadline cannot be kept, or the last samples found no place
+ * @param highestPrice price at which a sample outweighs all energy, J per sample
+ * @returns shares, one per GPU; null if the deadline cannot be met, or the last samples find no place
  */
 export function splitAtLevels(
   levelShares: readonly (readonly LevelShares[])[],

@@ -66,7 +66,7 @@ class LayerReader {
   readonly #steps: readonly MergedStep[]
   readonly #samples: number
   readonly #readers = new Map<string, MergedStep[]>()
-  /** By tensor: the one whose memory it shares. */
+  /** Tensor -> the tensor whose memory it shares. */
   readonly #memory = new Map<string, string>()
   readonly #layerOf = new Map<string, string>()
   readonly #views = new Set<MergedStep>()
@@ -102,7 +102,7 @@ class LayerReader {
     return elementCount(this.#interpretation.tensors.get(name)?.shape ?? [])
   }
 
-  /** Elements that an operator reads of a tensor: at most those in memory, where a view repeats values. */
+  /** Number of elements an operator reads of a tensor: at most those in memory, even if a view repeats values. */
   #elementsRead(name: string, step: MergedStep): number {
     const memory = this.#memory.get(name)
     const elements =

@@ -30,7 +30,7 @@ class Merger {
   readonly #steps: readonly Step[]
   readonly #readers = new Map<string, Set<number>>()
   readonly #outputs: ReadonlySet<string>
-  /** By index of a step: the first step of the merged one to which it belongs. */
+  /** Step index -> first step of the merged one that contains it. */
   readonly #taken = new Set<number>()
 
   constructor(interpretation: Interpretation) {

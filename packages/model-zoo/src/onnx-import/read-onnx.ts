@@ -102,7 +102,7 @@ function readFields(reader: PbfReader, end: number, fields: Fields): void {
     const field = fields[key >> 3]
     const type = key & 7
     if (type === 3 || type === 4 || type > 5) throw new RangeError(`wire type ${type}`)
-    // pbf needs the type set by whoever reads a field by hand, because packed lists depend on it.
+    // pbf needs the type set by code that reads a field by hand, because packed lists depend on it.
     reader.type = type
     if (type === 2) {
       const from = reader.pos

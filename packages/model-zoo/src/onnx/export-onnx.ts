@@ -40,7 +40,7 @@ const LARGEST_MESSAGE = 2 ** 31 - 1
  *
  * @param network a graph, or the name of a network.
  * @throws UnknownNameError listing the networks that exist.
- * @throws InvalidInputError where an option is out of range, the network cannot take images of that size, or it is too
+ * @throws InvalidInputError if an option is out of range, the network cannot take images of that size, or it is too
  * large to be embedded.
  */
 export function exportOnnx(network: NetworkGraph | string, options: OnnxOptions = {}): OnnxExport {

@@ -4,7 +4,7 @@ import { type Payload, ProtoMessage } from './proto-message.js'
 
 /** The newest operator set supported by every runtime of recent years; the first with LayerNormalization. */
 export const OPSET_VERSION = 17
-/** The file format that came with this operator set. */
+/** The file format version released with this operator set. */
 export const IR_VERSION = 8
 
 const FLOAT = 1

@@ -13,8 +13,8 @@ const LENGTH_DELIMITED = 2
 const FIXED_32 = 5
 
 /**
- * A message in the wire format of Protocol Buffers (protobuf.dev, "Encoding"), as far as ONNX needs it. Fields appear
- * in the order of the calls; a nested message must be complete before it is added.
+ * A message in the wire format of Protocol Buffers (protobuf.dev, "Encoding"), restricted to the needs of ONNX. Fields
+ * appear in the order of the calls; a nested message must be complete before it is added.
  */
 export class ProtoMessage implements Payload {
   readonly #parts: Payload[] = []

@@ -15,7 +15,7 @@ export interface WrittenFile {
  * created if needed. Files appear atomically, the model last.
  *
  * @returns the files written; the model is the last.
- * @throws what `exportOnnx` throws, and the system's error where a file cannot be written.
+ * @throws what `exportOnnx` throws, and the system's error if a file cannot be written.
  */
 export function writeOnnx(name: string, folder: string, options: OnnxOptions = {}): readonly WrittenFile[] {
   const { model, externalData } = exportOnnx(name, options)

@@ -37,7 +37,7 @@ interface ExecuteOptions extends ScenarioOptions {
   readonly json?: boolean
 }
 
-/** What a word of the command may stand for. */
+/** Placeholders allowed in the command. */
 const placeholders: Readonly<Record<string, (job: Job) => string>> = {
   '{model}': ({ model }) => model,
   '{job}': ({ id }) => String(id),
@@ -49,27 +49,22 @@ export function addExecuteCommand(parent: Command, terminal: Terminal): void {
   const command = newSubcommand(
     parent,
     'execute',
-    'Run a trace of jobs on a Slurm cluster, by the scheduler that simulate simulates. Jobs arrive when the trace says, in real seconds.\n' +
-      '{model}, {job} and {gpus} in the command stand for those of a job; it heeds the checkpoint contract, see README.\n' +
-      'The same call again goes on where one ended, also by a kill or an interrupt: --work-dir keeps a journal.\n' +
-      'Meanwhile submit and cancel with the same --work-dir add and end jobs.',
+    'Run a trace of jobs on a Slurm cluster, with the scheduler of simulate. Jobs arrive at the times of the trace, in real seconds.\n' +
+      '{model}, {job} and {gpus} in the command are filled in per job; it must follow the checkpoint contract, see README.\n' +
+      'Repeat the call to resume after an interrupt or a kill: --work-dir keeps a journal.\n' +
+      'While it runs, submit and cancel add and end jobs, given the same --work-dir.',
     terminal,
   )
-    .argument('<command...>', 'what runs a job, after --')
-    .requiredOption('--work-dir <folder>', 'your own, seen by this machine and the nodes; one for each schedule')
-    .requiredOption('--nodes <names>', "Slurm's names of the servers, in the order of the cluster", listOf(String))
-    .option('--policy <name>', `who comes first: ${policyNames.join(', ')}`, oneOf(...policyNames), 'srtf')
-    .option('--mechanism <name>', `who gets what: ${real.join(', ')}`, oneOf(...real), 'tune')
-    .option('--round <s>', 'while jobs wait, decide anew so often', positiveNumber('seconds'), 300)
-    .option(
-      '--resize-cost <s>',
-      'what a restart for other shares costs: a resize is one here',
-      numberBetween(0, 1e9),
-      30,
-    )
-    .option('--restart-cost <s>', 'what a restart after a preemption or a move costs', numberBetween(0, 1e9), 30)
-    .option('--spread-penalty <x>', 'a job on several servers is so many times slower', numberBetween(1, 1e6), 1)
-    .option('--slurm-argument <argument...>', 'arguments of sbatch, e.g. --slurm-argument=--partition=long')
+    .argument('<command...>', 'command that runs a job, after --')
+    .requiredOption('--work-dir <folder>', 'private folder visible to this machine and the nodes; one per schedule')
+    .requiredOption('--nodes <names>', "Slurm's node names, in the order of the cluster's servers", listOf(String))
+    .option('--policy <name>', `order of the jobs: ${policyNames.join(', ')}`, oneOf(...policyNames), 'srtf')
+    .option('--mechanism <name>', `allocation of CPU and memory: ${real.join(', ')}`, oneOf(...real), 'tune')
+    .option('--round <s>', 'time between decisions while jobs wait', positiveNumber('seconds'), 300)
+    .option('--resize-cost <s>', 'cost of a resize, which restarts the job here', numberBetween(0, 1e9), 30)
+    .option('--restart-cost <s>', 'cost of a restart after a preemption or a move', numberBetween(0, 1e9), 30)
+    .option('--spread-penalty <x>', 'slowdown factor of a job on several servers', numberBetween(1, 1e6), 1)
+    .option('--slurm-argument <argument...>', 'further sbatch arguments, e.g. --slurm-argument=--partition=long')
     .option('--grace <s>', 'time to save before a job is killed', numberBetween(0, 1e6), 30)
     .option('--max-failures <n>', 'failures of a job before it is given up', integerFrom(0), 3)
   addScenarioOptions(command)
@@ -90,7 +85,7 @@ async function execute(options: ExecuteOptions, words: readonly string[], termin
   const scenario = loadScenario(options, terminal)
   const servers = countServers(scenario.cluster)
   if (options.nodes.length !== servers) {
-    throw new UsageError(`--nodes: got ${options.nodes.length} names for ${servers} servers; give one for each`)
+    throw new UsageError(`--nodes: got ${options.nodes.length} names for ${servers} servers; give one per server`)
   }
   const runs: SlurmRun[] = []
   const { slurmArgument } = options

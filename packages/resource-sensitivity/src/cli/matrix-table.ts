@@ -1,7 +1,7 @@
 import Table from 'cli-table3'
 import { matrixAxes, minDemand, type SensitivityMatrix } from '../profile/sensitivity-matrix.js'
 
-/** Samples per second by cores (rows) and cached part of the data set (columns); measured cells are marked. */
+/** Samples per second by cores (rows) and cached fraction of the data set (columns); measured cells are marked. */
 export function formatMatrixTable(matrix: SensitivityMatrix): string {
   const { cpus, memoryGb, at } = matrixAxes(matrix)
   const table = new Table({
@@ -23,7 +23,7 @@ export function formatMatrixTable(matrix: SensitivityMatrix): string {
   const demand = minDemand(matrix)
   const runs = `${matrix.runs} ${matrix.runs === 1 ? 'run' : 'runs'}`
   return (
-    `${table.toString()}\nsamples per second by cores and cached part of the data set; * measured, ${runs}; range of the last column\n` +
+    `${table.toString()}\nsamples per second by cores and cached fraction of the data set; * measured, ${runs}; range of the last column\n` +
     `knee: ${matrix.kneeCpu} cores; asks for ${demand.cpu} cores and ${demand.memGb.toPrecision(3)} GB`
   )
 }

@@ -31,33 +31,30 @@ export function addProfileCommand(parent: Command, terminal: Terminal): void {
   )
     .helpOption('-h, --help', 'show this help')
     .argument('<script>', 'training script: .py, .js, .mjs, .sh or an executable')
-    .argument(
-      '[args...]',
-      "the script's own arguments, untouched; an option that the profiler sets as well wins over them",
-    )
+    .argument('[args...]', "the script's own arguments, unchanged; the profiler's options override them")
     .passThroughOptions()
     .option('--docker-img <image>', 'run the job in a container of this image')
     .option('--container-runtime <name>', 'docker or podman', oneOf('docker', 'podman'), 'docker')
     .option('--container-mnt <folder>', 'where data sets are mounted in the container', '/datadrive/')
-    .option('--container-gpus <which>', 'GPUs handed to the container: all, device=0,1 ... or none', 'all')
+    .option('--container-gpus <which>', 'GPUs visible in the container: all, device=0,1 ... or none', 'all')
     .option('--num-gpus <n>', 'GPUs of the job, one process each', integerFrom(1), 1)
     .option('--job-name <name>', 'names the report file and the output', 'job-0')
     .option('--nnodes <n>', 'nodes of the job; this command profiles one of them', integerFrom(1), 1)
     .option('--node_rank <n>', 'number of this node', integerFrom(0), 0)
-    .option('--master_addr <address>', 'of the first node', '127.0.0.1')
-    .option('--master_port <port>', 'free port there', integerFrom(1, 65535), 29500)
-    .option('--cpu <n>', 'most CPU cores to try; 0: all that this process may use', integerFrom(0), 0)
+    .option('--master_addr <address>', 'address of the first node', '127.0.0.1')
+    .option('--master_port <port>', 'free port on the first node', integerFrom(1, 65535), 29500)
+    .option('--cpu <n>', 'maximum CPU cores to try; 0: all available to this process', integerFrom(0), 0)
     .option('--memory <GB>', 'limit the memory of each run (default: none)', positiveNumber('GB'))
     .option('--cgroup <folder>', 'cgroup v2 folder under which memory is limited (default: where cgroup2 is mounted)')
     .option('-b, --batch-size <n>', "batch of each GPU (default: the script's own, else 256)", integerFrom(1))
     .option('--max-iterations <n>', "iterations of each run (default: the script's own, else 50)", integerFrom(1))
     .option('--data <folder>', "data set (default: the script's own --data)")
     .option('--dataset-gb <GB>', 'size of the data set (default: measured)', positiveNumber('GB'))
-    .option('--num-samples <n>', 'samples in the data set (default: its files)', integerFrom(1))
-    .option('--resident-gb <GB>', 'memory of the job itself, beside what caches its data', numberBetween(0, 1e6), 0)
+    .option('--num-samples <n>', 'samples in the data set (default: number of files)', integerFrom(1))
+    .option('--resident-gb <GB>', 'memory of the job itself, without its data cache', numberBetween(0, 1e6), 0)
     .option(
       '--memory-points <percents>',
-      'cached parts of the data set (default 0,10,...,100)',
+      'cached fractions of the data set (default 0,10,...,100)',
       listOf(numberBetween(0, 100)),
     )
     .option(
@@ -65,15 +62,16 @@ export function addProfileCommand(parent: Command, terminal: Terminal): void {
       'GPUs of this server, for the GPU-proportional share (default: --num-gpus)',
       integerFrom(1),
     )
-    .option('--storage-mbps <MB/s>', 'rate of the storage (default: measured)', positiveNumber('MB/s'))
+    .option('--storage-mbps <MB/s>', 'storage read rate (default: measured)', positiveNumber('MB/s'))
+    .option('--mem-gbps <GB/s>', 'memory read rate (default: measured per core count)', positiveNumber('GB/s'))
     .option(
-      '--mem-gbps <GB/s>',
-      'rate of reading memory (default: measured for each core count)',
-      positiveNumber('GB/s'),
+      '--tolerance <percent>',
+      'stop when the error bound of every core count is below this',
+      positiveNumber('percent'),
+      5,
     )
-    .option('--tolerance <percent>', 'stop when no core count can be wrong by more', positiveNumber('percent'), 5)
-    .option('--run-timeout <s>', 'a run that takes longer has failed', positiveNumber('seconds'), 3600)
-    .option('--output <file>', 'the matrix (default: profiles/<job-name>/profile.json); runs are kept beside it')
+    .option('--run-timeout <s>', 'time limit of a run', positiveNumber('seconds'), 3600)
+    .option('--output <file>', 'matrix file (default: profiles/<job-name>/profile.json); runs are kept beside it')
     .option('--json', 'print the matrix on standard output')
     .addHelpText(
       'after',
@@ -104,12 +102,12 @@ async function profile(
     run: async (cpus) => {
       const known = log.get(cpus)
       if (known !== undefined) {
-        stderr.write(`${cpus} cores: ${known.iterationS.mean.toFixed(4)} s an iteration (from an earlier call)\n`)
+        stderr.write(`${cpus} cores: ${known.iterationS.mean.toFixed(4)} s per iteration (from an earlier call)\n`)
         return known
       }
       const report = await runTraining(setting, cpus, signal)
       log.add(cpus, report)
-      stderr.write(`${cpus} cores: ${report.iterationS.mean.toFixed(4)} s an iteration\n`)
+      stderr.write(`${cpus} cores: ${report.iterationS.mean.toFixed(4)} s per iteration\n`)
       return report
     },
     memoryGBps: async (cpus) => raw.memGbps ?? measureMemoryGBps(setting.cpus, cpus, env, signal),
@@ -119,7 +117,7 @@ async function profile(
   stdout.write(raw.json === true ? text : `${formatMatrixTable(matrix)}\nwritten: ${path.relative('.', output)}\n`)
 }
 
-/** Refuse what cannot be limited here before anything is run, measured or written. */
+/** Reject limits that cannot be enforced here before anything is run, measured or written. */
 async function assertLimits({ container, memoryGb, cgroup, cpus, env }: RunSetting): Promise<void> {
   if (container !== null) return assertContainerRuntime(container.runtime)
   withCpus([], cpus, cpus.length, env['PATH'] ?? '')

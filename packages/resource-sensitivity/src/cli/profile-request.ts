@@ -38,13 +38,13 @@ export interface RawProfileOptions {
   readonly json?: boolean
 }
 
-/** A call of `profile`, with everything found out that can be without running anything. */
+/** A checked `profile` call: everything that can be determined without a run. */
 export interface ProfileRequest {
   readonly setting: RunSetting
   readonly search: ProfileOptions['search']
   readonly matrix: Omit<ProfileOptions, 'storageMBps' | 'search' | 'run' | 'memoryGBps'>
   readonly dataset: { files(): string[] }
-  /** What a run's result depends on. */
+  /** Everything that affects a run's result. */
   readonly identity: unknown
   readonly output: string
 }
@@ -112,7 +112,7 @@ export function resolveProfileRequest(
       dataset: { gb: raw.datasetGb ?? dataset().gb, samples: raw.numSamples ?? dataset().samples },
       residentGb: raw.residentGb,
       fairShare: { cpus: cpus.length * part, memoryGb: (raw.memory ?? os.totalmem() / 2 ** 30) * part },
-      // The measured column is part of every matrix.
+      // Every matrix includes the measured column.
       memoryPercents: [...new Set([...percents, 100])].sort((a, b) => a - b),
     },
     dataset: { files: () => dataset().files },
@@ -134,7 +134,7 @@ function containerOf(raw: RawProfileOptions, dataFolder: string | null): Contain
   }
 }
 
-/** In a container the data set lies elsewhere; the last --data wins. */
+/** In a container the data set has another path; the last --data wins. */
 function dataArgument(raw: RawProfileOptions, args: readonly string[], container: ContainerOptions | null): string[] {
   if (container !== null) return [...args, '--data', dataInContainer(container)]
   return raw.data === undefined ? [...args] : [...args, '--data', raw.data]

@@ -5,17 +5,17 @@ import type { Command } from 'commander'
 import { requestOfSchedule, type ScheduleRequest } from '../execute/requests.js'
 import { parseReplayCsv } from '../trace/replay-csv.js'
 
-/** In the work folder of a schedule. */
+/** Folder name within a schedule's work folder. */
 export const REQUESTS = 'requests'
 
-/** What another process asks of one that executes. */
+/** Commands that send requests to a running `execute` process. */
 export function addRequestCommands(parent: Command, terminal: Terminal): void {
-  const workDir = ['--work-dir <folder>', 'that of the schedule'] as const
+  const workDir = ['--work-dir <folder>', 'work folder of the schedule'] as const
   const ask = (request: ScheduleRequest, folder: string) => {
     const file = requestOfSchedule(path.join(folder, REQUESTS), request)
-    terminal.stdout.write(`asked: ${file}\n`)
+    terminal.stdout.write(`requested: ${file}\n`)
   }
-  const submit = newSubcommand(parent, 'submit', 'Submit jobs to a schedule that execute runs.', terminal)
+  const submit = newSubcommand(parent, 'submit', 'Submit jobs to a running schedule (see execute).', terminal)
     .requiredOption(...workDir)
     .requiredOption('--trace <csv>', 'lines id,model,arrival_s,iterations,gpus; the jobs arrive now')
     .addHelpText('after', exampleText('pctodl sensitivity submit --work-dir /shared/run-1 --trace more.csv'))
@@ -24,8 +24,8 @@ export function addRequestCommands(parent: Command, terminal: Terminal): void {
       const jobs = parseReplayCsv(readFileSync(trace, 'utf8'), trace)
       ask({ submit: jobs.map(({ id, model, iterations, gpus }) => ({ id, model, iterations, gpus })) }, folder)
     })
-  const cancel = newSubcommand(parent, 'cancel', 'Cancel jobs of a schedule that execute runs.', terminal)
-    .argument('<jobs...>', 'ids of jobs that have arrived', (word, ids: number[] | undefined) => [
+  const cancel = newSubcommand(parent, 'cancel', 'Cancel jobs of a running schedule (see execute).', terminal)
+    .argument('<jobs...>', 'IDs of arrived jobs', (word, ids: number[] | undefined) => [
       ...(ids ?? []),
       integerFrom(0)(word),
     ])

@@ -21,12 +21,12 @@ import { generateTrace, phillyDurations, shortDurations } from '../trace/generat
 import type { Job } from '../trace/job.js'
 import { parseReplayCsv } from '../trace/replay-csv.js'
 
-/** What `simulate` and `execute` both need: jobs, their models, a cluster. */
+/** Common input of `simulate` and `execute`: jobs, their models, a cluster. */
 export interface Scenario {
   readonly jobs: readonly Job[]
   readonly profiles: readonly JobProfile[]
   readonly cluster: Cluster
-  /** Jobs that were left out, see --skip-impossible. */
+  /** Jobs skipped by --skip-impossible. */
   readonly skipped: readonly ImpossibleJobError[]
 }
 
@@ -51,41 +51,41 @@ export interface ScenarioOptions {
 export function addScenarioOptions(command: Command): Command {
   return command
     .option('--trace <csv>', 'replay: lines id,model,arrival_s,iterations,gpus')
-    .option('--generate <jobs>', 'draw so many jobs; needs --load', integerFrom(1))
+    .option('--generate <jobs>', 'number of random jobs; needs --load', integerFrom(1))
     .option('--load <jobs/h>', 'mean arrivals per hour', positiveNumber('jobs per hour'))
     .option(
       '--split <i,l,s>',
-      'parts of image, language and speech jobs (default 20,70,10)',
+      'weights of image, language and speech jobs (default 20,70,10)',
       listOf(numberBetween(0, 1e9)),
     )
     .option(
       '--durations <which>',
-      'of drawn jobs: philly (0.5 h to a week) or short',
+      'durations of random jobs: philly (0.5 h to a week) or short',
       oneOf('philly', 'short'),
       'philly',
     )
-    .option('--seed <n>', 'of everything drawn', integerFrom(0), 1)
+    .option('--seed <n>', 'random seed', integerFrom(0), 1)
     .option(
       '--models <json>',
-      "model tables in the published simulator's form, or examples: six made-up models",
+      "model tables in the published simulator's form, or examples: six invented models",
       'examples',
     )
-    .option('--ratio <n>', 'which of the tables: for so many CPU cores per GPU', integerFrom(1), 3)
+    .option('--ratio <n>', 'CPU cores per GPU of the table to use', integerFrom(1), 3)
     .option(
       '--profiles <files>',
       'matrices written by profile, each as file or file=class; replaces --models',
       listOf(String),
     )
-    .option('--cluster <file>', 'cluster as JSON, of several kinds of servers; replaces the four options below')
-    .option('--servers <n>', 'servers', integerFrom(1), 16)
-    .option('--gpus-per-server <n>', 'GPUs in each', integerFrom(1), 8)
-    .option('--cpus-per-server <n>', 'CPU cores in each', integerFrom(1), 24)
-    .option('--memory-per-server <GB>', 'memory of each', positiveNumber('GB'), 500)
-    .option('--skip-impossible', 'leave out jobs that need more GPUs than there are, and say which')
+    .option('--cluster <file>', 'JSON file with several kinds of servers; replaces the four options below')
+    .option('--servers <n>', 'number of servers', integerFrom(1), 16)
+    .option('--gpus-per-server <n>', 'GPUs per server', integerFrom(1), 8)
+    .option('--cpus-per-server <n>', 'CPU cores per server', integerFrom(1), 24)
+    .option('--memory-per-server <GB>', 'memory per server', positiveNumber('GB'), 500)
+    .option('--skip-impossible', 'skip and list jobs that need more GPUs than the cluster has')
 }
 
 /**
- * Says which jobs were left out.
+ * Reports skipped jobs on stderr.
  *
  * @throws UsageError, InputFileError, InvalidInputError
  */
@@ -96,7 +96,7 @@ export function loadScenario(options: ScenarioOptions, { stderr }: Terminal): Sc
   if (options.skipImpossible !== true) return { profiles, jobs, cluster, skipped: [] }
   const { possible, skipped } = possibleJobs(jobs, cluster)
   if (possible.length === 0)
-    throw new UsageError('--skip-impossible leaves no job: each needs more GPUs than there are')
+    throw new UsageError('--skip-impossible leaves no job: each needs more GPUs than the cluster has')
   for (const { message } of skipped) stderr.write(`skipped: ${message}\n`)
   return { profiles, jobs: possible, cluster, skipped }
 }

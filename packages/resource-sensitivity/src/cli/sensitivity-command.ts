@@ -5,14 +5,13 @@ import { addProfileCommand } from './profile-command.js'
 import { addRequestCommands } from './request-commands.js'
 import { addSimulateCommand } from './simulate-command.js'
 
-/** The command line `pctodl sensitivity` as a function. */
+/** `pctodl sensitivity` as a function. */
 export const sensitivity: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
       name: 'pctodl sensitivity',
       version,
-      description:
-        'How throughput depends on CPU cores and memory beside the GPU, and how to schedule with that knowledge.',
+      description: 'Measure how throughput depends on CPU cores and memory, and schedule jobs accordingly.',
       example: 'pctodl sensitivity simulate --generate 1000 --load 6 --policy srtf,las',
     },
     terminal,
@@ -21,7 +20,7 @@ export const sensitivity: CommandFunction = async (argv, terminal) => {
   addSimulateCommand(command, terminal)
   addExecuteCommand(command, terminal)
   addRequestCommands(command, terminal)
-  if (argv.length === 0) throw new UsageError('say what to do: profile, simulate, execute, submit or cancel')
+  if (argv.length === 0) throw new UsageError('name a command: profile, simulate, execute, submit or cancel')
   await parseCommand(command, argv)
   return 0
 }

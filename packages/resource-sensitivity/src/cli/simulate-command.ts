@@ -21,11 +21,11 @@ import { simulate } from '../simulate/simulate.js'
 import type { SimulationResult } from '../simulate/simulation-options.js'
 import { addScenarioOptions, loadScenario, type Scenario, type ScenarioOptions } from './scenario.js'
 
-/** What marks the JSON of `simulate`. */
+/** Format marker in the JSON of `simulate`. */
 const FORMAT = 'pctodl-sensitivity-schedule'
 const FORMAT_VERSION = 1
 
-/** What the gain of the others is counted from. */
+/** Mechanism to which the gain of the others is relative. */
 const BASELINE = 'fair'
 
 interface SimulateOptions extends ScenarioOptions {
@@ -43,26 +43,26 @@ export function addSimulateCommand(parent: Command, terminal: Terminal): void {
   const command = newSubcommand(
     parent,
     'simulate',
-    'Run a trace of jobs on a cluster under a policy and a mechanism, or under several; the gain is over fair, of the same policy.',
+    'Run a trace of jobs on a cluster under one or several policies and mechanisms; gains are over fair with the same policy.',
     terminal,
   )
     .option(
       '--policy <names>',
-      `who comes first: ${policyNames.join(', ')} (default: srtf)`,
+      `order of the jobs: ${policyNames.join(', ')} (default: srtf)`,
       listOf(oneOf(...policyNames)),
     )
     .option(
       '--mechanism <names>',
-      `who gets what: ${mechanismNames.join(', ')} (default: tune)`,
+      `allocation of CPU and memory: ${mechanismNames.join(', ')} (default: tune)`,
       listOf(oneOf(...mechanismNames)),
     )
   addScenarioOptions(command)
-    .option('--round <s>', 'while jobs wait, decide anew so often', positiveNumber('seconds'), 300)
+    .option('--round <s>', 'time between decisions while jobs wait', positiveNumber('seconds'), 300)
     .option('--restart-cost <s>', 'time without progress after a preemption or a move', numberBetween(0, 1e9), 0)
-    .option('--spread-penalty <x>', 'a job on several servers is so many times slower', numberBetween(1, 1e6), 1)
+    .option('--spread-penalty <x>', 'slowdown factor of a job on several servers', numberBetween(1, 1e6), 1)
     .option('--json', 'print JSON on standard output')
-    .option('--actions <file>', 'a dry run: write what a cluster would be told to do, a line of JSON for each action')
-    .option('--jobs-csv <file>', 'write what became of every job')
+    .option('--actions <file>', 'dry run: write the actions for a cluster, one JSON line each')
+    .option('--jobs-csv <file>', 'write the outcome of every job')
     .addHelpText(
       'after',
       exampleText('pctodl sensitivity simulate --generate 1000 --load 6 --policy fifo,srtf,las --mechanism fair,tune'),
@@ -75,7 +75,7 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
   const pairs = policies.flatMap((policy) => mechanisms.map((mechanism) => ({ policy, mechanism })))
   const isOne = pairs.length === 1
   if (!isOne && (actions ?? jobsCsv) !== undefined) {
-    throw new UsageError('--actions and --jobs-csv tell of one schedule; name one policy and one mechanism')
+    throw new UsageError('--actions and --jobs-csv describe one schedule; name one policy and one mechanism')
   }
   const scenario = loadScenario(options, terminal)
   const solver = mechanisms.includes('optimal') ? await loadAllocationSolver() : undefined
@@ -96,7 +96,7 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
     })
     results.push(result)
     progress?.end(`${policy} ${mechanism}`, `mean ${(summarize(result).meanCompletionS / 3600).toFixed(2)} h`)
-    // Let an interrupt be seen between the runs.
+    // Let an interrupt be handled between runs.
     await setImmediate()
   }
   const files = [
@@ -111,7 +111,7 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
   print(scenario, options, rules, results.map(summarize), written, terminal)
 }
 
-/** What a result needs beside its figures to be had again: by which program, from which jobs and seed, on which cluster, how. */
+/** Everything needed to reproduce a result: program version, jobs, seed, cluster and options. */
 function print(
   { cluster, skipped, jobs }: Scenario,
   { trace, generate, load, seed, json }: SimulateOptions,

@@ -1,16 +1,16 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** One kind of server, and how many of it there are. */
+/** A kind of server and the number of such servers. */
 export interface ServerKind {
   readonly count: number
   readonly gpus: number
   readonly cpus: number
   readonly memoryGb: number
-  /** Read bandwidth of the server's storage. Only the published simulator counts it as a resource. */
+  /** Read bandwidth of the server's storage. Only the published simulator treats it as a resource. */
   readonly storageMBps: number
-  /** Type of the GPUs, by which profiles know them: of all kinds or of none. */
+  /** GPU type, as named in profiles. Set for all kinds or for none. */
   readonly gpuType?: string
-  /** Drawn by one GPU without work, W. Default 0. */
+  /** Idle power of one GPU, W. Default 0. */
   readonly idlePowerW?: number
 }
 
@@ -23,7 +23,7 @@ export function countGpus(cluster: Cluster): number {
   return cluster.servers.reduce((sum, { count, gpus }) => sum + count * gpus, 0)
 }
 
-/** What all GPUs draw without work, W. */
+/** Idle power of all GPUs, W. */
 export function idleWattsOf(cluster: Cluster): number {
   return cluster.servers.reduce((sum, { count, gpus, idlePowerW = 0 }) => sum + count * gpus * idlePowerW, 0)
 }
@@ -32,7 +32,7 @@ export function countServers(cluster: Cluster): number {
   return cluster.servers.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** The servers one by one, in the order of their numbers. */
+/** The individual servers in numerical order. */
 export function expandServers(cluster: Cluster): ServerKind[] {
   return cluster.servers.flatMap((kind) => Array.from({ length: kind.count }, () => kind))
 }
@@ -51,7 +51,7 @@ export function assertCluster(cluster: Cluster): void {
       throw new InvalidInputError(
         `cluster.servers[${i}].gpuType`,
         kind.gpuType,
-        'a type for all kinds of servers, or for none',
+        'a type for all kinds of servers or for none',
       )
     }
     if (!((kind.idlePowerW ?? 0) >= 0)) {
@@ -65,15 +65,15 @@ export function assertCluster(cluster: Cluster): void {
   })
 }
 
-/** A cluster with its kinds in an order that does not depend on the file's. */
+/** A cluster whose kinds are in a canonical order, independent of the file. */
 export interface CanonicalCluster {
   readonly cluster: Cluster
-  /** Number of a server as given -> its number here, and back. */
+  /** Maps server numbers as given to numbers here, and back. */
   readonly inside: readonly number[]
   readonly outside: readonly number[]
 }
 
-/** The largest servers first; kinds that are alike stay in their order, which then means nothing. */
+/** Largest servers first. Identical kinds keep their relative order, which has no effect. */
 export function inCanonicalOrder({ servers }: Cluster): CanonicalCluster {
   let next = 0
   const kinds = servers.map((kind) => {

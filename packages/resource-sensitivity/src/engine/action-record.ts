@@ -10,11 +10,11 @@ import type { EngineJob } from './engine-job.js'
 
 interface Told extends Grant {
   readonly placement: readonly Seat[]
-  /** The only server by the engine's own number, -1 where there are several. */
+  /** The job's only server by the engine's numbering; -1 if it has several. */
   readonly server: number
 }
 
-/** Knows what an executor was told of every job, and so what it must be told next. */
+/** Records what the executor was told about each job, and derives what to tell it next. */
 export class ActionRecord {
   readonly #seatsOf: (job: EngineJob) => Seat[]
   readonly #told = new Map<EngineJob, Told>()
@@ -25,7 +25,7 @@ export class ActionRecord {
     this.#seatsOf = seatsOf
   }
 
-  /** A job's run is over by itself: there is nothing left to stop. @returns whether there was one */
+  /** A run ended by itself, so there is nothing to stop. @returns whether there was such a run */
   ended(job: EngineJob): boolean {
     return this.#told.delete(job)
   }
@@ -34,19 +34,22 @@ export class ActionRecord {
     return this.#told.has(job)
   }
 
-  /** Jobs that run there as far as an executor knows: also those whose place was taken away since. */
+  /** Jobs that run on a server as far as the executor knows, including jobs that have lost their place since. */
   toldOn(server: number): EngineJob[] {
     const told = [...this.#told].filter(([, { placement }]) => placement.some((seat) => seat.server === server))
     return told.map(([job]) => job)
   }
 
-  /** Why a job will be told to stop, where it is not the policy's will. */
+  /** Sets the reason a job will be stopped, if the policy is not the cause. */
   because(job: EngineJob, reason: PreemptReason): void {
     this.#reasons.set(job, reason)
     if (reason === 'server-failed') this.#lost.add(job)
   }
 
-  /** Where who leaves must have left before others begin: tell all to stop whose place was taken away or is another. */
+  /**
+   * For plans in which leaving jobs must exit before others start: stop every job whose placement was removed or
+   * changed.
+   */
   dismiss(
     touched: Iterable<EngineJob>,
     note: (job: EngineJob, run: number, servers: readonly number[], isLost: boolean) => void,
@@ -62,7 +65,7 @@ export class ActionRecord {
     })
   }
 
-  /** What to tell of the jobs whose place or share may have changed. */
+  /** Actions for the jobs whose placement or share may have changed. */
   take(
     touched: Iterable<EngineJob>,
     isPending: (job: EngineJob) => boolean = () => false,
@@ -92,7 +95,7 @@ export class ActionRecord {
       } else if (!isSamePlacement(told.placement, placement)) {
         moving.push({ type: 'migrate', jobId, run: ++job.runs, from: told.placement, placement, ...grant })
       } else if (isLost) {
-        // The server is back already, but its run is not: this is another.
+        // The server is back, but the old run is lost: start a new one.
         leaving.push(this.#stop(job, 'server-failed'))
         starting.push({ type: 'place', jobId, run: ++job.runs, placement, ...grant })
       } else if (!isSameGrant(told, grant)) {

@@ -6,14 +6,14 @@ export interface Seat {
 export interface Grant {
   readonly cpusPerGpu: number
   readonly memoryGbPerGpu: number
-  /** Where watts are shared out: the limit of each GPU, one number for each seat of the placement, W. */
+  /** With a power budget: power limit of each GPU, one number per seat of the placement, W. */
   readonly powerLimitsW?: readonly number[]
 }
 
 /**
- * What an engine wants done. `run` counts the starts of a job from 1: an executor that has seen run 2 of a job has nothing to do
- * when it is told to start run 2, or to end run 1, again. The actions of one plan belong together: what leaves must have left
- * before what comes finds its room, and watts are given back before others get them.
+ * An action the engine requests. `run` counts the starts of a job from 1: an executor that has seen run 2 of a job
+ * ignores a request to start run 2, or end run 1, again. The actions of one plan belong together: leaving jobs must
+ * exit before arriving jobs find room, and watts are given back before others get them.
  */
 export type ScheduleAction = PlaceAction | ResizeAction | PreemptAction | MigrateAction
 
@@ -24,14 +24,14 @@ export interface PlaceAction extends Grant {
   readonly placement: readonly Seat[]
 }
 
-/** Let a job go on where it is, with more or less beside its GPUs. */
+/** Keep a job where it is with more or less CPU, memory or power. */
 export interface ResizeAction extends Grant {
   readonly type: 'resize'
   readonly jobId: number
   readonly run: number
 }
 
-/** Stop a job: it saves what it has done and gives back everything. */
+/** Stop a job: it saves its progress and releases all resources. */
 export interface PreemptAction {
   readonly type: 'preempt'
   readonly jobId: number
@@ -39,7 +39,7 @@ export interface PreemptAction {
   readonly reason: PreemptReason
 }
 
-/** Stop run `run - 1` of a job and start the next elsewhere. */
+/** Stop run `run - 1` of a job and start the next run elsewhere. */
 export interface MigrateAction extends Grant {
   readonly type: 'migrate'
   readonly jobId: number
@@ -48,7 +48,9 @@ export interface MigrateAction extends Grant {
   readonly placement: readonly Seat[]
 }
 
-/** Others come first; its server failed, or drains; it was cancelled; the watts do not suffice. */
+/**
+ * Reasons: another job has priority; the server failed or drains; the job was cancelled; the power budget is too small.
+ */
 export type PreemptReason = 'policy' | 'server-failed' | 'server-draining' | 'cancelled' | 'budget'
 
 export interface Plan {
@@ -60,21 +62,21 @@ export interface Plan {
 export interface PlannedJob extends Grant {
   readonly jobId: number
   readonly placement: readonly Seat[]
-  /** Relative to the model's base point; without the penalty for being spread. */
+  /** Relative to the model's base point; excludes the spread penalty. */
   readonly throughput: number
 }
 
 export interface JobState {
   readonly jobId: number
-  /** Of the job's iterations. Default 0. */
+  /** Iterations done. Default 0. */
   readonly doneIterations?: number
-  /** GPU-seconds that it has had. Default 0. */
+  /** GPU-seconds received so far. Default 0. */
   readonly attainedGpuS?: number
-  /** When it last ran; where it waits. Default: its arrival. */
+  /** End of the last run, for a waiting job. Default: its arrival. */
   readonly lastRunS?: number
 }
 
-/** A job that runs: as a plan says it, and what has become of it. */
+/** A running job: its entry in a plan plus its progress. */
 export interface RunningJobState extends PlannedJob, JobState {}
 
 export function isSameGrant(a: Grant, b: Grant): boolean {

@@ -1,18 +1,22 @@
 import type { Job } from '../trace/job.js'
 
 /**
- * What an engine is told. Events that say nothing new (a job that has finished already finishes, a server that is down fails)
- * change nothing, so that a report may come twice; only `stopped` names no run, and told again once the job runs anew it ends that run.
+ * Input of the engine. Events without news (a finished job finishes, a failed server fails) change nothing, so reports
+ * may be repeated. The exception is `stopped`, which names no run: repeated after the job has restarted, it ends the
+ * new run.
  *
  * - `submitted`: a job wants to run from now on.
- * - `finished`: its work is done, where that is known `atS`, before anybody could tell. `cancelled`: nobody wants it any more.
- * - `stopped`: it ended although it was neither finished nor told to (a crash, a lost process). It waits again, and goes on from
- *   `doneIterations`, or where that is not known from where it was last saved.
- * - `progressed`: it has done so much. `saved` says that this is in a checkpoint, so that it outlives the server.
- * - `server-failed`: what ran there waits again and goes on from where it was last saved. `server-draining`: it takes nothing new, and
- *   who runs there is told to save and leave; one that has failed stays failed. `server-returned`: it is back from either.
- * - `left`: a run that was told to stop has done so. Only a power budget asks for it: until then its watts are not given to others.
- * - `budget`: from `fromS` on (default now) the cluster has so many watts. Told ahead, a fall can be heeded in time.
+ * - `finished`: its work is done, at `atS` if that is known to be earlier. `cancelled`: it is no longer wanted.
+ * - `stopped`: it ended without having finished and without a request (a crash, a lost process). It waits again and
+ * resumes from `doneIterations`, or by default from its last checkpoint.
+ * - `progressed`: the amount of work done. `saved`: that progress is in a checkpoint and survives a server failure.
+ * - `server-failed`: jobs there wait again and resume from their last checkpoint. `server-draining`: the server accepts
+ * nothing new, and its jobs are told to save and exit; a failed server stays failed. `server-returned`: it is back from
+ * either state.
+ * - `left`: a run that was told to stop has exited. Needed only with a power budget: until then its watts are not given
+ * to others.
+ * - `budget`: the power limit of the cluster from `fromS` on (default: now). A fall announced in advance can be
+ * prepared for.
  */
 export type EngineEvent =
   | { readonly type: 'submitted'; readonly job: Job }

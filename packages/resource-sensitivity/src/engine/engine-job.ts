@@ -9,44 +9,49 @@ export interface Placement {
   readonly gpus: readonly number[]
 }
 
-/** Jobs of a model on so many GPUs, numbered: they fit or fail alike. */
+/** Job class: jobs of one model with the same number of GPUs. All of a class fit or fail alike. */
 export interface JobClass {
   readonly number: number
   readonly gpus: number
   readonly profile: JobProfile
 }
 
-/** A job as the engine knows it. */
+/** Engine state of a job. */
 export class EngineJob {
   /** In the order of submission. */
   readonly index: number
   readonly gpus: number
   state: 'waiting' | 'running' | 'finished' = 'waiting'
-  /** Sort key of the last round, and whether only time can change it; place in the waiting queue; the last plan that chose it. */
+  /**
+   * `key`: sort key of the last round; `isSteady`: only time can change it; `rank`: position in the waiting queue;
+   * `chosenAt`: the last plan that chose the job.
+   */
   key: number = Number.NaN
   isSteady = false
   rank = 0
   chosenAt = 0
-  /** Starts that an executor was told of. */
+  /** Number of starts requested from the executor. */
   runs = 0
   readonly job: Job
   readonly kind: JobClass
-  /** Seconds per iteration of the job alone on the cluster, with the GPU-proportional share of all its CPU and memory. */
+  /**
+   * Seconds per iteration of the job alone on the cluster, with the GPU-proportional share of all its CPU and memory.
+   */
   readonly fairIterationS: number
-  /** Dominant share and sum of shares of its demand, of the whole cluster. */
+  /** Dominant share and sum of shares of its demand, relative to the whole cluster. */
   readonly dominantShare: number
   readonly summedShare: number
   remaining: number
-  /** What is left of it when it loses all but the last checkpoint. */
+  /** Iterations left if everything after the last checkpoint is lost. */
   savedRemaining: number
   /** Iterations per second now. */
   rate = 0
-  /** Progress is counted up to here; later than now while it restarts. */
+  /** Time up to which progress is counted; in the future during a restart. */
   countedS = 0
   attainedGpuS = 0
-  /** Attained service that no longer counts, see `ServiceOrder`. */
+  /** Attained service that no longer counts; see `ServiceOrder`. */
   forgivenGpuS = 0
-  /** When the attained service, or the wait, was last counted. */
+  /** When the attained service, or the waiting time, was last counted. */
   heldSinceS: number
   lastRunS: number
   firstStartS: number | null = null
@@ -87,12 +92,12 @@ export class EngineJob {
     return this.kind.profile
   }
 
-  /** Its only server, -1 where it has none or several. */
+  /** Its only server; -1 if it has none or several. */
   get server(): number {
     return this.placement?.servers.length === 1 ? this.placement.servers[0]! : -1
   }
 
-  /** Count its progress up to now. */
+  /** Update its progress. */
   count(nowS: number): void {
     const sinceS = nowS - this.countedS
     if (sinceS > 0) {
@@ -104,7 +109,7 @@ export class EngineJob {
   }
 }
 
-/** All jobs that were submitted. */
+/** All submitted jobs. */
 export class JobTable {
   readonly jobs: EngineJob[] = []
   readonly #byId = new Map<number, EngineJob>()
@@ -124,7 +129,7 @@ export class JobTable {
   add(job: Job, nowS: number): EngineJob {
     const { gpus, cpus, memoryGb } = this.#totals
     const profile = this.#profiles.get(job.model)!
-    // Too large for any server it would be spread even alone.
+    // A job too large for any server is spread even when alone.
     const penalty = job.gpus > this.#largest ? Math.max(profile.spreadPenalty, this.#options.spreadPenalty) : 1
     const shares = [
       job.gpus / gpus,
@@ -141,12 +146,12 @@ export class JobTable {
     return added
   }
 
-  /** Undefined where no such job was submitted. */
+  /** Undefined if no such job was submitted. */
   find(jobId: number): EngineJob | undefined {
     return this.#byId.get(jobId)
   }
 
-  /** One that was. */
+  /** For a submitted job. */
   of(jobId: number): EngineJob {
     return this.#byId.get(jobId)!
   }

@@ -5,25 +5,25 @@ import type { CheckedEngineOptions } from './scheduling-options.js'
 import { ServerPool } from './server-pool.js'
 import { UsageRecord } from './usage-record.js'
 
-/** Starts, stops and feeds jobs, and keeps the books: who sits where, what is held, when each will finish. */
+/** Starts, stops and resizes jobs, and tracks placements, held resources and expected finish times. */
 export class RunningJobs {
   readonly table: JobTable
   readonly pool: ServerPool
   readonly usage: UsageRecord
   nowS: number
-  /** What jobs need to start beside GPUs; null where nothing. */
+  /** Resources besides GPUs that jobs need to start; null if none. */
   watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
   readonly jobs: Set<EngineJob> = new Set()
-  /** Held on each server. */
+  /** Resources held per server. */
   readonly heldCpus: Float64Array
   readonly heldMemoryGb: Float64Array
-  /** What the jobs on each server would like to have. */
+  /** Total demand of the jobs on each server. */
   readonly wantedCpus: Float64Array
   readonly wantedMemoryGb: Float64Array
   readonly #finishing = new IndexedHeap()
   /** Servers whose jobs changed since `takeChanged`. */
   readonly #changed = new Set<number>()
-  /** Jobs whose place or share changed since `takeTouched`. */
+  /** Jobs whose placement or share changed since `takeTouched`. */
   #touched = new Set<EngineJob>()
   readonly #options: CheckedEngineOptions
 
@@ -45,12 +45,12 @@ export class RunningJobs {
     this.nowS = toS
   }
 
-  /** When a running job would be done next; Infinity where none makes progress. */
+  /** Expected finish time of the next running job; Infinity if none makes progress. */
   get nextFinishS(): number {
     return this.#finishing.firstKey
   }
 
-  /** Running jobs that would be done by then, in the order in which they would be. */
+  /** Running jobs expected to finish by then, in order of finish time. */
   expectedToFinishBy(untilS: number): EngineJob[] {
     const due: [index: number, atS: number][] = []
     while (this.#finishing.size > 0 && this.#finishing.firstKey <= untilS) {
@@ -61,12 +61,12 @@ export class RunningJobs {
     return due.map(([index]) => this.table.jobs[index]!)
   }
 
-  /** How many times slower a job is on several servers. */
+  /** Slowdown factor of a job on several servers. */
   spreadPenaltyOf(job: EngineJob): number {
     return Math.max(job.profile.spreadPenalty, this.#options.spreadPenalty)
   }
 
-  /** Whether being on several servers costs any job anything. */
+  /** Whether spreading slows any job. */
   get spreadingCosts(): boolean {
     const { spreadPenalty, profiles } = this.#options
     return spreadPenalty > 1 || profiles.some((profile) => profile.spreadPenalty > 1)
@@ -80,27 +80,27 @@ export class RunningJobs {
     return this.#options.resizeCostS
   }
 
-  /** A running job makes no progress for a while. */
+  /** Suspend the progress of a running job for some time. */
   hold(job: EngineJob, forS: number): void {
     job.count(this.nowS)
     job.countedS = Math.max(job.countedS, this.nowS) + forS
     this.#expect(job)
   }
 
-  /** Who was seated and has not begun makes no progress until it is fed; it may still change its seat. */
+  /** Suspend the progress of a seated job that has not begun until it is fed. It may still change its seat. */
   starve(job: EngineJob): void {
     job.count(this.nowS)
     job.rate = 0
     this.#finishing.remove(job.index)
   }
 
-  /** A seated job begins only now. */
+  /** Start a seated job now. */
   begin(job: EngineJob, isFirst: boolean): void {
     this.starve(job)
     job.countedS = this.nowS + (isFirst ? this.#options.startCostS : this.#options.restartCostS)
   }
 
-  /** A job was seated by the plan that is being made, and waits after all: it never was. */
+  /** Undo a seat given by the plan in progress: the job waits, as if it had never been seated. */
   unseat(job: EngineJob, wasStarted: boolean, lastRunS: number): void {
     this.preempt(job)
     job.lastRunS = lastRunS
@@ -108,18 +108,18 @@ export class RunningJobs {
     else job.firstStartS = null
   }
 
-  /** Let the shares of all servers be chosen anew. */
+  /** Mark the shares of all servers for reassignment. */
   touchServers(): void {
     for (let server = 0; server < this.pool.kinds.length; server++) this.#changed.add(server)
   }
 
-  /** Let a running job go on elsewhere, on GPUs that are free: it pays a restart. */
+  /** Move a running job to other, free GPUs. It pays a restart. */
   move(job: EngineJob, placement: Placement): void {
     this.preempt(job)
     this.start(job, placement)
   }
 
-  /** Seat a job on GPUs that are free. It makes no progress before it is fed. */
+  /** Seat a job on free GPUs. It makes no progress before it is fed. */
   start(job: EngineJob, placement: Placement): void {
     const { nowS } = this
     for (let i = 0; i < placement.servers.length; i++) this.pool.take(placement.servers[i]!, placement.gpus[i]!)
@@ -140,7 +140,7 @@ export class RunningJobs {
     this.usage.waiting--
   }
 
-  /** Seat a job that has been running there: it owes no start. */
+  /** Seat a job that already runs there, without start cost. */
   adopt(job: EngineJob, placement: Placement): void {
     this.start(job, placement)
     job.countedS = this.nowS
@@ -160,7 +160,7 @@ export class RunningJobs {
     job.finishS = this.nowS
   }
 
-  /** Give a running job CPU and memory beside each of its GPUs. */
+  /** Assign a running job CPU and memory per GPU. */
   feed(job: EngineJob, cpusPerGpu: number, memoryGbPerGpu: number, throughput: number): void {
     if (
       job.rate > 0 &&
@@ -181,7 +181,7 @@ export class RunningJobs {
     this.#expect(job)
   }
 
-  /** Let jobs that have just started on one server each change their places, all at once. */
+  /** Move several newly started single-server jobs at once. */
   reseat(moves: readonly (readonly [job: EngineJob, to: number])[]): void {
     for (const [job] of moves) this.#unseatFrom(job, job.server)
     for (const [job, to] of moves) {
@@ -191,7 +191,7 @@ export class RunningJobs {
     }
   }
 
-  /** A job that was stopped and started on the same seats at the same moment never stopped: it owes no restart. */
+  /** A job stopped and restarted on the same seats at the same time never stopped: it pays no restart. */
   undoRestart(job: EngineJob, restarts: number, countedS: number): void {
     job.restarts = restarts
     job.countedS = Math.max(countedS, this.nowS)
@@ -205,7 +205,7 @@ export class RunningJobs {
     return touched
   }
 
-  /** A job has done so much, whatever was reckoned. */
+  /** Set a job's progress, whatever was estimated. */
   setDone(job: EngineJob, doneIterations: number): void {
     job.remaining = Math.max(0, job.job.iterations - doneIterations)
     job.isSteady = false
@@ -214,7 +214,10 @@ export class RunningJobs {
     if (job.rate > 0) this.#expect(job)
   }
 
-  /** What jobs may have of a server. Who is in the way is preempted, the last submitted first. @returns those */
+  /**
+   * Change the capacity of a server. Jobs that no longer fit are preempted, the last submitted first. @returns the
+   * preempted jobs
+   */
   resizeServer(server: number, kind: ServerKind): EngineJob[] {
     const { pool } = this
     const evicted: EngineJob[] = []
@@ -279,7 +282,7 @@ export class RunningJobs {
     job.rate = 0
     for (const server of job.placement!.servers) {
       this.#unseatFrom(job, server)
-      // An empty server forgets the rounding errors of all who were there.
+      // Reset accumulated rounding errors once a server is empty.
       if (this.pool.residents[server]!.length > 0) continue
       for (const sums of [this.wantedCpus, this.wantedMemoryGb, this.heldCpus, this.heldMemoryGb]) sums[server] = 0
     }

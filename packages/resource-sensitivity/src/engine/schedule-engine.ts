@@ -17,11 +17,11 @@ import { ServiceOrder } from './service-order.js'
 import { WaitingQueue } from './waiting-queue.js'
 
 /**
- * The scheduler of a cluster: told what happened, it answers what to do. It owns no time, no process and no file, so one and the
- * same engine runs a simulation, a dry run and a real cluster; the same events at the same times give the same actions.
+ * The scheduler of a cluster: it takes events and returns actions. It owns no clock, process or file, so the same
+ * engine runs a simulation, a dry run and a real cluster; the same events at the same times give the same actions.
  *
- * Between plans it reckons that running jobs progress as their profiles say; `nextFinishS` is when the first would be done. What
- * really happens it learns from events.
+ * Between plans it estimates progress from the profiles; `nextFinishS` is the earliest expected finish. Events tell it
+ * what really happens.
  */
 export class ScheduleEngine {
   readonly running: RunningJobs
@@ -35,11 +35,11 @@ export class ScheduleEngine {
   readonly #queue = new WaitingQueue()
   readonly #availability: ServerAvailability
   readonly #actions: ActionRecord
-  /** Null where the cluster does not say what its GPUs are. */
+  /** Null if the cluster names no GPU types. */
   readonly #power: PowerShares | null
   readonly #budget: PowerBudget | null
   readonly #idleW: number
-  /** Jobs that were submitted and not finished, in the order of the last round, then of submission. */
+  /** Submitted, unfinished jobs in the order of the last round, then of submission. */
   #present: EngineJob[] = []
   #roundAtS = Number.POSITIVE_INFINITY
   #rounds = 0
@@ -48,12 +48,12 @@ export class ScheduleEngine {
   #unfinished = 0
 
   /**
-   * @param startS when time begins
+   * @param startS start of the clock
    * @throws InvalidInputError, UnknownNameError
    */
   constructor(options: EngineOptions, startS = 0) {
     const checked = checkEngineOptions(options)
-    // The order of the kinds in a file means nothing, so it must change nothing.
+    // The order of the kinds in a file must not affect the schedule.
     const { cluster, inside, outside } = inCanonicalOrder(checked.cluster)
     const canonical = { ...checked, cluster }
     this.#cluster = cluster
@@ -79,37 +79,37 @@ export class ScheduleEngine {
     return this.running.nowS
   }
 
-  /** When a running job would be done next as its profile says; Infinity where none runs. */
+  /** Expected finish time of the next running job according to its profile; Infinity if none runs. */
   get nextFinishS(): number {
     return this.running.nextFinishS
   }
 
-  /** Ids of the running jobs that would be done by then, in the order in which they would be. */
+  /** IDs of the running jobs expected to finish by then, in order of finish time. */
   expectedToFinishBy(untilS: number): number[] {
     return this.running.expectedToFinishBy(untilS).map(({ id }) => id)
   }
 
-  /** When to plan again at the latest, events or not: a round, or when the watts change. */
+  /** Latest time of the next plan, even without events: a round, or a change of the power budget. */
   get wakeAtS(): number {
     return Math.min(this.#roundAtS, this.#power?.nextChangeS(this.nowS) ?? Number.POSITIVE_INFINITY)
   }
 
-  /** Moments at which the policy decided anew who runs. */
+  /** Number of times the policy decided afresh which jobs run. */
   get rounds(): number {
     return this.#rounds
   }
 
-  /** Events that changed something, rounds included. */
+  /** Number of events that changed something, rounds included. */
   get events(): number {
     return this.#events
   }
 
-  /** How many jobs that were submitted are not finished. */
+  /** Number of submitted, unfinished jobs. */
   get unfinished(): number {
     return this.#unfinished
   }
 
-  /** Ids of the jobs that wait, in the order in which they would start. */
+  /** IDs of the waiting jobs in start order. */
   get waiting(): readonly number[] {
     return this.#queue.toArray().map(({ id }) => id)
   }
@@ -118,36 +118,37 @@ export class ScheduleEngine {
     return this.nextFinishS === Number.POSITIVE_INFINITY && this.#power?.anyLeaving !== true
   }
 
-  /** Drawn now as the profiles say, idle GPUs included, W; 0 where the cluster does not say what its GPUs are. */
+  /** Current power according to the profiles, idle GPUs included, W; 0 if the cluster names no GPU types. */
   get powerW(): number {
     return this.#power === null ? 0 : this.#idleW + this.#power.jobsW
   }
 
-  /** What holds now, W. */
+  /** Current power budget, W. */
   get powerBudgetW(): number {
     return this.#budget?.at(this.nowS) ?? Number.POSITIVE_INFINITY
   }
 
-  /** Drawn by jobs above idle since the start, J. */
+  /** Energy of the jobs above idle since the start, J. */
   get dynamicEnergyJ(): number {
     return this.#power?.energyJ ?? 0
   }
 
-  /** Whether the last plan changed who runs where. */
+  /** Whether the last plan changed any placement. */
   get changed(): boolean {
     return this.#changed
   }
 
   /**
-   * Decide what to do now, given what happened since the last plan.
+   * Decide what to do now, given the events since the last plan.
    *
    * @param nowS not before the last plan
-   * @returns what to do, by whom it concerns: who leaves, then who shrinks, moves, starts and grows
-   * @throws InvalidInputError, UnknownNameError, ImpossibleJobError for an event that cannot be; nothing has changed then
+   * @returns the actions in order: stop, shrink, move, start, grow
+   * @throws InvalidInputError, UnknownNameError, ImpossibleJobError for an impossible event; the state is unchanged
+   * then
    */
   plan(nowS: number, events: readonly EngineEvent[]): ScheduleAction[] {
     if (!(nowS >= this.nowS && Number.isFinite(nowS))) {
-      throw new InvalidInputError('nowS', nowS, `a time not before ${this.nowS}, that of the last plan`)
+      throw new InvalidInputError('nowS', nowS, `a time not before ${this.nowS}, the time of the last plan`)
     }
     this.#assertEvents(events)
     this.#power?.advance(nowS)
@@ -171,7 +172,7 @@ export class ScheduleEngine {
     return actions
   }
 
-  /** Who runs where now, and who waits. */
+  /** Current placements and waiting jobs. */
   current(): Plan {
     const running = this.#present.filter(({ state }) => state === 'running')
     return {
@@ -187,18 +188,17 @@ export class ScheduleEngine {
   }
 
   /**
-   * Take over a cluster where jobs run already: before the first plan, which then decides anew.
+   * Take over a cluster with running jobs. Call it before the first plan, which then decides afresh.
    *
-   * @param jobs all that are present
-   * @throws InvalidInputError for a state that is of none of the jobs, or sits on GPUs that are not there
+   * @param jobs all present jobs
+   * @throws InvalidInputError for a state that belongs to none of the jobs, or uses GPUs that do not exist
    */
   adopt(nowS: number, jobs: readonly Job[], running: readonly RunningJobState[], waiting: readonly JobState[]): void {
     this.running.nowS = nowS
     for (const job of jobs) this.#admit(job, nowS)
     for (const state of [...running, ...waiting]) {
       const job = this.running.table.find(state.jobId)
-      if (job === undefined)
-        throw new InvalidInputError('running', `job ${state.jobId}`, 'one of the jobs, present now')
+      if (job === undefined) throw new InvalidInputError('running', `job ${state.jobId}`, 'one of the present jobs')
       assertState(state, job.job)
       job.remaining -= state.doneIterations ?? 0
       job.attainedGpuS = state.attainedGpuS ?? 0
@@ -213,7 +213,7 @@ export class ScheduleEngine {
     this.#roundAtS = nowS
   }
 
-  /** @returns whether the policy must decide anew */
+  /** @returns whether the policy must decide afresh */
   #take(event: EngineEvent, nowS: number): boolean {
     const { table } = this.running
     switch (event.type) {
@@ -269,7 +269,7 @@ export class ScheduleEngine {
     if (job.state === 'finished') return
     this.#events++
     this.#unfinished--
-    // Who is finished has left by itself, and be it in the moment in which he is sent away; who is cancelled is told to.
+    // A finished job exits by itself, even if it is told to stop at the same moment; a cancelled job must be told to.
     if (how === 'finished') this.#actions.ended(job)
     else this.#actions.because(job, 'cancelled')
     if (job.state === 'running') {
@@ -284,7 +284,7 @@ export class ScheduleEngine {
   }
 
   #stop(job: EngineJob, doneIterations: number | undefined): void {
-    // One whose place is taken away in this very plan has ended, too.
+    // A job preempted by this very plan has ended, too.
     if (!this.#actions.ended(job)) return
     this.#events++
     const saved = job.savedRemaining
@@ -295,7 +295,7 @@ export class ScheduleEngine {
     this.running.setDone(job, doneIterations ?? job.job.iterations - saved)
   }
 
-  /** Let a server have what is left of it now. @returns whether somebody had to leave */
+  /** Apply a server's remaining capacity. @returns whether its capacity fell */
   #refit(server: number, reason: PreemptReason): boolean {
     const { running } = this
     const left = this.#availability.left(server)
@@ -308,7 +308,7 @@ export class ScheduleEngine {
     return left.gpus < had.gpus
   }
 
-  /** What ran on a server has lost what it had not saved. */
+  /** Jobs on a failed server lose their unsaved progress. */
   #lose(server: number): void {
     for (const job of this.#actions.toldOn(server)) {
       this.#actions.because(job, 'server-failed')
@@ -324,7 +324,7 @@ export class ScheduleEngine {
     this.#requeue()
   }
 
-  /** Whom the watts no longer suffice for leaves before others are looked at. */
+  /** Jobs that exceed the power budget are stopped before anything else is decided. */
   #dismissForWatts(power: PowerShares): ScheduleAction[] {
     const gone = power.overdrawn(this.#present)
     for (const job of gone) {
@@ -340,7 +340,7 @@ export class ScheduleEngine {
     return this.#actions.dismiss(this.#present, (...run) => power.dismissed(...run), inside)
   }
 
-  /** Share the watts out; who was seated and finds none waits. */
+  /** Distribute the power budget; newly seated jobs that get none wait. */
   #shareWatts(power: PowerShares): ScheduleAction[] {
     const leaving = this.#leave(power)
     const { running } = this
@@ -372,7 +372,7 @@ export class ScheduleEngine {
   }
 
   #planNextRound(nowS: number): void {
-    // Where nobody runs and nobody could start, only an event can help.
+    // If no job runs and none could start, only an event can help.
     const isStuck = this.isIdle
     if (this.#queue.length === 0 || isStuck) this.#roundAtS = Number.POSITIVE_INFINITY
     else if (this.#roundAtS <= nowS || this.#roundAtS === Number.POSITIVE_INFINITY) {
@@ -380,7 +380,7 @@ export class ScheduleEngine {
     }
   }
 
-  /** Where a job runs that is taken over, with what it was given. */
+  /** Placement and grant of a running job that is taken over. */
   #seat(job: EngineJob, { jobId, placement, cpusPerGpu, memoryGbPerGpu, throughput }: RunningJobState): void {
     const { pool } = this.running
     const seats = placement.map(({ server, gpus }) => ({ server: this.#servers.inside[server], gpus }))
@@ -393,14 +393,14 @@ export class ScheduleEngine {
       throw new InvalidInputError(
         `running: job ${jobId}`,
         placement.map(({ server, gpus }) => `${gpus} on server ${server}`).join(', ') || 'no placement',
-        `one place of ${job.gpus} GPUs that the servers have and no other job holds`,
+        `one placement on ${job.gpus} existing GPUs that no other job holds`,
       )
     }
     this.running.adopt(job, { servers: seats.map(({ server }) => server!), gpus: seats.map(({ gpus }) => gpus) })
     this.running.feed(job, cpusPerGpu, memoryGbPerGpu, throughput)
   }
 
-  /** A job's place by the numbers of the cluster as given, most GPUs first. */
+  /** A job's placement in the cluster's own server numbers, most GPUs first. */
   #seatsOf({ placement }: EngineJob): Seat[] {
     const { servers, gpus } = placement!
     return servers
@@ -424,7 +424,7 @@ export class ScheduleEngine {
         case 'progressed':
         case 'left':
           if (this.running.table.find(event.jobId) === undefined && !known.has(event.jobId)) {
-            throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a job that was submitted')
+            throw new InvalidInputError(`${event.type}: jobId`, event.jobId, 'a submitted job')
           }
           if ('doneIterations' in event && event.doneIterations !== undefined && !(event.doneIterations >= 0)) {
             throw new InvalidInputError(`${event.type}: doneIterations`, event.doneIterations, 'a number of at least 0')
@@ -437,7 +437,7 @@ export class ScheduleEngine {
           break
         case 'budget':
           if (this.#budget === null) {
-            throw new InvalidInputError('event', 'budget', 'none where the cluster does not say what its GPUs are')
+            throw new InvalidInputError('event', 'budget', 'no budget, since the cluster names no GPU types')
           }
           this.#budget.assert(event.powerBudgetW)
           break
@@ -447,7 +447,11 @@ export class ScheduleEngine {
 
   #assertServer(field: string, server: number): void {
     if (this.#isBound) {
-      throw new InvalidInputError(field, `server ${server}`, 'none: the mechanism optimal is a bound of whole clusters')
+      throw new InvalidInputError(
+        field,
+        `server ${server}`,
+        'no server: the mechanism optimal is a bound for a whole cluster',
+      )
     }
     const count = this.#servers.inside.length
     if (!(Number.isInteger(server) && server >= 0 && server < count)) {
@@ -458,7 +462,11 @@ export class ScheduleEngine {
 
 function assertState({ jobId, doneIterations = 0, attainedGpuS = 0 }: JobState, { iterations }: Job): void {
   if (!(doneIterations >= 0 && doneIterations < iterations)) {
-    throw new InvalidInputError(`job ${jobId}: doneIterations`, doneIterations, `a number from 0, below ${iterations}`)
+    throw new InvalidInputError(
+      `job ${jobId}: doneIterations`,
+      doneIterations,
+      `a number of at least 0 and below ${iterations}`,
+    )
   }
   if (!(attainedGpuS >= 0 && Number.isFinite(attainedGpuS))) {
     throw new InvalidInputError(`job ${jobId}: attainedGpuS`, attainedGpuS, 'GPU-seconds of at least 0')

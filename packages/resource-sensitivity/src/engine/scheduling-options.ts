@@ -5,11 +5,11 @@ import type { AllocationSolver } from '../mechanisms/allocation-solver.js'
 import { assertJobProfile, type JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 
-/** In which order jobs are served. */
+/** Order in which jobs are served. */
 export const policyNames = ['fifo', 'srtf', 'las', 'ftf', 'drf', 'tetris'] as const
 export type PolicyName = (typeof policyNames)[number]
 
-/** How CPU cores and memory are given out beside the GPUs. */
+/** How CPU cores and memory are allocated to the GPUs' jobs. */
 export const mechanismNames = ['fair', 'greedy', 'tune', 'optimal'] as const
 export type MechanismName = (typeof mechanismNames)[number]
 
@@ -23,33 +23,38 @@ export interface SchedulingOptions {
 export interface EngineOptions extends SchedulingOptions {
   readonly cluster: Cluster
   readonly profiles: readonly JobProfile[]
-  /** Of all GPUs together, W, until an event `budget` says otherwise; needs types of GPUs. Default: no limit. */
+  /**
+   * Power budget of all GPUs together, W, until a `budget` event changes it; requires GPU types. Default: no limit.
+   */
   readonly powerBudgetW?: number
-  /** A fall of the budget that is known is heeded so long before its time: as long as a job may take to leave. Default 0 s. */
+  /** Lead time with which an announced budget fall is applied: the time a job may take to exit, s. Default 0. */
   readonly budgetLeadS?: number
-  /** Whether the power limit of a running job can be changed; else only who starts is given one. Default true. */
+  /** Whether the power limit of a running job can change; otherwise it is set at start only. Default true. */
   readonly limitsChange?: boolean
-  /** While jobs wait, the policy decides anew who runs every so many seconds. Default 300. */
+  /** While jobs wait, the policy decides afresh which jobs run at this interval, s. Default 300. */
   readonly roundS?: number
-  /** Seconds without progress when a job starts for the first time. Default 0. */
+  /** Time without progress at the first start of a job, s. Default 0. */
   readonly startCostS?: number
-  /** Seconds without progress whenever a job goes on after it was preempted or moved (checkpoint, restore). Default 0. */
+  /** Time without progress when a job resumes after preemption or a move (checkpoint, restore), s. Default 0. */
   readonly restartCostS?: number
   /**
-   * Seconds without progress whenever a running job is given more or less beside its GPUs. Where it costs, `tune` resizes only where that is
-   * needed for others' fair shares or saves more GPU time than it costs. Default 0: shares of running jobs change at no cost.
+   * Time without progress when the CPU, memory or power of a running job changes, s. If above 0, `tune` resizes a job
+   * only if others need it for their fair share or if it saves more GPU time than it costs. Default 0: resizing is
+   * free.
    */
   readonly resizeCostS?: number
-  /** Least factor by which a job on more than one server is slower; a model's own penalty holds where it is larger. Default 1. */
+  /** Minimum slowdown factor of a job on several servers; a model's own penalty applies if larger. Default 1. */
   readonly spreadPenalty?: number
-  /** A job that has not run for so long goes first, whatever the policy (FIFO needs no such rule). Default 3 600 000 s. */
+  /**
+   * A job that has not run for this long goes first under any policy (FIFO needs no such rule), s. Default 3 600 000.
+   */
   readonly starvationAfterS?: number
 }
 
-/** What checked options are, with every default in its place. */
+/** Checked options with all defaults applied. */
 export interface CheckedEngineOptions extends Omit<Required<EngineOptions>, 'solver' | 'powerBudgetW'> {
   readonly solver: AllocationSolver | null
-  /** Infinity where there is no limit; null where the cluster does not say what its GPUs are. */
+  /** Infinity if there is no limit; null if the cluster names no GPU types. */
   readonly powerBudgetW: number | null
 }
 
@@ -66,7 +71,7 @@ export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions
   const names = new Set(profiles.map(({ model }) => model))
   if (names.size < profiles.length) {
     const twice = profiles.find(({ model }, i) => profiles.findIndex((other) => other.model === model) < i)!
-    throw new InvalidInputError('profiles', twice.model, 'one profile for each model')
+    throw new InvalidInputError('profiles', twice.model, 'one profile per model')
   }
   return {
     powerBudgetW: checkPower(options),
@@ -86,7 +91,7 @@ export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions
   }
 }
 
-/** @returns the budget, see `CheckedEngineOptions` */
+/** @returns the budget; see `CheckedEngineOptions` */
 function checkPower({ cluster, profiles, mechanism, powerBudgetW }: EngineOptions): number | null {
   const types = new Set(cluster.servers.flatMap(({ gpuType }) => gpuType ?? []))
   if (types.size === 0) {
@@ -94,19 +99,19 @@ function checkPower({ cluster, profiles, mechanism, powerBudgetW }: EngineOption
     throw new InvalidInputError('powerBudgetW', powerBudgetW, 'a cluster whose servers have a gpuType, or no budget')
   }
   if (mechanism !== 'fair' && mechanism !== 'tune') {
-    throw new InvalidInputError('mechanism', mechanism, 'fair or tune: the others know neither types of GPUs nor watts')
+    throw new InvalidInputError('mechanism', mechanism, 'fair or tune: the others support neither GPU types nor power')
   }
   for (const { model, gpus = [] } of profiles) {
     for (const type of types) {
       if (!gpus.some(({ gpuType }) => gpuType === type)) {
-        throw new InvalidInputError(`${model}.gpus`, `nothing of ${type}`, 'points of each type of GPU in the cluster')
+        throw new InvalidInputError(`${model}.gpus`, `none for ${type}`, 'points for each GPU type in the cluster')
       }
     }
   }
   return powerBudgetW ?? Number.POSITIVE_INFINITY
 }
 
-/** @throws InvalidInputError, UnknownNameError for a job that is none, whatever the cluster */
+/** @throws InvalidInputError, UnknownNameError for a job that is invalid on any cluster */
 export function assertJob(job: Job, models: ReadonlySet<string> | ReadonlyMap<string, unknown>): void {
   if (!models.has(job.model)) throw new UnknownNameError('model', job.model, [...models.keys()])
   if (!(job.arrivalS >= 0 && Number.isFinite(job.arrivalS))) {
@@ -120,7 +125,7 @@ export function assertJob(job: Job, models: ReadonlySet<string> | ReadonlyMap<st
   }
 }
 
-/** Jobs that the cluster could run, and an error for each that it never can. */
+/** Jobs the cluster can run, and an error for each job it never can. */
 export function possibleJobs(
   jobs: readonly Job[],
   cluster: Cluster,

@@ -1,12 +1,12 @@
 import type { ServerKind } from '../cluster/cluster.js'
 
-/** Which servers take jobs: those that have neither failed nor drain. */
+/** Which servers accept jobs: those that neither failed nor drain. */
 export class ServerAvailability {
   readonly #kinds: readonly ServerKind[]
   readonly #failed = new Set<number>()
   readonly #draining = new Set<number>()
 
-  /** @param kinds of the servers, one by one */
+  /** @param kinds the kind of each server */
   constructor(kinds: readonly ServerKind[]) {
     this.#kinds = kinds
   }
@@ -18,7 +18,7 @@ export class ServerAvailability {
     return true
   }
 
-  /** It takes nothing new. @returns whether it did until now: one that has failed has nothing left to drain */
+  /** The server accepts nothing new. @returns whether it did until now: a failed server has nothing left to drain */
   drain(server: number): boolean {
     if (this.#failed.has(server) || this.#draining.has(server)) return false
     this.#draining.add(server)
@@ -30,7 +30,7 @@ export class ServerAvailability {
     return this.#failed.delete(server) || wasDraining
   }
 
-  /** What jobs may have of a server. */
+  /** Capacity of a server available to jobs. */
   left(server: number): ServerKind {
     const kind = this.#kinds[server]!
     const isAway = this.#failed.has(server) || this.#draining.has(server)

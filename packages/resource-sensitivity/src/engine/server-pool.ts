@@ -1,10 +1,10 @@
 import { type Cluster, expandServers, type ServerKind } from '../cluster/cluster.js'
 import type { EngineJob, Placement } from './engine-job.js'
 
-/** How many servers with equally many free GPUs are compared before one is chosen. */
+/** Number of servers with equally many free GPUs that are compared before one is chosen. */
 const LOOK_AT = 32
 
-/** Which GPUs are free where. Servers with equally many are kept together, so the best fit is found without a walk. */
+/** Tracks the free GPUs of each server. Servers are grouped by free GPUs, so the best fit is found without a scan. */
 export class ServerPool {
   readonly kinds: ServerKind[]
   readonly freeGpus: Int32Array
@@ -21,24 +21,24 @@ export class ServerPool {
     this.freeInTotal = this.freeGpus.reduce((sum, gpus) => sum + gpus, 0)
     this.#byFree = Array.from({ length: most + 1 }, () => [])
     this.#position = new Int32Array(this.kinds.length)
-    // Backwards, so that of equal servers the first is found first.
+    // Inserted backwards, so that among equal servers the first is found first.
     for (let s = this.kinds.length - 1; s >= 0; s--) this.#file(s)
   }
 
   /**
-   * One server for all of a job's GPUs: of those with the fewest free GPUs that suffice, the one of least `score`.
-   * `Infinity` refuses a server.
+   * One server for all of a job's GPUs: among those with the fewest sufficient free GPUs, the one with the lowest
+   * `score`. `Infinity` rejects a server.
    *
-   * @returns -1 where no server has the GPUs (or none is accepted)
+   * @returns -1 if no server has the GPUs (or none is accepted)
    */
   bestFit(gpus: number, score: (server: number) => number = () => 0, lookAt: number = LOOK_AT): number {
     return this.#least(gpus, score, lookAt, true)
   }
 
   /**
-   * One server for all of a job's GPUs: the one of least `score`, and of equals one with few free GPUs.
+   * One server for all of a job's GPUs: the one with the lowest `score`; ties go to one with few free GPUs.
    *
-   * @returns -1 where no server has the GPUs
+   * @returns -1 if no server has the GPUs
    */
   minOf(gpus: number, score: (server: number) => number): number {
     return this.#least(gpus, score, LOOK_AT, false)
@@ -63,9 +63,9 @@ export class ServerPool {
   }
 
   /**
-   * GPUs on several servers, few of them: the emptiest first, and the fitting one for the rest.
+   * GPUs on as few servers as possible: the emptiest first, and the best fit for the rest.
    *
-   * @param room how many GPUs of the job a server could take at most, beside its free GPUs
+   * @param room maximum number of the job's GPUs a server could take, apart from its free GPUs
    */
   spread(gpus: number, room: ((server: number) => number) | null): Placement | null {
     const servers: number[] = []
@@ -98,13 +98,13 @@ export class ServerPool {
     return missing > 0 ? null : { servers, gpus: taken }
   }
 
-  /** Jobs may have more or less of a server from now on, none less than they hold. */
+  /** Set the capacity of a server, never below what its jobs hold. */
   resize(server: number, kind: ServerKind): void {
     this.#changeFree(server, kind.gpus - this.kinds[server]!.gpus)
     this.kinds[server] = kind
   }
 
-  /** Servers with exactly so many free GPUs. */
+  /** Servers with exactly this number of free GPUs. */
   withFree(gpus: number): readonly number[] {
     return this.#byFree[gpus] ?? []
   }
@@ -113,12 +113,12 @@ export class ServerPool {
     this.#changeFree(server, -gpus)
   }
 
-  /** How many of a job's GPUs are on a server. */
+  /** Number of a job's GPUs on a server. */
   gpusOn({ placement }: EngineJob, server: number): number {
     return placement!.gpus[placement!.servers.indexOf(server)]!
   }
 
-  /** Give back what a job has on a server. @returns how many GPUs */
+  /** Release a job's GPUs on a server. @returns their number */
   remove(job: EngineJob, server: number): number {
     this.residents[server]!.splice(this.residents[server]!.indexOf(job), 1)
     const gpus = this.gpusOn(job, server)

@@ -1,28 +1,29 @@
 import type { EngineJob } from './engine-job.js'
 import type { PolicyName } from './scheduling-options.js'
 
-/** Waiting over running time at which a job's attained service is forgiven. Tiresias' STARVELIMIT. */
+/** Ratio of waiting to running time at which a job's attained service is forgiven. Tiresias' STARVELIMIT. */
 const PROMOTE_AFTER = 8
 
 /**
  * Sorts jobs into the order in which a policy serves them.
  *
- * - FIFO: by arrival. SRTF: least work left. LAS: least GPU time attained.
- * - FTF: largest finish-time ratio rho = (age + work left) / work first (Themis, NSDI '20). The Python code has it the other way round.
- * - DRF: least dominant share attained, integrated over time. A share that is taken and given back every round is fair over
- *   time only if what was held counts; the Python code's key, the demand, never changes.
- * - Tetris: least (work left x sum of demanded shares).
+ * - FIFO: by arrival. SRTF: least remaining work. LAS: least GPU time attained.
+ * - FTF: largest finish-time ratio rho = (age + remaining work) / work first (Themis, NSDI '20). The Python code does
+ * the reverse.
+ * - DRF: smallest dominant share attained, integrated over time. When shares are reassigned every round, fairness over
+ * time requires counting the shares held; the Python code's key, the demand, never changes.
+ * - Tetris: smallest (remaining work x sum of demanded shares).
  *
- * Service-based orders (LAS, DRF) leave a job behind as soon as it has had more than the others will ever need, and for ever
- * while those others keep coming. So one that has waited `PROMOTE_AFTER` times as long as it has run begins at zero again
- * (Tiresias, NSDI '19): whatever comes, it runs a ninth of its time.
+ * Service-based orders (LAS, DRF) starve a job that has already received more than others will ever need, for as long
+ * as such jobs keep arriving. So a job that has waited `PROMOTE_AFTER` times as long as it has run starts again at zero
+ * (Tiresias, NSDI '19): it runs at least a ninth of its time, whatever arrives.
  *
- * Work is in seconds alone with the GPU-proportional share (`fairIterationS`). Among equals the earlier submission goes first.
+ * Work is in seconds alone with the GPU-proportional share (`fairIterationS`). Ties go to the earlier submission.
  */
 export class ServiceOrder {
   readonly #policy: PolicyName
   readonly #starvationAfterS: number
-  /** By jobs' indices: until when the key of one that waits stays as it is. */
+  /** By job index: time until which the key of a waiting job stays valid. */
   readonly #steadyUntilS: number[] = []
 
   constructor(policy: PolicyName, starvationAfterS: number) {
@@ -31,12 +32,12 @@ export class ServiceOrder {
   }
 
   /**
-   * The unfinished of some jobs in the order in which they are served.
+   * The unfinished jobs in service order.
    *
-   * @param jobs as this returned them, and then those that have come since
+   * @param jobs the result of the last call, followed by newly arrived jobs
    */
   sorted(jobs: readonly EngineJob[], nowS: number): EngineJob[] {
-    // Of ten thousands of jobs most have waited since the last round, and are in order already.
+    // Of tens of thousands of jobs, most have waited since the last round and are still in order.
     const steady: EngineJob[] = []
     const others: EngineJob[] = []
     for (const job of jobs) {
@@ -58,7 +59,7 @@ export class ServiceOrder {
     job.key = starved ? Number.NEGATIVE_INFINITY : this.#keyOf(job, nowS)
     job.isSteady = waits && this.#policy !== 'ftf'
     const changesAtS = starved ? Number.POSITIVE_INFINITY : Math.min(starvesAtS, this.#forgivenAtS(job))
-    // Rounding may put the moment itself on either side.
+    // Rounding may put the exact moment on either side.
     this.#steadyUntilS[job.index] = changesAtS - 1
   }
 
@@ -86,12 +87,12 @@ export class ServiceOrder {
   }
 }
 
-/** The order of two jobs with keys of one moment. */
+/** Compares two jobs whose keys were computed at the same time. */
 export function inOrder(a: EngineJob, b: EngineJob): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : a.index - b.index
 }
 
-/** Two lists in order as one. */
+/** Merges two sorted lists. */
 function merged(long: readonly EngineJob[], short: readonly EngineJob[]): EngineJob[] {
   const all: EngineJob[] = []
   let next = 0
@@ -109,7 +110,7 @@ function merged(long: readonly EngineJob[], short: readonly EngineJob[]): Engine
   return all
 }
 
-/** What counts of the service that a job has had; one that has waited for long begins anew. */
+/** Attained service that counts; it restarts at zero after a long wait. */
 function serviceGpuS(job: EngineJob, nowS: number): number {
   const service = job.attainedGpuS - job.forgivenGpuS
   if (job.state === 'running' || nowS - job.lastRunS < (PROMOTE_AFTER * service) / job.gpus) return service

@@ -1,4 +1,4 @@
-/** Means over a stretch of time: 0..1 of the whole cluster, and how many jobs waited. */
+/** Means over a period: fractions of the whole cluster (0..1), and the number of waiting jobs. */
 export interface MeanUsage {
   readonly gpu: number
   readonly cpu: number
@@ -6,7 +6,7 @@ export interface MeanUsage {
   readonly waiting: number
 }
 
-/** Integrates what is held, exactly. */
+/** Integrates held resources exactly. */
 export class UsageRecord {
   heldGpus = 0
   heldCpus = 0

@@ -1,8 +1,8 @@
 import type { EngineJob } from './engine-job.js'
 
 /**
- * Jobs that wait, by class (model and number of GPUs): jobs of a class fit or fail alike, so only the first of each needs a
- * look. Ranks say who comes before whom across classes.
+ * Waiting jobs by class (model and number of GPUs). Jobs of a class fit or fail alike, so only the first of each is
+ * tried. Ranks give the order across classes.
  */
 export class WaitingQueue {
   readonly #queues: { readonly gpus: number; readonly jobs: EngineJob[]; head: number }[] = []
@@ -22,7 +22,7 @@ export class WaitingQueue {
     this.#nextRank = 0
   }
 
-  /** Behind all others. */
+  /** Append at the end. */
   push(job: EngineJob): void {
     job.rank = this.#nextRank++
     this.#queues[job.kind.number] ??= { gpus: job.gpus, jobs: [], head: 0 }
@@ -30,7 +30,7 @@ export class WaitingQueue {
     this.#length++
   }
 
-  /** The first that needs at most `freeGpus` and whose class is not in `failed`. */
+  /** First job that needs at most `freeGpus` and whose class is not in `failed`. */
   first(freeGpus: number, failed: ReadonlySet<number> | null): EngineJob | null {
     let best: EngineJob | null = null
     for (let c = 0; c < this.#queues.length; c++) {
@@ -47,7 +47,7 @@ export class WaitingQueue {
     this.#length--
   }
 
-  /** Take out a job wherever it stands; nothing happens where it is not in. */
+  /** Remove a job from any position; does nothing if it is absent. */
   remove(job: EngineJob): void {
     const queue = this.#queues[job.kind.number]
     const at = queue?.jobs.indexOf(job, queue.head) ?? -1

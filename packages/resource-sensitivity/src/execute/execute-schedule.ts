@@ -11,21 +11,24 @@ import type { ScheduleExecutor } from './schedule-executor.js'
 import { type JournalEntry, ScheduleJournal } from './schedule-journal.js'
 
 export interface ExecuteOptions extends Omit<SimulationOptions, 'onPlan' | 'stopS' | 'limitsChange'> {
-  /** A file that outlives this process: the same call goes on where it ends. Default: none, and a schedule dies with its process. */
+  /**
+   * Journal file that outlives this process: the same call resumes where it ends. Default: none; the schedule ends with
+   * its process.
+   */
   readonly journal?: string
-  /** A folder in which jobs are submitted and cancelled while the schedule runs (`requestOfSchedule`). Default: none. */
+  /** Folder for submit and cancel requests while the schedule runs (`requestOfSchedule`). Default: none. */
   readonly requests?: string
   readonly signal?: AbortSignal
-  /** Told of all that the engine is told. */
+  /** Called with the events of each plan. */
   readonly onEvents?: (timeS: number, events: readonly EngineEvent[]) => void
-  /** Told of a request that cannot be: it changes nothing. */
+  /** Called for an invalid request, which changes nothing. */
   readonly onRefused?: (file: string, error: Error) => void
 }
 
 export interface ExecutedJob {
   readonly job: Job
   readonly outcome: 'finished' | 'cancelled'
-  /** When it was first given its place; null where it never was. */
+  /** Time of its first placement; null if it never had one. */
   readonly firstPlacedS: number | null
   readonly finishS: number
   /** Finish minus arrival. */
@@ -33,16 +36,17 @@ export interface ExecutedJob {
   readonly runs: number
 }
 
-/** Requests are looked for so often. */
+/** Interval at which requests are read. */
 const LOOK_S = 0.5
 
 /**
- * Run a trace by an executor: the engine that simulates, with real ends in place of reckoned ones. Jobs are submitted when the trace
- * says, by the executor's time. With a journal, a call after one that was killed goes on with the jobs as they are.
+ * Run a trace on an executor: the engine of the simulation with real instead of estimated finish times. Jobs are
+ * submitted at the times of the trace, by the executor's clock. With a journal, a call after a killed one resumes with
+ * the jobs as they are.
  *
- * @returns one entry for each job that the cluster can run, in the order of arrival
- * @throws as `simulate`; PctodlError `JOURNAL`; the signal's reason when aborted; what the executor throws. Whatever happens, all that
- *   runs is ended
+ * @returns one entry per job that the cluster can run, in order of arrival
+ * @throws as `simulate`; PctodlError `JOURNAL`; the signal's reason if aborted; errors of the executor. In every case
+ * all running jobs are ended
  */
 export async function executeSchedule(options: ExecuteOptions, executor: ScheduleExecutor): Promise<ExecutedJob[]> {
   let journal: ScheduleJournal | null = null
@@ -58,7 +62,7 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
     return await execution.run(journal)
   } finally {
     journal?.close()
-    // Also where the options are wrong: an executor holds its folder from the moment in which it is made.
+    // Inside the try even for invalid options: an executor locks its folder as soon as it is created.
     await executor.close()
   }
 }
@@ -75,7 +79,7 @@ class Execution {
   readonly #executor: ScheduleExecutor
   readonly #engine: ScheduleEngine
   readonly #due: DueEvents
-  /** Of each job of the trace, and of each that was submitted since. */
+  /** For each job of the trace and each job submitted since. */
   readonly #progress = new Map<number, Progress>()
   readonly #jobOf = (jobId: number): Job => this.#progress.get(jobId)!.job
 
@@ -114,7 +118,7 @@ class Execution {
       }
     } catch (error) {
       const events = await executor.close()
-      // Who was ended waits again: the next call with this journal starts it from its checkpoint.
+      // Ended jobs wait again: the next call with this journal starts them from their checkpoints.
       if (journal !== null && events.length > 0) {
         const timeS = Math.max(engine.nowS, executor.nowS())
         journal.append({ timeS, events, facts: executor.takeFacts!(), actions: engine.plan(timeS, events) })
@@ -135,7 +139,10 @@ class Execution {
     await this.#executor.resume!({ startedUnixMs, entries }, this.#jobOf, this.#options.signal)
   }
 
-  /** Add what was asked for to `events`. @returns the files, to be forgotten when that is in the journal */
+  /**
+   * Append the requested events to `events`. @returns the request files, to be removed once the events are in the
+   * journal
+   */
   #takeRequests(nowS: number, events: EngineEvent[]): string[] {
     const { requests, onRefused } = this.#options
     if (requests === undefined) return []
@@ -150,7 +157,9 @@ class Execution {
     })
   }
 
-  /** What a request makes happen: all of it, or an error. A job that is there already was asked for by a process that was killed then. */
+  /**
+   * Events of a request: all of them, or an error. A job already present was requested before a process was killed.
+   */
   #eventsOf(request: ScheduleRequest, nowS: number): EngineEvent[] {
     if ('cancel' in request) {
       return request.cancel.map((jobId) => {
@@ -196,11 +205,11 @@ class Execution {
   }
 }
 
-/** The same engine, told the same, must answer the same. @throws PctodlError `JOURNAL` */
+/** The same engine must answer the same events alike. @throws PctodlError `JOURNAL` */
 function assertSameActions(actions: readonly ScheduleAction[], { timeS, actions: before }: JournalEntry): void {
   if (JSON.stringify(actions) === JSON.stringify(before)) return
   throw new PctodlError(
     'JOURNAL',
-    `the plan at ${timeS} s is another than the journal has: it was written by another version; end the schedule with that one, or take a new work folder`,
+    `the plan at ${timeS} s differs from the journal, which another version has written; finish the schedule with that version, or use a new work folder`,
   )
 }

@@ -15,17 +15,17 @@ const request = z.union([
   z.strictObject({ cancel: z.array(z.number()) }),
 ])
 
-/** Jobs to submit, without an arrival: they arrive when they are read. Or ids of jobs to cancel. */
+/** Jobs to submit, without an arrival time (they arrive when read), or IDs of jobs to cancel. */
 export type ScheduleRequest =
   | { readonly submit: readonly Omit<Job, 'arrivalS'>[] }
   | { readonly cancel: readonly number[] }
 
 /**
- * Ask a schedule that is being executed, from any process of its user.
+ * Send a request to a running schedule from any process of the same user.
  *
  * @param folder `requests` of its options
- * @returns the file, which is gone when the request was journalled or refused
- * @throws InvalidInputError where there is no such folder; PctodlError `NOT_OWN` where others could write in it
+ * @returns the request file, which is removed once journalled or rejected
+ * @throws InvalidInputError if the folder does not exist; PctodlError `NOT_OWN` if others could write to it
  */
 export function requestOfSchedule(folder: string, asked: ScheduleRequest): string {
   const name = `${String(Date.now()).padStart(15, '0')}-${randomBytes(4).toString('hex')}.json`
@@ -35,7 +35,7 @@ export function requestOfSchedule(folder: string, asked: ScheduleRequest): strin
   return file
 }
 
-/** The requests that lie in a folder, the oldest first; what is none of this user's whole files is an error in its place. */
+/** Requests in a folder, oldest first. A file that is incomplete or not this user's yields an error in its place. */
 export function readRequests(folder: string): { readonly file: string; readonly request: ScheduleRequest | Error }[] {
   const names = readdirSync(workFolder(folder)).filter((name) => name.endsWith('.json'))
   return names.sort().map((name) => {

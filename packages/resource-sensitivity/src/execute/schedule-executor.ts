@@ -3,31 +3,34 @@ import type { EngineEvent } from '../engine/engine-event.js'
 import type { Job } from '../trace/job.js'
 import type { JournalEntry } from './schedule-journal.js'
 
-/** What carries out the actions of an engine, and tells it what happens. */
+/** Carries out the engine's actions and reports events. */
 export interface ScheduleExecutor {
   /** Whether it can change the power limit of a running job. Default false. */
   readonly changesLimits?: boolean
-  /** Whether servers are away that may come back, so that something may happen though nothing runs. Default false. */
+  /** Whether unavailable servers may come back, so that something may happen although nothing runs. Default false. */
   readonly awaitsServers?: boolean
-  /** Seconds since the schedule began, on the clock of the arrivals. */
+  /** Seconds since the start of the schedule, on the clock of the arrivals. */
   nowS(): number
-  /** Carry out the actions of one plan. What was carried out before changes nothing. @throws the signal's reason when aborted */
+  /**
+   * Carry out the actions of one plan. Actions already carried out have no effect. @throws the signal's reason if
+   * aborted
+   */
   apply(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job, signal?: AbortSignal): Promise<void>
   /**
-   * Wait for something to happen.
+   * Wait for events.
    *
-   * @returns what did, at once; nothing when `untilS` has come
-   * @throws the signal's reason when aborted
+   * @returns events as soon as there are any; an empty list at `untilS`
+   * @throws the signal's reason if aborted
    */
   next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]>
-  /** What it has seen since it was last asked: the next entry of the journal keeps it. Needed for a journal. */
+  /** Observations since the last call, stored in the next journal entry. Required for a journal. */
   takeFacts?(): readonly unknown[]
-  /** Go on where a journal ends, before anything else is asked. Needed for a journal. */
+  /** Resume where a journal ends; called before anything else. Required for a journal. */
   resume?(
     journal: { readonly startedUnixMs: number; readonly entries: readonly JournalEntry[] },
     jobOf: (jobId: number) => Job,
     signal?: AbortSignal,
   ): Promise<void>
-  /** End everything that still runs. @returns what became of it */
+  /** End everything that still runs. @returns the resulting events */
   close(): Promise<readonly EngineEvent[]>
 }

@@ -9,11 +9,11 @@ import type { EngineEvent } from '../engine/engine-event.js'
 const FORMAT = 'pctodl-schedule-journal'
 const VERSION = 1
 
-/** One plan of the engine: what it was told, what the executor had seen for it, and what it answered. */
+/** One plan of the engine: its events, the executor's observations behind them, and its actions. */
 export interface JournalEntry {
   readonly timeS: number
   readonly events: readonly EngineEvent[]
-  /** What the executor needs to know again; its own format. */
+  /** Observations the executor needs to resume, in its own format. */
   readonly facts: readonly unknown[]
   readonly actions: readonly ScheduleAction[]
 }
@@ -32,21 +32,21 @@ const entryShape = z.object({
 })
 
 /**
- * The plans of a schedule on disk, one JSON line each, appended and synchronised before a plan is carried out. From it the same engine is
- * where it was. Whoever opens it holds its folder already.
+ * The plans of a schedule on disk, one JSON line each, appended and synced before a plan is carried out. Replaying it
+ * restores the engine's state. The caller must hold the folder's lock.
  */
 export class ScheduleJournal {
   readonly startedUnixMs: number
-  /** What earlier processes wrote. */
+  /** Entries of earlier processes. */
   readonly entries: readonly JournalEntry[]
   readonly #file: string
   readonly #descriptor: number
   #bytes: number
 
   /**
-   * @param schedule all that decides what the engine does: a journal of another schedule is refused
-   * @throws InvalidInputError for a journal of another schedule; PctodlError `JOURNAL` for one that cannot be read, a
-   *   link, or a file of somebody else
+   * @param schedule everything that determines the engine's decisions: a journal of another schedule is rejected
+   * @throws InvalidInputError for a journal of another schedule; PctodlError `JOURNAL` if it is unreadable, a symlink,
+   * or another user's file
    */
   constructor(file: string, schedule: unknown, nowUnixMs: number) {
     this.#file = file
@@ -59,7 +59,7 @@ export class ScheduleJournal {
     }
     try {
       const text = readFileSync(this.#descriptor, 'utf8')
-      // A process that was killed may have left half a line: that plan was not carried out.
+      // A killed process may have left half a line; that plan was not carried out.
       const whole = text.slice(0, text.lastIndexOf('\n') + 1)
       const [first, ...lines] = whole.split('\n').slice(0, -1)
       const opened = first === undefined ? undefined : parsed(header, first, file, 1)
@@ -83,7 +83,7 @@ export class ScheduleJournal {
     }
   }
 
-  /** @throws PctodlError `JOURNAL` where it cannot be written: nothing of the entry is there then */
+  /** @throws PctodlError `JOURNAL` if the write fails: nothing of the entry is kept then */
   append(entry: JournalEntry): void {
     this.#write(entry)
   }
@@ -92,7 +92,7 @@ export class ScheduleJournal {
     closeSync(this.#descriptor)
   }
 
-  /** A line is there whole or, on a full disk, not at all. */
+  /** A line is written completely or, on a full disk, not at all. */
   #write(line: object): void {
     const bytes = Buffer.from(`${JSON.stringify(line)}\n`)
     try {
@@ -113,7 +113,7 @@ function parsed<T>(shape: z.ZodType<T>, line: string, file: string, row: number)
   } catch (cause) {
     throw new PctodlError(
       'JOURNAL',
-      `${file}: line ${row} is none of a journal of version ${VERSION}; take a new work folder`,
+      `${file}: line ${row} is not a journal line of version ${VERSION}; use a new work folder`,
       { cause },
     )
   }

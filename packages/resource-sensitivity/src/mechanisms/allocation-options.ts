@@ -1,24 +1,25 @@
 import { type JobProfile, type PerGpuShare, throughputAt } from '../profile/job-profile.js'
 
-/** A share of CPU and memory beside each GPU, and what it gives. */
+/** CPU and memory per GPU, and the throughput they give. */
 export interface AllocationOption extends PerGpuShare {
   readonly throughput: number
 }
 
-/** What jobs of one model may be given on one kind of server, none slower than with the GPU-proportional share. */
+/** Allocations for jobs of one model on one kind of server, none slower than the GPU-proportional share. */
 export interface AllocationOptions {
   /** Throughput with the GPU-proportional share. */
   readonly fairThroughput: number
-  /** The cheapest first, then by rising throughput; no option is beaten by another in all of CPU, memory and throughput. */
+  /** Cheapest first, then by rising throughput; no option is dominated in CPU, memory and throughput. */
   readonly options: readonly AllocationOption[]
 }
 
-/** Rounding in the tables must not make a fair share look slower than itself. */
+/** Tolerance: rounding in the tables must not make a fair share look slower than itself. */
 const SAME = 1e-9
 
 /**
- * The options of a model where the GPU-proportional share is `fair`: the points of its table and the fair share itself. The
- * first never needs more than the fair share of anything, so that a server always has room for as many as it has GPUs.
+ * Options of a model for the GPU-proportional share `fair`: the points of its table and the fair share itself. The
+ * first option never needs more than the fair share of any resource, so a server always has room for as many jobs as it
+ * has GPUs.
  */
 export function allocationOptions(profile: JobProfile, fair: PerGpuShare): AllocationOptions {
   const fairThroughput = throughputAt(profile, fair.cpus, fair.memoryGb)

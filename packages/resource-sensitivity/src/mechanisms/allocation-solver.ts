@@ -2,19 +2,21 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { type LinearConstraint, type LinearProgram, loadSolver, type Term, type Variable } from '@pctodl/solver'
 import type { AllocationOption } from './allocation-options.js'
 
-/** Jobs that are alike: same options, same number of GPUs. */
+/** Identical jobs: same options, same number of GPUs. */
 export interface JobGroup {
   readonly count: number
   readonly gpus: number
   readonly options: readonly AllocationOption[]
-  /** No job may run slower: its throughput with the fair share. A job that takes parts of options keeps it on average. */
+  /**
+   * Minimum throughput of a job: that of its fair share. A job that mixes fractions of options keeps it on average.
+   */
   readonly minThroughput: number
 }
 
 /**
- * Choose one option for every job so that the sum of throughputs, each of one GPU of a job, is largest and the cluster's CPU and memory suffice: a
- * multiple-choice knapsack with two capacities. CPU and memory are pooled over the servers, so its value is an upper bound
- * on what any placement can reach.
+ * Choose one option per job to maximize the sum of throughputs (per GPU of each job) within the cluster's CPU and
+ * memory: a multiple-choice knapsack with two capacities. CPU and memory are pooled over the servers, so the value is
+ * an upper bound for any placement.
  */
 export interface AllocationProblem {
   readonly cpus: number
@@ -24,13 +26,13 @@ export interface AllocationProblem {
 
 export interface AllocationSolution {
   readonly objective: number
-  /** How many jobs of group i take option k. Whole numbers, unless the relaxation was asked for. */
+  /** Number of jobs of group i that take option k. Integers, unless the relaxation was requested. */
   readonly counts: readonly (readonly number[])[]
 }
 
-/** Solves allocation problems; `loadAllocationSolver` makes one. */
+/** Solves allocation problems; created by `loadAllocationSolver`. */
 export interface AllocationSolver {
-  /** @param relaxed let jobs take parts of options: the linear program above the integer one */
+  /** @param relaxed let jobs mix fractions of options: the linear relaxation */
   solve(problem: AllocationProblem, relaxed?: boolean): AllocationSolution
 }
 
@@ -54,7 +56,10 @@ export async function loadAllocationSolver(): Promise<AllocationSolver> {
   }
 }
 
-/** `places[i][k]` is the variable of option k of group i: how many of its jobs take it; absent where it is too slow. */
+/**
+ * `places[i][k]` is the variable of option k of group i, the number of jobs that take it; absent if the option is too
+ * slow.
+ */
 function programOf({ cpus, memoryGb, groups }: AllocationProblem, relaxed: boolean) {
   const variables: Variable[] = []
   const cpu: Term[] = []
@@ -123,7 +128,7 @@ function assertAllocationProblem({ cpus, memoryGb, groups }: AllocationProblem):
   })
 }
 
-/** With room for rounding. */
+/** Adds a rounding tolerance. */
 function isFastEnough(throughput: number, least: number): boolean {
   return throughput >= least * (1 - 1e-9)
 }

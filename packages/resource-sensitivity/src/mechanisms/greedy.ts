@@ -9,15 +9,15 @@ import type { ShareRules } from './share-rules.js'
 const ROUNDING = 1e-9
 
 /**
- * Everybody gets all that it asks for, or waits, even while GPUs are idle. A demand that no server could give is cut to what
- * the largest server has; a job of more GPUs than a server has asks for the fair share.
+ * Each job gets its full demand or waits, even while GPUs are idle. A demand above any server's capacity is cut to the
+ * largest server's; a job with more GPUs than any server asks for the fair share.
  */
 export class GreedyMechanism implements Mechanism {
   readonly #running: RunningJobs
   readonly #rules: ShareRules
-  /** Per class: what it asks for beside each GPU. */
+  /** Demand per GPU, by class. */
   readonly #demand: PerGpuShare[] = []
-  /** Classes of which no job finds room. */
+  /** Classes whose jobs do not fit anywhere. */
   readonly #failed = new Set<number>()
   readonly #servers: readonly ServerKind[]
 
@@ -30,7 +30,7 @@ export class GreedyMechanism implements Mechanism {
   plan(order: readonly EngineJob[]): void {
     const { pool } = this.#running
     this.#failed.clear()
-    // Everybody stands up; those whose turn comes while their seat is still free sit down on it again.
+    // Release all seats; in policy order, a job takes its old seat back if it is still free.
     const before = new Map<EngineJob, Pick<EngineJob, 'placement' | 'restarts' | 'countedS'>>()
     for (const job of order) {
       if (job.state !== 'running') continue
@@ -89,7 +89,7 @@ export class GreedyMechanism implements Mechanism {
     return servers.every((server, i) => freeGpus[server]! >= gpus[i]! && this.#room(server, kind) >= gpus[i]!)
   }
 
-  /** For how many GPUs of a class a server still has CPU and memory. */
+  /** Number of GPUs of a class for which a server still has CPU and memory. */
   #room(server: number, of: JobClass): number {
     const { pool, heldCpus, heldMemoryGb } = this.#running
     const { cpus, memoryGb } = this.#demandOf(of)
@@ -105,7 +105,7 @@ export class GreedyMechanism implements Mechanism {
   }
 
   #demandOn({ profile, gpus }: JobClass): PerGpuShare {
-    // Nothing is known of less than where the table begins: who asks for less there has that, as the other mechanisms give it.
+    // The table has no data below its first point: a smaller demand gets that point, as under the other mechanisms.
     const cpus = Math.max(profile.demand.cpus, profile.cpusPerGpu[0]!)
     const memoryGb = Math.max(profile.demand.memoryGb, profile.memoryGbPerGpu[0]!)
     const wholeOn = this.#servers.filter((kind) => kind.gpus >= gpus)

@@ -1,21 +1,24 @@
 import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 
-/** Changes of seats tried, and pairs of a job and a server looked at, after each round at most: in large clusters the first placement is nearly as good. */
+/**
+ * Maximum number of seat changes tried, and of job-server pairs examined, per round: in large clusters the first
+ * placement is nearly as good.
+ */
 const MAX_TRIES = 1000
 const MAX_PAIRS = 4000
 
 const ROUNDING = 1e-9
 
-/** Jobs of one server that change places with one of another at once, at most. */
+/** Maximum number of jobs of one server that trade places with one job of another at once. */
 const MAX_TOGETHER = 4
 
 /**
- * Let jobs that have just been seated change places as long as the servers' best allocations gain by it: two of equal size trade, one
- * goes where GPUs are free, one trades with several smaller ones. Who was running stays where it is.
+ * Let newly seated jobs change places while the servers' best allocations gain from it: two of equal size trade, one
+ * moves to free GPUs, or one trades with several smaller ones. Jobs that were running stay.
  *
- * @param changed servers to look at
- * @param valueAt what the jobs that are there now can reach together on a server
+ * @param changed servers to examine
+ * @param valueAt highest total throughput of the jobs now on a server
  */
 export function improveSeats(
   running: RunningJobs,
@@ -74,7 +77,7 @@ export function improveSeats(
     if (!improved) improved = makeRoom()
   }
 
-  /** Let one newcomer take the place of another, which goes to where GPUs are free. */
+  /** Give one newcomer another's place; the other moves to free GPUs. */
   function makeRoom(): boolean {
     for (const a of newcomers) {
       for (const other of changed) {
@@ -100,7 +103,7 @@ export function improveSeats(
     return false
   }
 
-  /** Newcomers of another server with which a job could change places, none among them where its GPUs are free there. */
+  /** Newcomers of another server that could trade places with a job; empty if its GPUs are free there. */
   function groupsFor(a: EngineJob, other: number): EngineJob[][] {
     const size = a.gpus
     const freeHere = pool.freeGpus[a.server]!

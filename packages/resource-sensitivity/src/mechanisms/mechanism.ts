@@ -6,17 +6,17 @@ import type { Placer } from './placer.js'
 import type { ShareRules } from './share-rules.js'
 
 export interface Mechanism {
-  /** Decide anew who runs. `order` holds all unfinished jobs in the policy's order. */
+  /** Decide afresh which jobs run. `order` holds all unfinished jobs in the policy's order. */
   plan(order: readonly EngineJob[]): void
-  /** Start waiting jobs on what has become free, preempting nobody. */
+  /** Start waiting jobs on free resources without preemption. */
   fill(queue: WaitingQueue): void
-  /** Give CPU and memory to the jobs on servers that changed. */
+  /** Assign CPU and memory to the jobs on changed servers. */
   settle(): void
 }
 
 /**
- * Base of the mechanisms under which free GPUs are all that a job needs to run: the fair share of CPU and memory of a GPU is
- * always there. They differ in what is given beyond.
+ * Base of the mechanisms in which a job needs only free GPUs to run: a GPU's fair share of CPU and memory is always
+ * available. They differ in what they give beyond that.
  */
 export abstract class WholeGpuMechanism implements Mechanism {
   protected readonly running: RunningJobs
@@ -69,12 +69,12 @@ export abstract class WholeGpuMechanism implements Mechanism {
   }
 }
 
-/** Everybody gets the GPU-proportional share of CPU and memory, and nobody more. */
+/** Each job gets exactly the GPU-proportional share of CPU and memory. */
 export class FairMechanism extends WholeGpuMechanism {
   settle(): void {
     for (const server of this.running.takeChanged()) {
       for (const job of this.running.pool.residents[server]!) {
-        // Who runs has its share already, and where it sits that is always the same.
+        // A running job already has its share, which depends only on its seats.
         if (job.rate > 0) continue
         const share = this.rules.fairShare(job.placement!)
         this.running.feed(job, share.cpus, share.memoryGb, this.rules.options(job, share).fairThroughput)

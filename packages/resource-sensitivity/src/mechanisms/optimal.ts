@@ -6,8 +6,8 @@ import type { Placer } from './placer.js'
 import type { ShareRules } from './share-rules.js'
 
 /**
- * The largest sum of throughputs if CPU and memory could be lent from server to server: an upper bound to compare with, not a
- * schedule that servers could follow.
+ * Largest sum of throughputs if CPU and memory could be lent between servers: an upper bound for comparison, not a
+ * feasible schedule.
  */
 export class OptimalMechanism extends WholeGpuMechanism {
   readonly #solver: AllocationSolver

@@ -2,16 +2,17 @@ import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import type { PerGpuShare } from '../profile/job-profile.js'
 
-/** Servers looked at to clear one for a job. */
+/** Number of servers considered for clearing. */
 const MAX_CLEARED = 32
 
 /**
- * Seats jobs whose GPUs are known to be free, the largest first: on one server where that is possible, else on few.
+ * Seats jobs whose GPUs are known to be free, largest first: on one server if possible, else on few.
  *
- * Without `mix`, a job takes the server with the fewest free GPUs that suffice, which keeps whole servers free for large jobs.
- * With `mix`, a job that wants more than its share goes where most is left for each free GPU, and one that is content with less
- * to where least is left, so that lenders sit beside borrowers. Where being on several servers costs jobs something, that comes second to the
- * best fit, and jobs that run whole are moved to make room for one that would be spread, if what it gains is more than their restarts cost.
+ * Without `mix`, a job takes the server with the fewest sufficient free GPUs, which keeps whole servers free for large
+ * jobs. With `mix`, a job that wants more than its share goes to the server with the most spare CPU or memory per free GPU, and a
+ * job that wants less to the one with the least, so that lenders sit beside borrowers. If spreading slows jobs, mixing
+ * comes second to the best fit, and single-server jobs are moved to avoid spreading another job if that gains more than
+ * their restarts cost.
  */
 export class Placer {
   readonly #running: RunningJobs
@@ -41,9 +42,9 @@ export class Placer {
   }
 
   /**
-   * Make room for all GPUs of a job on one server: its smaller jobs move, each whole, to where they fit best.
+   * Make room for all GPUs of a job on one server: its smaller jobs move, each as a whole, to their best fit.
    *
-   * @returns the server; -1 where none can be cleared, or at a cost above the gain
+   * @returns the server; -1 if none can be cleared, or only at a cost above the gain
    */
   #clear(job: EngineJob): number {
     if (!this.#consolidates) return -1
@@ -64,7 +65,7 @@ export class Placer {
     return -1
   }
 
-  /** Which jobs of a server must go where so that another finds its GPUs there; null where they cannot. */
+  /** Moves of a server's jobs that free enough GPUs for another job; null if impossible. */
   #movesFrom(server: number, forJob: EngineJob): (readonly [EngineJob, number])[] | null {
     const { pool } = this.#running
     let missing = forJob.gpus - pool.freeGpus[server]!
@@ -89,7 +90,7 @@ export class Placer {
     return missing > 0 ? null : moves
   }
 
-  /** Whether a job gains more GPU time by not being spread than others pay for it. */
+  /** Whether a job gains more GPU time by not being spread than the moves cost others. */
   #gains(job: EngineJob, costGpuS: number): boolean {
     const savedPart = 1 - 1 / this.#running.spreadPenaltyOf(job)
     return savedPart * job.remaining * job.fairIterationS * job.gpus > costGpuS
@@ -110,21 +111,21 @@ export class Placer {
       : fitting((server) => -this.#memorySlack(server))
   }
 
-  /** CPU that nobody on a server wants, for each of its free GPUs, in parts of the GPU-proportional share. */
+  /** Unclaimed CPU of a server per free GPU, relative to the GPU-proportional share. */
   #cpuSlack(server: number): number {
     const { pool, wantedCpus } = this.#running
     const { gpus, cpus } = pool.kinds[server]!
     return ((cpus - wantedCpus[server]!) / pool.freeGpus[server]!) * (gpus / cpus)
   }
 
-  /** The same of memory. */
+  /** Same for memory. */
   #memorySlack(server: number): number {
     const { pool, wantedMemoryGb } = this.#running
     const { gpus, memoryGb } = pool.kinds[server]!
     return ((memoryGb - wantedMemoryGb[server]!) / pool.freeGpus[server]!) * (gpus / memoryGb)
   }
 
-  /** What a job wants beside each GPU, in parts of the cluster's GPU-proportional share. */
+  /** Demand per GPU, relative to the cluster's GPU-proportional share: the larger of CPU and memory. */
   #appetite({ profile: { demand } }: EngineJob): number {
     return Math.max(demand.cpus / this.#fair.cpus, demand.memoryGb / this.#fair.memoryGb)
   }

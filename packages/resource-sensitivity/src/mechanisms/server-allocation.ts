@@ -1,6 +1,6 @@
 import type { AllocationOption } from './allocation-options.js'
 
-/** One job on a server: how many of its GPUs are there, and what it may be given. */
+/** One job on a server: its number of GPUs there and its options. */
 export interface Resident {
   readonly gpus: number
   readonly options: readonly AllocationOption[]
@@ -9,11 +9,11 @@ export interface Resident {
 const ROUNDING = 1e-9
 
 /**
- * Share a server's CPU and memory among the jobs on it. Everybody begins with the first (cheapest) option, which is as fast
- * as the fair share; what is left goes, upgrade by upgrade, to the job that gains most throughput for its price. That is the
- * floor of an exact search, which is left where it would be too large.
+ * Distribute a server's CPU and memory among its jobs. Each job starts with the first (cheapest) option, which is as
+ * fast as the fair share; the rest goes, upgrade by upgrade, to the job with the highest throughput gain per cost. This
+ * greedy result is the lower bound of an exact search, which is skipped if it would be too large.
  *
- * @returns the index of the option of each resident
+ * @returns the option index of each resident
  */
 export function allocateServer(residents: readonly Resident[], cpus: number, memoryGb: number): number[] {
   const choice = new Array<number>(residents.length).fill(0)
@@ -26,7 +26,7 @@ export function allocateServer(residents: readonly Resident[], cpus: number, mem
   return exactAllocation(residents, cpus, memoryGb, allocatedThroughput(residents, choice)) ?? choice
 }
 
-/** @returns whether everybody now runs as fast as anything could make them */
+/** @returns whether every job now runs at its maximum speed */
 function upgrade(
   residents: readonly Resident[],
   choice: number[],
@@ -79,12 +79,12 @@ function move(
   choice[job] = option
 }
 
-/** Sum of throughputs under a choice, each of one GPU of a job. */
+/** Sum of throughputs of a choice, per GPU of each job. */
 export function allocatedThroughput(residents: readonly Resident[], choice: readonly number[]): number {
   return residents.reduce((sum, { options }, j) => sum + options[choice[j]!]!.throughput, 0)
 }
 
-/** Partial choices kept at most, of which none is beaten by another: servers of eight jobs need some hundreds. */
+/** Maximum number of non-dominated partial choices kept: servers of eight jobs need some hundreds. */
 const MAX_KEPT = 3000
 
 interface Partial {
@@ -96,11 +96,11 @@ interface Partial {
 }
 
 /**
- * The best way to share a server: job by job, all partial choices that no other beats in CPU, memory and throughput at once
+ * Best allocation of a server: job by job, keep all partial choices not dominated in CPU, memory and throughput
  * (multiple-choice knapsack with two capacities, by dynamic programming over Pareto sets). Choices that could not reach
- * `worthMore` even if every other job got its fastest option are dropped.
+ * `worthMore` even with the fastest option for every other job are dropped.
  *
- * @returns null where nothing is worth more, or where there are too many partial choices to keep
+ * @returns null if nothing is worth more, or if there are too many partial choices
  */
 export function exactAllocation(
   residents: readonly Resident[],
@@ -108,7 +108,7 @@ export function exactAllocation(
   memoryGb: number,
   worthMore: number,
 ): number[] | null {
-  /** What the jobs from here on need at least, and can gain at most. */
+  /** Minimum need and maximum gain of the jobs from here on. */
   const needCpus = new Array<number>(residents.length + 1).fill(0)
   const needMemoryGb = new Array<number>(residents.length + 1).fill(0)
   const maxValue = new Array<number>(residents.length + 1).fill(0)
@@ -145,11 +145,11 @@ export function exactAllocation(
   return choice
 }
 
-/** Those of which none has less CPU, less memory and more throughput. */
+/** The non-dominated choices: no other has less CPU, less memory and more throughput. */
 function unbeaten(partials: Partial[]): Partial[] {
   partials.sort((a, b) => b.value - a.value || a.cpus - b.cpus || a.memoryGb - b.memoryGb)
   const kept: Partial[] = []
-  // Of what is kept so far: by rising CPU, the falling memory that suffices.
+  // Frontier kept so far: by rising CPU, the falling memory that suffices.
   const stairCpus: number[] = []
   const stairGb: number[] = []
   for (const partial of partials) {

@@ -4,17 +4,20 @@ import { pricedProfile } from '../power/power-ways.js'
 import type { JobProfile, PerGpuShare } from '../profile/job-profile.js'
 import { type AllocationOptions, allocationOptions } from './allocation-options.js'
 
-/** The GPU-proportional share of a server or a job, with the types of the GPUs where the cluster says them. One object for equal shares. */
+/**
+ * GPU-proportional share of a server or job, with the GPU types if the cluster names them. Equal shares are the same
+ * object.
+ */
 export interface FairShare extends PerGpuShare {
   readonly gpuTypes?: readonly string[]
 }
 
-/** What each model may be given where: worked out once per model and GPU-proportional share. */
+/** Options of each model by placement, computed once per model and GPU-proportional share. */
 export class ShareRules {
   /** GPU-proportional share of every server. */
   readonly #fair: readonly FairShare[]
   readonly #shares = new Map<string, FairShare>()
-  /** By share, model and what a watt costs all GPUs of a job. */
+  /** Cache by share, model and the price of a watt for all GPUs of a job. */
   readonly #known = new Map<FairShare, Map<JobProfile, Map<number, AllocationOptions>>>()
   #price = 0
 
@@ -25,7 +28,10 @@ export class ShareRules {
     })
   }
 
-  /** GPU-proportional share of a job: on several servers the least of theirs, since all its GPUs keep step. */
+  /**
+   * GPU-proportional share of a job. On several servers it is the smallest of theirs, since all its GPUs run in
+   * lockstep.
+   */
   fairShare({ servers }: Placement): FairShare {
     let share = this.#fair[servers[0]!]!
     for (let i = 1; i < servers.length; i++) {
@@ -41,7 +47,7 @@ export class ShareRules {
     return this.#fair[server]!
   }
 
-  /** What a watt costs from now on, in throughput. */
+  /** Set the price of a watt, in throughput. */
   setPrice(price: number): void {
     if (price !== this.#price) this.#known.clear()
     this.#price = price
@@ -51,7 +57,7 @@ export class ShareRules {
     return this.#price
   }
 
-  /** Where watts have a price, each GPU of the job pays. */
+  /** If watts have a price, each GPU of the job pays it. */
   options({ profile, gpus }: EngineJob, share: FairShare): AllocationOptions {
     const price = this.#price === 0 ? 0 : this.#price * gpus
     const known = this.#known.get(share)?.get(profile)?.get(price)
@@ -74,7 +80,7 @@ export class ShareRules {
   }
 }
 
-/** What a map has under a key, made where it has nothing yet. */
+/** Get the value of a key, creating it if absent. */
 function made<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   let value = map.get(key)
   if (value === undefined) {

@@ -12,16 +12,16 @@ interface Allocation {
 }
 
 /**
- * Nobody runs slower than with the GPU-proportional share, and what some can spare others get. A job on several servers is
- * served last, from what all of them have left: its GPUs keep step, so each needs the same.
+ * No job runs slower than with its GPU-proportional share, and spare resources go to others. Jobs on several servers
+ * are served last, from what all their servers have left: their GPUs run in lockstep, so each needs the same share.
  */
 export class TuneMechanism extends WholeGpuMechanism {
-  /** Choices by who shares what kind of server: the same few mixtures come again and again. */
+  /** Cache of allocations by the jobs on a server and its kind: the same few mixtures recur. */
   readonly #known = new Map<string, Allocation>()
 
   settle(): void {
     const { running } = this
-    // A seat on another type of GPU may be worth more, wherever it is.
+    // A seat on another GPU type may be worth more, on any server.
     if (running.anyChanged && running.watts !== null) running.touchServers()
     const changed = running.takeChanged()
     const spread = new Set<EngineJob>()
@@ -31,11 +31,11 @@ export class TuneMechanism extends WholeGpuMechanism {
     for (const job of spread) this.#feed(job, this.#optionsOf(job)[0]!)
     improveSeats(running, changed, (server) => this.#allocation(server, this.#wholeOn(server)).value)
     for (const server of new Set([...changed, ...running.takeChanged()])) this.#settle(server)
-    // Where it costs to be resized, who is on several servers keeps the share that is always there.
+    // If resizing costs time, jobs on several servers keep the share that is always available.
     if (running.resizeCostS === 0) for (const job of spread) this.#raise(job)
   }
 
-  /** Share out what the jobs on several servers leave. */
+  /** Distribute what jobs on several servers leave. */
   #settle(server: number): void {
     const whole = this.#wholeOn(server)
     if (whole.length === 0) return
@@ -46,7 +46,10 @@ export class TuneMechanism extends WholeGpuMechanism {
     })
   }
 
-  /** What everybody gets when who runs keeps what it has, where that is possible and the best choice saves less than its resizes cost. */
+  /**
+   * Allocation in which running jobs keep their shares, if possible and if the best choice saves less than its resizes
+   * cost.
+   */
   #keeping(
     server: number,
     whole: readonly EngineJob[],
@@ -70,13 +73,13 @@ export class TuneMechanism extends WholeGpuMechanism {
     return savedGpuS > 0 ? null : kept
   }
 
-  /** The jobs that are on this server alone, in the order of their classes. */
+  /** Single-server jobs on this server, in class order. */
   #wholeOn(server: number): EngineJob[] {
     const whole = this.running.pool.residents[server]!.filter((job) => job.server === server)
     return whole.sort((a, b) => a.kind.number - b.kind.number || a.index - b.index)
   }
 
-  /** What a server has for the jobs that are on no other. */
+  /** Resources of a server for its single-server jobs. */
   #roomFor(server: number): { cpus: number; memoryGb: number } {
     const { pool } = this.running
     let { cpus, memoryGb } = pool.kinds[server]!
@@ -88,7 +91,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     return { cpus, memoryGb }
   }
 
-  /** The best found for these jobs beside the server's jobs on several servers. */
+  /** Best known allocation of these jobs, given the server's jobs on several servers. */
   #allocation(server: number, whole: readonly EngineJob[]): Allocation {
     const { cpus, memoryGb } = this.#roomFor(server)
     const fair = this.rules.fairShareOf(server)
@@ -104,7 +107,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     return allocation
   }
 
-  /** The fastest option for which all servers of a job have enough left. */
+  /** Fastest option for which all servers of a job have enough left. */
   #raise(job: EngineJob): void {
     const { pool, heldCpus, heldMemoryGb } = this.running
     const { servers, gpus } = job.placement!

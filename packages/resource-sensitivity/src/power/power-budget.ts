@@ -3,18 +3,18 @@ import { InvalidInputError } from '@pctodl/platform'
 interface Step {
   readonly fromS: number
   readonly powerW: number
-  /** A fall is heeded from here on. */
+  /** Time a fall takes effect. */
   readonly heededS: number
 }
 
-/** The watts of a cluster over time: each step holds until the next. A fall that is known is heeded `leadS` before its time. */
+/** Power budget of a cluster over time: each step holds until the next. An announced fall is applied `leadS` early. */
 export class PowerBudget {
   readonly #leadS: number
   readonly #idleW: number
   #steps: Step[] = []
 
   /**
-   * @param idleW what the GPUs draw without work
+   * @param idleW idle power of the GPUs
    * @throws InvalidInputError
    */
   constructor(powerW: number, leadS: number, idleW: number) {
@@ -24,30 +24,30 @@ export class PowerBudget {
     this.tell(powerW, Number.NEGATIVE_INFINITY)
   }
 
-  /** @throws InvalidInputError for less than the GPUs draw without work */
+  /** @throws InvalidInputError for a budget below the GPUs' idle power */
   assert(powerW: number): void {
     if (powerW >= this.#idleW) return
-    throw new InvalidInputError('powerBudgetW', powerW, `at least ${this.#idleW} W, which the GPUs draw without work`)
+    throw new InvalidInputError('powerBudgetW', powerW, `at least ${this.#idleW} W, the idle power of the GPUs`)
   }
 
-  /** From a time on there are so many watts. What was told before of the same moment is forgotten. */
+  /** Set the budget from a time on; replaces an earlier value for the same time. */
   tell(powerW: number, fromS: number): void {
     const others = this.#steps.filter((step) => step.fromS !== fromS)
     this.#steps = [...others, { fromS, powerW, heededS: fromS - this.#leadS }].sort((a, b) => a.fromS - b.fromS)
   }
 
-  /** What holds at a moment, W. */
+  /** Budget at a given time, W. */
   at(nowS: number): number {
     return this.#steps.findLast(({ fromS }) => fromS <= nowS)!.powerW
   }
 
-  /** What jobs may draw above idle: by the least of what holds now and of the falls that must be heeded already, W. */
+  /** Budget for jobs above idle, W: the minimum of the current step and of the falls already in effect. */
   forJobsW(nowS: number): number {
     const coming = this.#steps.filter(({ fromS, heededS }) => fromS > nowS && heededS <= nowS)
     return Math.min(this.at(nowS), ...coming.map(({ powerW }) => powerW)) - this.#idleW
   }
 
-  /** When `forJobsW` may change next; Infinity where it never does. */
+  /** When `forJobsW` may change next; Infinity if never. */
   nextChangeS(nowS: number): number {
     let next = Number.POSITIVE_INFINITY
     for (const { fromS, heededS } of this.#steps) {

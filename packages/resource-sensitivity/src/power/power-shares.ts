@@ -8,25 +8,26 @@ import type { PowerBudget } from './power-budget.js'
 import { type PowerWay, powerWays, wayUnder } from './power-ways.js'
 import { shareWatts } from './share-watts.js'
 
-/** How often seats and cores are chosen anew, each time with the price of a watt that the last try found. */
+/** Number of times seats and cores are reassigned, each time with the price of a watt found by the last try. */
 const PRICES_TRIED = 6
 const ROUNDING_W = 1e-9
 
-/** A run that was told to stop: it draws until it has left. */
+/** A run that was told to stop: it draws power until it exits. */
 interface Leaving {
   readonly run: number
   readonly servers: readonly number[]
   readonly watts: number
 }
 
-/** Who has been told to run: what an `ActionRecord` knows. */
+/** Which jobs were told to run, according to an `ActionRecord`. */
 export interface ToldRuns {
   hasTold(job: EngineJob): boolean
 }
 
 /**
- * Watts as a resource of the whole cluster: after each plan those who run share them, and nobody draws what somebody who was told to stop
- * still has. Who finds no watts waits; whose watts are still with who leaves keeps its seat and is told to start when they have left.
+ * Power as a resource of the whole cluster: each plan distributes it among running jobs, excluding what stopping jobs
+ * still draw. Jobs that get no watts wait; a job whose watts are still held by stopping jobs keeps its seat and is
+ * started when they have exited.
  */
 export class PowerShares {
   readonly #options: CheckedEngineOptions
@@ -36,7 +37,7 @@ export class PowerShares {
   readonly #types: readonly string[]
   readonly #told: ToldRuns
   readonly #leaving = new Map<EngineJob, Leaving>()
-  /** What each run that was told draws. */
+  /** Operating point of each started run. */
   readonly #ways = new Map<EngineJob, PowerWay>()
   readonly #pending = new Set<EngineJob>()
   #energyJ = 0
@@ -58,14 +59,14 @@ export class PowerShares {
     this.#countedS = running.nowS
   }
 
-  /** Drawn now as the profiles say, above idle, W. */
+  /** Current power according to the profiles, above idle, W. */
   get jobsW(): number {
     let watts = this.#leavingW
     for (const way of this.#ways.values()) watts += way.watts
     return watts
   }
 
-  /** Since the start, above idle, J. */
+  /** Energy since the start, above idle, J. */
   get energyJ(): number {
     return this.#energyJ
   }
@@ -83,7 +84,7 @@ export class PowerShares {
     this.#countedS = toS
   }
 
-  /** What a plan may give to who runs, and what one job needs of it at least, W. */
+  /** Minimum power of a job, W. */
   minOf(job: EngineJob): number {
     const points = job.profile.gpus!.filter(({ gpuType }) => this.#types.includes(gpuType))
     return job.gpus * Math.min(...points.map(({ dynamicPowerW }) => dynamicPowerW))
@@ -93,7 +94,7 @@ export class PowerShares {
     return this.#budget.forJobsW(this.#running.nowS)
   }
 
-  /** What an event says of who leaves. @param inside the engine's numbers of the servers */
+  /** Update from an event. @param inside the engine's server numbers */
   take(event: EngineEvent, inside: readonly number[]): void {
     if (event.type === 'budget') this.#budget.tell(event.powerBudgetW, event.fromS ?? this.#running.nowS)
     if (event.type === 'finished' || event.type === 'stopped' || event.type === 'left') {
@@ -108,7 +109,7 @@ export class PowerShares {
     }
   }
 
-  /** A run is told to stop; one that is lost draws no more. */
+  /** A run is told to stop; a lost run draws no more power. */
   dismissed(job: EngineJob, run: number, servers: readonly number[], isLost: boolean): void {
     const way = this.#ways.get(job)
     this.#ways.delete(job)
@@ -124,7 +125,7 @@ export class PowerShares {
   }
 
   /**
-   * Told runs that the watts do not suffice for, even with the least of each: the last of the order.
+   * Started runs that exceed the budget even at minimum power: the last in the order.
    *
    * @param order jobs in the policy's order
    */
@@ -141,9 +142,9 @@ export class PowerShares {
   }
 
   /**
-   * Share the watts out among who runs. Who was just seated may change its seat for a better price.
+   * Distribute the budget among running jobs. Newly seated jobs may change seats for a better price.
    *
-   * @returns those who were seated and for whom there are no watts: they must wait
+   * @returns seated jobs that get no watts and must wait
    */
   settle(order: readonly EngineJob[], mechanism: Mechanism): EngineJob[] {
     const refused = this.#admit(order)
@@ -175,7 +176,7 @@ export class PowerShares {
     return watts
   }
 
-  /** Who was seated and finds no watts, even when all who leave have left. */
+  /** Seated jobs that get no watts even after all stopping jobs have exited. */
   #admit(order: readonly EngineJob[]): EngineJob[] {
     let leftW = this.forJobsW + ROUNDING_W
     const seated = order.filter(isRunning)
@@ -190,7 +191,10 @@ export class PowerShares {
     return refused
   }
 
-  /** Those who may draw now: in the policy's order as many as the watts suffice for beside who leaves, and nobody past one who must wait. */
+  /**
+   * Jobs that may draw power now: in policy order, as many as the budget allows beside stopping jobs. None may pass a
+   * job that must wait.
+   */
   #active(order: readonly EngineJob[]): EngineJob[] {
     const seated = order.filter(isRunning)
     const active = seated.filter((job) => this.#told.hasTold(job))
@@ -198,7 +202,7 @@ export class PowerShares {
     for (const job of active) leftW -= this.#waysOf(job)[0]!.watts
     for (const job of seated) {
       if (this.#told.hasTold(job)) continue
-      // A run of its own that has not left yet goes first.
+      // The job's previous run must exit first.
       const needW = this.#leaving.has(job) ? Number.POSITIVE_INFINITY : this.#waysOf(job)[0]!.watts
       if (needW > leftW) break
       leftW -= needW
@@ -239,7 +243,7 @@ export class PowerShares {
     const shares = jobs.map((job) => [job, job.cpusPerGpu, job.memoryGbPerGpu] as const)
     return () => {
       this.#running.reseat(seats.filter(([job, server]) => server >= 0 && job.server !== server))
-      // Where all give back first, nobody finds less than there was.
+      // All jobs release first, so none gets less than before.
       for (const [job, cpus, memoryGb] of shares) this.#running.feed(job, cpus, memoryGb, 1)
       this.#running.takeChanged()
     }
@@ -257,7 +261,7 @@ export class PowerShares {
         )
       })
       const sumW = chosen.reduce((sum, way, i) => sum + ways[i]![way]!.watts, 0)
-      // Beside who leaves, or who cannot do with its share, the shares may not be there.
+      // Proportional shares may exceed the budget beside stopping jobs, or jobs whose minimum is above their share.
       if (sumW <= this.forJobsW - this.#leavingW + ROUNDING_W) return { chosen, gain: 0, price: 0 }
     }
     return shareWatts(
@@ -266,7 +270,7 @@ export class PowerShares {
     )
   }
 
-  /** The ways of a job where it sits; of a told run only the one it has, where limits do not change. */
+  /** Operating points of a job on its seats; a started run has only its current one if limits cannot change. */
   #waysOf(job: EngineJob): readonly PowerWay[] {
     const told = this.#ways.get(job)
     const { servers, gpus } = job.placement!

@@ -6,7 +6,7 @@ export interface TypedSeat {
   readonly gpus: number
 }
 
-/** One way to run a job where it sits: the limits of its seats, what it draws above idle in all, and how fast it is. */
+/** An operating point of a job on its seats: power limit per seat, total power above idle, and throughput. */
 export interface PowerWay {
   readonly powerLimitsW: readonly number[]
   readonly watts: number
@@ -14,8 +14,8 @@ export interface PowerWay {
 }
 
 /**
- * The ways to run a job with so many cores and so much memory beside each GPU: watts and throughput strictly ascending. GPUs of several
- * types keep step, so each draws no more than the pace of all needs.
+ * Operating points of a job with the given cores and memory per GPU, strictly ascending in watts and throughput. GPUs
+ * of several types run in lockstep, so each draws no more than the common pace requires.
  */
 export function powerWays(
   profile: JobProfile,
@@ -52,7 +52,7 @@ export function powerWays(
   })
 }
 
-/** The way to run a job under limits that it has already. */
+/** The operating point of a job under its current limits. */
 export function wayUnder(
   profile: JobProfile,
   seats: readonly TypedSeat[],
@@ -67,7 +67,7 @@ export function wayUnder(
   return { powerLimitsW, watts, throughput: Math.min(...paces) }
 }
 
-/** A model's profile on some types of GPUs when each watt costs `price`: what it is worth in place of its throughput. */
+/** A model's profile on some GPU types when each watt costs `price`: net value in place of throughput. */
 export function pricedProfile(profile: JobProfile, gpuTypes: readonly string[], price: number): JobProfile {
   const seats = gpuTypes.map((gpuType) => ({ gpuType, gpus: 1 / gpuTypes.length }))
   const worth = (cpus: number, memoryGb: number) =>

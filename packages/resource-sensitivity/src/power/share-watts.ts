@@ -1,32 +1,32 @@
 import { exactAllocation } from '../mechanisms/server-allocation.js'
 
-/** What somebody gains with so many watts. */
+/** Gain at a power level. */
 export interface Way {
   readonly watts: number
   readonly gain: number
 }
 
 export interface WattShares {
-  /** For each, which of its ways. */
+  /** Chosen point of each party. */
   readonly chosen: readonly number[]
   readonly gain: number
-  /** What a watt more would gain; 0 where everybody has all that helps. */
+  /** Marginal gain of one more watt; 0 if every job is at its maximum. */
   readonly price: number
 }
 
 /**
- * Share watts out among those who each choose one way: everybody has the first, and what gains most for a watt comes next, along the concave
- * hull of each one's ways (a multiple-choice knapsack; the linear bound is at most one step above). That is the floor of an exact search, which
- * is left where it would be too large.
+ * Distribute watts when each party chooses one operating point: all start with the first, then the best gain per watt
+ * follows along the concave hull of each party's points (a multiple-choice knapsack; the linear bound is at most one
+ * step higher). This greedy result is the lower bound of an exact search, which is skipped if it would be too large.
  *
- * @param all of each, watts and gain strictly ascending, at least one
- * @param watts where they do not suffice for everybody's first, everybody has the first
+ * @param all operating points of each party, at least one, watts and gain strictly ascending
+ * @param watts if below the sum of all first points, every party still gets its first
  */
 export function shareWatts(all: readonly (readonly Way[])[], watts: number): WattShares {
   const chosen = all.map(() => 0)
   let left = watts - all.reduce((sum, ways) => sum + ways[0]!.watts, 0)
   const steps = all.flatMap((ways, who) => hullSteps(ways).map((step) => ({ who, ...step })))
-  // Along a hull the ratio falls, so each one's steps keep their order.
+  // Along a hull the ratio falls, so each party's steps keep their order.
   steps.sort((a, b) => b.ratio - a.ratio || a.who - b.who || a.to - b.to)
   const stuck = new Set<number>()
   let price = 0
@@ -51,7 +51,7 @@ export function shareWatts(all: readonly (readonly Way[])[], watts: number): Wat
   return best === null ? { chosen, gain, price } : { chosen: best, gain: gainOf(best), price }
 }
 
-/** Steps from vertex to vertex of the upper concave hull. */
+/** Steps between the vertices of the upper concave hull. */
 function hullSteps(ways: readonly Way[]): { to: number; costW: number; ratio: number }[] {
   const steps: { to: number; costW: number; ratio: number }[] = []
   for (let from = 0; from < ways.length - 1; ) {

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** What the cache model needs to know of a job at one CPU count. */
+/** Input of the cache model for a job at one CPU count. */
 export interface CacheModelInput {
   /** Size of the data set, GB. */
   readonly datasetGb: number
@@ -10,21 +10,21 @@ export interface CacheModelInput {
   readonly memoryGBps: number
   /** Seconds per epoch with the whole data set cached. */
   readonly cachedEpochS: number
-  /** Memory in which the data set is cached, GB; what exceeds the data set is of no use. */
+  /** Memory for the data cache, GB; any excess over the data set is unused. */
   readonly cacheGb: number
 }
 
 export interface CacheModelResult {
   readonly epochS: number
-  /** Storage rate without which the epoch would take longer, MB/s. */
+  /** Storage rate below which the epoch takes longer, MB/s. */
   readonly storageMBps: number
   readonly bound: 'storage' | 'compute'
 }
 
 /**
- * Epoch time with part of the data set in memory. A cache of a fixed set of items (MinIO, Mohan et al., VLDB '21) hits
- * exactly as often as the part it holds, so the time to fetch an epoch is known; fetching overlaps with computing, and reads
- * from cache and storage follow one another.
+ * Epoch time with part of the data set in memory. A cache with a fixed set of items (MinIO, Mohan et al., VLDB '21) has
+ * a hit rate equal to the fraction it holds, so the time to fetch an epoch is known. Fetching overlaps with computing;
+ * reads from cache and storage are sequential.
  *
  * @throws InvalidInputError
  */

@@ -6,7 +6,7 @@ export interface CurvePoint {
   readonly throughput: number
 }
 
-/** What the measured points say about another CPU count. */
+/** Estimate at an unmeasured CPU count, from the measured points. */
 export interface CurveEstimate {
   readonly cpus: number
   readonly throughput: number
@@ -16,14 +16,14 @@ export interface CurveEstimate {
 }
 
 /**
- * Throughput over CPU cores, known at a few points: it never falls with more cores, and each further core gives at most as
- * much as the one before (no cores, no throughput). So between two points the curve lies above their chord and below the
- * lines through their neighbours: both bounds meet where the curve is straight, which is why few points suffice.
+ * Throughput over CPU cores, known at a few points. It never falls with more cores, and returns diminish (zero cores,
+ * zero throughput). So between two points the curve lies above their chord and below the lines through their
+ * neighbours. Both bounds meet where the curve is straight, which is why few points suffice.
  */
 export class ThroughputCurve {
   readonly points: readonly CurvePoint[]
 
-  /** @throws InvalidInputError for no points, and for points that are no throughputs */
+  /** @throws InvalidInputError without points, or for invalid throughputs */
   constructor(points: readonly CurvePoint[]) {
     if (points.length === 0) throw new InvalidInputError('points', 'none', 'at least one measured point')
     for (const { cpus, throughput } of points) {
@@ -47,18 +47,18 @@ export class ThroughputCurve {
       return { cpus, throughput, low: throughput, high: throughput, measured: true }
     }
     if (next < 0)
-      throw new InvalidInputError('cpus', cpus, `at most ${points[points.length - 1]!.cpus}, the most measured`)
+      throw new InvalidInputError('cpus', cpus, `at most ${points[points.length - 1]!.cpus}, the largest measured`)
     const origin = { cpus: 0, throughput: 0 }
     const a = points[next - 1] ?? origin
     const b = points[next]!
     const low = line(a, b, cpus)
     let high = b.throughput
-    // The slope before `a` is no smaller than the one after it; before the first point there is the origin.
+    // The slope before `a` is at least the slope after it; before the first point lies the origin.
     const before = next >= 2 ? points[next - 2]! : next === 1 ? origin : null
     if (before !== null) high = Math.min(high, line(before, a, cpus))
     const after = points[next + 1]
     if (after !== undefined) high = Math.min(high, line(b, after, cpus))
-    // Noise can bend a curve the wrong way: then the bounds change places, but the curve still never falls.
+    // Noise can bend a curve the wrong way: then the bounds swap, but the curve still never falls.
     high = Math.max(high, a.throughput)
     const [least, most] = low <= high ? [low, high] : [high, low]
     return { cpus, throughput: (least + most) / 2, low: least, high: most, measured: false }
@@ -78,33 +78,33 @@ function monotone(points: readonly CurvePoint[]): CurvePoint[] {
 
 export interface CpuSearchOptions {
   readonly maxCpus: number
-  /** GPUs of the job; core counts are multiples of it, since every GPU's loader gets as many. Default 1. */
+  /** GPUs of the job. Core counts are multiples of it, since each GPU's loader gets the same number. Default 1. */
   readonly gpus?: number
-  /** Largest error allowed of an estimated point, percent. Default 5. */
+  /** Maximum error of an estimated point, percent. Default 5. */
   readonly tolerancePercent?: number
-  /** The knee is the least core count within so many percent of the best throughput. Default 10. */
+  /** The knee is the smallest core count within this percentage of the best throughput. Default 10. */
   readonly kneePercent?: number
-  /** The knee is known well enough when its bracket is no wider, in cores. Default `gpus`. */
+  /** Maximum width of the knee's bracket, in cores. Default `gpus`. */
   readonly minGap?: number
-  /** Most runs. Default a third of the core counts, but at least 3. */
+  /** Maximum number of runs. Default: a third of the core counts, at least 3. */
   readonly maxRuns?: number
 }
 
 export interface CpuSearchResult {
-  /** Core counts in the order in which they were run, as measured. */
+  /** Measured core counts in run order. */
   readonly runs: readonly CurvePoint[]
   readonly curve: readonly CurveEstimate[]
-  /** Least core count within `kneePercent` of the best throughput. */
+  /** Smallest core count within `kneePercent` of the best throughput. */
   readonly kneeCpus: number
-  /** Largest error that an estimated point may have if the curve is concave, percent. */
+  /** Maximum error of an estimated point if the curve is concave, percent. */
   readonly worstErrorPercent: number
 }
 
 /**
- * Find throughput over CPU cores from few runs: the most cores, the fewest, then always the point of which the others say
- * least, until each is known to the tolerance; runs that are left narrow the knee.
+ * Find throughput over CPU cores with few runs: first the largest and smallest core counts, then always the point with
+ * the widest bounds, until each is within the tolerance. Remaining runs narrow the knee.
  *
- * @param measure runs the job with so many cores; anything it throws ends the search
+ * @param measure runs the job with a number of cores; any error ends the search
  * @throws InvalidInputError
  */
 export async function searchCpus(
@@ -151,7 +151,7 @@ export async function searchCpus(
   }
 }
 
-/** Half the distance of the bounds, of the lower one: what an estimate in the middle can be wrong by. */
+/** Maximum relative error of an estimate in the middle: half the distance of the bounds over the lower one. */
 export function errorPercent({ low, high }: { low: number; high: number }): number {
   return ((high - low) / 2 / low) * 100
 }

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Kinds of models that a generated trace mixes: their appetite for CPU and memory differs. */
+/** Model classes mixed by a generated trace; they differ in their demand for CPU and memory. */
 export const modelClasses = ['image', 'language', 'speech'] as const
 export type ModelClass = (typeof modelClasses)[number]
 
@@ -10,9 +10,9 @@ export interface PerGpuShare {
 }
 
 /**
- * What a scheduler knows of a model: its throughput on one GPU as a function of the CPU cores and the memory beside it.
+ * Scheduler's view of a model: throughput on one GPU as a function of its CPU cores and memory.
  *
- * `throughput[i][j]` belongs to `cpusPerGpu[i]` and `memoryGbPerGpu[j]`. It is relative: where it is 1, an iteration takes
+ * `throughput[i][j]` belongs to `cpusPerGpu[i]` and `memoryGbPerGpu[j]`. It is relative: at 1, an iteration takes
  * `iterationS` seconds.
  */
 export interface JobProfile {
@@ -20,33 +20,33 @@ export interface JobProfile {
   readonly modelClass: ModelClass | null
   /** Ascending, cores per GPU. */
   readonly cpusPerGpu: readonly number[]
-  /** Ascending, GB per GPU; may begin at 0. */
+  /** Ascending, GB per GPU; may start at 0. */
   readonly memoryGbPerGpu: readonly number[]
   readonly throughput: readonly (readonly number[])[]
-  /** Seconds per iteration where the throughput is 1. */
+  /** Seconds per iteration at throughput 1. */
   readonly iterationS: number
-  /** What the model asks for to run (nearly) as fast as it can. */
+  /** Allocation at which the model runs at (nearly) full speed. */
   readonly demand: PerGpuShare
-  /** How much faster `demand` is than the GPU-proportional share: the one number that the Python code's simulator uses. */
+  /** Speedup of `demand` over the GPU-proportional share: the only number the Python code's simulator uses. */
   readonly speedupAtDemand: number
-  /** A job on more than one server runs this many times slower; 1 = no cost. */
+  /** Slowdown factor of a job on several servers; 1 = none. */
   readonly spreadPenalty: number
-  /** How it runs on types of GPUs under power limits: needed where the cluster says what its GPUs are. */
+  /** Behaviour on GPU types under power limits; required if the cluster names GPU types. */
   readonly gpus?: readonly GpuPoint[]
 }
 
-/** How a model runs on one type of GPU under one power limit. */
+/** Behaviour of a model on one GPU type under one power limit. */
 export interface GpuPoint {
   readonly gpuType: string
-  /** Of the GPU, W. */
+  /** Power limit of the GPU, W. */
   readonly powerLimitW: number
-  /** As `throughput` of the profile, with the same base. */
+  /** Like the profile's `throughput`, with the same base. */
   readonly throughput: readonly (readonly number[])[]
-  /** Drawn by each GPU above what it draws idle, W: the most with any share of cores and memory. */
+  /** Power of each GPU above idle, W: the maximum over all shares of cores and memory. */
   readonly dynamicPowerW: number
 }
 
-/** @throws InvalidInputError naming the field that makes no throughput table */
+/** @throws InvalidInputError naming the invalid field */
 export function assertJobProfile(profile: JobProfile): void {
   const { model, cpusPerGpu, memoryGbPerGpu, gpus = [] } = profile
   assertAxis(`${model}.cpusPerGpu`, cpusPerGpu)
@@ -97,14 +97,15 @@ function assertPositive(field: string, value: number): void {
 }
 
 /**
- * Relative throughput with any share, bilinear between the points of the table. Above the table it stays at the last
- * point; below it is in proportion to the share, which no job beats (a job with a tenth of the cores does at least that).
+ * Relative throughput for any share, bilinear between the points of the table. Above the table it is constant; below,
+ * it is proportional to the share, a lower bound for any job (with a tenth of the cores, a job reaches at least a
+ * tenth).
  */
 export function throughputAt(profile: JobProfile, cpus: number, memoryGb: number): number {
   return tableAt(profile, profile.throughput, cpus, memoryGb)
 }
 
-/** The same of another table on the axes of a profile. */
+/** Same for another table on the axes of a profile. */
 export function tableAt(
   profile: Pick<JobProfile, 'cpusPerGpu' | 'memoryGbPerGpu'>,
   table: readonly (readonly number[])[],

@@ -1,17 +1,17 @@
 import { assertJobProfile, type JobProfile, type ModelClass } from './job-profile.js'
 
-/** A model described by the rates of the stages that its samples pass, on one GPU. */
+/** A model described by its pipeline's stage rates on one GPU. */
 export interface ModelledRates {
   readonly model: string
   readonly modelClass: ModelClass
-  /** Samples per second that the GPU computes. */
+  /** Samples per second of the GPU. */
   readonly gpuRate: number
   /** Samples per second that one CPU core prepares. */
   readonly ratePerCpu: number
   readonly batch: number
   readonly datasetGb: number
   readonly sampleKb: number
-  /** Storage rate for each GPU, MB/s. */
+  /** Storage rate per GPU, MB/s. */
   readonly storageMBps: number
   readonly residentGb: number
 }
@@ -20,8 +20,8 @@ const cpuCounts = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24]
 const cachedParts = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
 
 /**
- * The throughput table of a pipeline of stages that overlap: the slowest of GPU, CPU cores and storage sets the pace, and a
- * cache of a fixed part of the data set takes that part of the reads off the storage.
+ * Throughput table of a pipeline with overlapping stages: the slowest of GPU, CPU cores and storage sets the pace, and
+ * a cache that holds a fixed fraction of the data set saves that fraction of the storage reads.
  *
  * @param fair GPU-proportional share at which the throughput is 1
  */
@@ -59,12 +59,13 @@ export function modelledProfile(rates: ModelledRates, fair = { cpus: 3, memoryGb
 }
 
 /**
- * Six made-up models of the three classes, to try the scheduler with: appetites such as image, language and speech jobs have,
- * measured on nothing. Profile your own jobs for anything else.
+ * Six invented models of the three classes, to try the scheduler with. Their demands resemble image, language and
+ * speech jobs but are not measured. Profile your own jobs for real use.
  */
 export const exampleProfiles: readonly JobProfile[] = (
   [
-    // Model, class, samples/s of the GPU and of a core, batch, GB of data, KB of a sample, MB/s of storage, GB of the process.
+    // Model, class, samples/s of the GPU and of a core, batch, GB of data, KB of a sample, MB/s of storage, GB of the
+    // process.
     ['image-small', 'image', 2400, 250, 512, 120, 100, 60, 8],
     ['image-large', 'image', 900, 250, 256, 120, 100, 60, 8],
     ['image-detection', 'image', 60, 9, 32, 45, 200, 60, 10],

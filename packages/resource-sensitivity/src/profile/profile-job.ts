@@ -10,25 +10,25 @@ export interface MatrixInput {
   readonly gpus: number
   readonly batchPerGpu: number
   readonly dataset: { readonly gb: number; readonly samples: number }
-  /** Memory of the job itself, beside its cache, GB. */
+  /** Memory of the job itself, without its cache, GB. */
   readonly residentGb: number
   readonly storageMBps: number
-  /** GB/s by core count, for every core count of the search. */
+  /** Memory read rate by core count, GB/s, for every core count of the search. */
   readonly memoryGBps: ReadonlyMap<number, number>
   /** GPU-proportional share of the server for all GPUs of the job. */
   readonly fairShare: { readonly cpus: number; readonly memoryGb: number }
-  /** Cached parts of the data set, percent, ascending. */
+  /** Cached fractions of the data set, percent, ascending. */
   readonly memoryPercents: readonly number[]
   /** Samples per second over cores, all data cached. */
   readonly search: CpuSearchResult
-  /** Relative half width of each measured point's 95 % interval, by core count; 0 where unknown. */
+  /** Relative half width of each measured point's 95 % interval, by core count; 0 if unknown. */
   readonly measuredSpread: ReadonlyMap<number, number>
 }
 
-/** Every cell of the matrix: the measured and estimated core counts, each at every memory size by the cache model. */
+/** Every cell of the matrix: measured and estimated core counts at every memory size, by the cache model. */
 export function buildMatrix(input: MatrixInput): SensitivityMatrix {
   const { dataset, search, storageMBps } = input
-  // Estimated points inherit the uncertainty of the measurements that they lie between.
+  // Estimated points inherit the uncertainty of the measurements around them.
   const spread = Math.max(0, ...input.measuredSpread.values())
   const cells = search.curve.flatMap((estimate) =>
     input.memoryPercents.map((memPercent) => {
@@ -81,16 +81,16 @@ function fairThroughput(cells: readonly Omit<SensitivityPoint, 'normalised'>[], 
 
 export interface ProfileOptions extends Omit<MatrixInput, 'search' | 'measuredSpread' | 'memoryGBps'> {
   readonly search: Omit<CpuSearchOptions, 'gpus'>
-  /** Run the job with so many cores and all its data cached. */
+  /** Run the job with a number of cores and all its data cached. */
   readonly run: (cpus: number) => Promise<RunReport>
-  /** Rate at which so many cores read memory, GB/s. */
+  /** Memory read rate of a number of cores, GB/s. */
   readonly memoryGBps: (cpus: number) => Promise<number>
 }
 
 /**
- * Profile one job: few runs over CPU cores, everything else by calculation.
+ * Profile a job: few runs over CPU cores, everything else is computed.
  *
- * @throws ProfiledRunError where a run fails twice, and whatever the run throws besides
+ * @throws ProfiledRunError if a run fails twice; any other error of the run
  */
 export async function profileJob(options: ProfileOptions): Promise<SensitivityMatrix> {
   const { gpus, batchPerGpu } = options
@@ -110,7 +110,7 @@ export async function profileJob(options: ProfileOptions): Promise<SensitivityMa
   return buildMatrix({ ...options, search, memoryGBps, measuredSpread: spread })
 }
 
-/** A failed run may have met a busy moment; one that fails again is the job's own. */
+/** One failure may be a busy moment; a second one is the job's own. */
 async function twice(run: () => Promise<RunReport>): Promise<RunReport> {
   try {
     return await run()

@@ -2,14 +2,17 @@ import { mean, meanInterval } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import { ProfiledRunError } from '../errors.js'
 
-/** A mean and where it lies with 95 % confidence; `null` bounds where one value cannot tell. */
+/** A mean and its 95 % confidence interval; bounds are `null` for a single value. */
 export interface SeriesMean {
   readonly mean: number
   readonly low: number | null
   readonly high: number | null
 }
 
-/** Batches into which a series is cut: neighbouring iterations are alike (a loader fills its queue in bursts), means of many are not. */
+/**
+ * Number of batches in a series: neighbouring iterations are correlated (a loader fills its queue in bursts), batch
+ * means hardly are.
+ */
 const BATCHES = 10
 
 /**
@@ -31,13 +34,13 @@ export function seriesMean(values: readonly number[]): SeriesMean {
 }
 
 export interface RunReport {
-  /** Seconds per iteration, the first ones left out. */
+  /** Seconds per iteration, without warm-up. */
   readonly iterationS: SeriesMean
-  /** Iterations that the mean is over, where the job told each of them. */
+  /** Number of iterations in the mean, if the job reported each of them. */
   readonly iterations: number | null
 }
 
-/** Iterations at the start that do not count: caches fill, libraries load. Jobs leave them out of their file themselves. */
+/** Warm-up iterations that do not count: caches fill, libraries load. Jobs exclude them from their file themselves. */
 export const WARM_UP_ITERATIONS = 11
 
 /**
@@ -52,17 +55,17 @@ export function parseReportFile(text: string, file: string): RunReport {
     throw new ProfiledRunError(file, `holds ${JSON.stringify(text.slice(0, 60))}, expected three lines of numbers`)
   }
   if (!(mean! > 0 && Number.isFinite(mean))) {
-    throw new ProfiledRunError(file, `tells ${lines[0]} seconds per iteration, expected a positive number`)
+    throw new ProfiledRunError(file, `reports ${lines[0]} seconds per iteration, expected a positive number`)
   }
   return { iterationS: { mean: mean!, low: null, high: null }, iterations: null }
 }
 
 /**
- * Find the report among the lines that a job printed: one `{"iteration": 12, "seconds": 0.25}` for every iteration. Other
- * lines are the job's own.
+ * Find the report in a job's output: one line `{"iteration": 12, "seconds": 0.25}` per iteration. Other lines are
+ * ignored.
  *
- * @returns null where the job reports no iterations this way
- * @throws ProfiledRunError where it does, but too few
+ * @returns null if the job reports no iterations this way
+ * @throws ProfiledRunError if it reports too few
  */
 export function parseReportLines(output: string): RunReport | null {
   const seconds: number[] = []
@@ -78,14 +81,14 @@ export function parseReportLines(output: string): RunReport | null {
   if (counted.length === 0) {
     throw new ProfiledRunError(
       'the report',
-      `tells ${seconds.length} iterations, of which the first ${WARM_UP_ITERATIONS} do not count; raise --max-iterations`,
+      `reports ${seconds.length} iterations, but the first ${WARM_UP_ITERATIONS} do not count; raise --max-iterations`,
     )
   }
   const iterationS = seriesMean(counted)
   if (!(iterationS.mean > 0 && Number.isFinite(iterationS.mean))) {
     throw new ProfiledRunError(
       'the report',
-      `tells ${iterationS.mean} seconds per iteration, expected a positive number`,
+      `reports ${iterationS.mean} seconds per iteration, expected a positive number`,
     )
   }
   return { iterationS, iterations: counted.length }

@@ -31,7 +31,7 @@ const point = z.strictObject({
   source: z.enum(['measured', 'estimated']),
 })
 
-/** Throughput of one job over CPU cores and memory, of all its GPUs together. */
+/** Throughput of one job over CPU cores and memory, for all its GPUs together. */
 export interface SensitivityMatrix {
   schema: typeof MATRIX_SCHEMA
   job: string
@@ -87,9 +87,7 @@ export function matrixAxes({ points }: Pick<SensitivityMatrix, 'points'>): {
   return { cpus, memoryGb, at: (cpu, memory) => byPlace.get(`${cpu}/${memory}`)! }
 }
 
-/**
- * The least share (first of cores, then of memory) whose throughput is within `percent` of the best.
- */
+/** Smallest share (first of cores, then of memory) with throughput within `percent` of the best. */
 export function minDemand(matrixOf: Pick<SensitivityMatrix, 'points'>, percent = 10): SensitivityPoint {
   const { cpus, memoryGb, at } = matrixAxes(matrixOf)
   const best = matrixOf.points.reduce((most, each) => Math.max(most, each.samplesPerSecond), 0)
@@ -103,10 +101,10 @@ export function minDemand(matrixOf: Pick<SensitivityMatrix, 'points'>, percent =
 }
 
 /**
- * What the scheduler needs of a profiled job: per GPU, relative to the GPU-proportional share of the server on which it was
- * profiled.
+ * Scheduler profile of a profiled job: per GPU, relative to the GPU-proportional share of the server it was profiled
+ * on.
  *
- * @throws InvalidInputError for points that make no table
+ * @throws InvalidInputError if the points form no table
  */
 export function profileOfMatrix(source: SensitivityMatrix, modelClass: ModelClass | null = null): JobProfile {
   const { gpus, batchPerGpu, points } = source

@@ -17,7 +17,7 @@ const tables = z
   .object({ cpu_levels: z.array(z.number().positive()), mem_levels_gb: z.array(z.number().positive()) })
   .catchall(z.unknown())
 
-/** The Python code's models by class, in the order in which its generator takes them in turn. */
+/** The Python code's models by class, in the order its generator cycles through them. */
 export const synergyModels: Readonly<Record<ModelClass, readonly string[]>> = {
   image: ['alexnet', 'res18', 'res50', 'mobilenet', 'shufflenet'],
   language: ['gnmt', 'transformer', 'lstm'],
@@ -29,11 +29,11 @@ const classOf = new Map<string, ModelClass>(
 )
 
 /**
- * Read the Python code's hand-typed model tables from their JSON form: `cpu_levels`, `mem_levels_gb`, and under `ratio<n>` one
- * entry a model for a cluster of n CPU cores per GPU.
+ * Read the Python code's hand-typed model tables from their JSON form: `cpu_levels`, `mem_levels_gb`, and under
+ * `ratio<n>` one entry per model for a cluster with n CPU cores per GPU.
  *
  * @param file for messages
- * @throws InputFileError for what is not such a table, and for a ratio that it lacks
+ * @throws InputFileError for an invalid table or a missing ratio
  */
 export function parseSynergyTables(text: string, cpusPerGpuRatio = 3, file = 'model tables'): JobProfile[] {
   const parsed = parseJsonAs(tables, text, file)

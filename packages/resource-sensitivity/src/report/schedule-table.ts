@@ -1,7 +1,10 @@
 import Table from 'cli-table3'
 import type { ScheduleSummary } from './summarize.js'
 
-/** One line a schedule. With `baseline`, the gain is the baseline's mean completion time of the same policy over the line's. */
+/**
+ * One line per schedule. With `baseline`, the gain is the baseline's mean completion time over the line's, for the same
+ * policy.
+ */
 export function formatScheduleTable(rows: readonly ScheduleSummary[], baseline?: string): string {
   const columns = [
     ['policy', (row: ScheduleSummary) => row.policy],

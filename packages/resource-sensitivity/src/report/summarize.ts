@@ -1,7 +1,7 @@
 import { quantileOfSorted, sum } from '@pctodl/numerics'
 import type { SimulationResult } from '../simulate/simulation-options.js'
 
-/** The figures by which schedules are compared. Times in seconds, shares in percent. */
+/** Figures for comparing schedules. Times in seconds, shares in percent. */
 export interface ScheduleSummary {
   readonly policy: string
   readonly mechanism: string
@@ -15,20 +15,20 @@ export interface ScheduleSummary {
   /** Between arrival and first start. */
   readonly meanQueueingS: number
   readonly p99QueueingS: number
-  /** All time without GPUs. */
+  /** Total time without GPUs. */
   readonly meanWaitedS: number
-  /** Finish-time ratio: completion time over the time of the job's work alone with its fair share. */
+  /** Finish-time ratio: completion time over the time of the same work alone with its fair share. */
   readonly meanRho: number
   readonly maxRho: number
-  /** Jain's index of 1 / rho: 1 when all jobs are slowed alike, 1/n when one gets everything. */
+  /** Jain's index of 1 / rho: 1 if all jobs are slowed alike, 1/n if one gets everything. */
   readonly fairnessIndex: number
   readonly restarts: number
   readonly gpuPercent: number
   readonly cpuPercent: number
   readonly memoryPercent: number
-  /** GPU time lost while somebody waited. */
+  /** GPU time lost while a job waited. */
   readonly idleWhileWaitingPercent: number
-  /** Held GPU time of jobs on more than one server. */
+  /** GPU time held by jobs on several servers. */
   readonly spreadPercent: number
 }
 

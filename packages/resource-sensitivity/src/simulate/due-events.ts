@@ -4,7 +4,7 @@ import type { ScheduleEngine } from '../engine/schedule-engine.js'
 import type { Job } from '../trace/job.js'
 import type { Incident } from './simulation-options.js'
 
-/** What a trace says will happen, jobs that arrive and incidents of servers, taken as its time comes. */
+/** Events of a trace, job arrivals and server incidents, taken when due. */
 export class DueEvents {
   readonly #jobs: readonly Job[]
   readonly #incidents: readonly Incident[]
@@ -16,12 +16,12 @@ export class DueEvents {
     this.#incidents = incidents
   }
 
-  /** Every job has been taken; incidents may be left. */
+  /** Whether every job has been taken; incidents may remain. */
   get allArrived(): boolean {
     return this.#arrived === this.#jobs.length
   }
 
-  /** When the next of them is due, s; infinite where none is left. */
+  /** Time of the next event, s; Infinity if none is left. */
   get nextAtS(): number {
     return Math.min(
       this.#jobs[this.#arrived]?.arrivalS ?? Number.POSITIVE_INFINITY,
@@ -29,7 +29,7 @@ export class DueEvents {
     )
   }
 
-  /** Add what is due by `nowS` to `events`: incidents first, then arrivals. */
+  /** Append events due by `nowS` to `events`: incidents first, then arrivals. */
   takeUntil(nowS: number, events: EngineEvent[]): void {
     while (this.#happened < this.#incidents.length && this.#incidents[this.#happened]!.atS <= nowS) {
       events.push(this.#incidents[this.#happened++]!.event)
@@ -40,11 +40,11 @@ export class DueEvents {
   }
 }
 
-/** Jobs wait, and nothing will ever happen again. */
+/** Error for jobs that wait although nothing will happen any more. */
 export function whoNeverRuns({ waiting }: ScheduleEngine): InvalidInputError {
   return new InvalidInputError(
     'incidents',
-    `servers or watts that stay away while jobs ${waiting.slice(0, 5).join(', ')} wait for them`,
+    `servers or watts that never return while jobs ${waiting.slice(0, 5).join(', ')} wait for them`,
     'servers and watts that return, or fewer that fail',
   )
 }

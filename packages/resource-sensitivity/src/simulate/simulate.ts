@@ -9,11 +9,12 @@ import type { JobResult, SimulationResult } from './simulation-options.js'
 import { checkOptions, type PlanOptions, type SimulationOptions } from './simulation-options.js'
 
 /**
- * Run a trace on a cluster, from the first arrival until every job has finished: a `ScheduleEngine` in a world where all goes as
- * the profiles say.
+ * Simulate a trace on a cluster from the first arrival until every job has finished: a `ScheduleEngine` in a world that
+ * follows the profiles exactly.
  *
- * An arriving job starts at once where there is room, and what a finishing job frees is given away at once. While jobs wait,
- * the policy decides every `roundS` seconds anew who runs; who goes on keeps its place. Time jumps from event to event.
+ * An arriving job starts at once if there is room, and resources of a finishing job are reassigned at once. While jobs
+ * wait, the policy decides afresh every `roundS` seconds which jobs run; continuing jobs keep their place. Time jumps
+ * from event to event.
  *
  * @throws InvalidInputError, UnknownNameError, ImpossibleJobError
  */
@@ -25,7 +26,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
   const power: { fromS: number; powerW: number; powerBudgetW: number }[] = []
   const engine = new ScheduleEngine(options, Math.min(jobs[0]!.arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY))
   const due = new DueEvents(jobs, incidents)
-  /** Runs that were told to stop, where somebody waits for that. */
+  /** Runs told to stop, if others wait for their exit. */
   const leaving: { readonly atS: number; readonly event: EngineEvent }[] = []
   while (!due.allArrived || engine.unfinished > 0) {
     const leftAtS = leaving[0]?.atS ?? Number.POSITIVE_INFINITY
@@ -53,12 +54,15 @@ export function simulate(options: SimulationOptions): SimulationResult {
 }
 
 /**
- * Who should run where now, with what: one decision for jobs that are all there. Who runs keeps its place unless the policy wants its GPUs
- * for others; a job of `running` that is not in the plan's is to be stopped. Jobs that must wait are listed as waiting.
+ * One scheduling decision for jobs that are all present: which job runs where, with what. Running jobs keep their place
+ * unless the policy gives their GPUs to others; a job of `running` that is missing from the plan's `running` must be
+ * stopped. Jobs that must wait are listed as waiting.
  *
- * Without `nowS` all jobs have just arrived. `iterations` of a job are what is left of it where `doneIterations` of its state does not say.
+ * Without `nowS` all jobs have just arrived. `iterations` of a job is its remaining work unless its state has
+ * `doneIterations`.
  *
- * @throws as `simulate`; InvalidInputError for a running job that is not among the jobs, arrives later, or sits on GPUs that are not there
+ * @throws as `simulate`; InvalidInputError for a running job that is not among the jobs, arrives later, or uses GPUs
+ * that do not exist
  */
 export function planNow(options: PlanOptions): Plan {
   const { nowS, running = [], waiting = [] } = options

@@ -16,19 +16,24 @@ import type { Job } from '../trace/job.js'
 
 export interface SimulationOptions extends EngineOptions {
   readonly jobs: readonly Job[]
-  /** What befalls the cluster meanwhile: servers that fail, drain and return, other watts. Each happens at its time, those of one time in this order. */
+  /**
+   * Incidents: servers that fail, drain and return, and changes of the power budget. Each happens at its time;
+   * simultaneous ones in this order.
+   */
   readonly incidents?: readonly Incident[]
-  /** Leave out jobs that no schedule could run and tell them in the result, instead of ending with the first. Default false. */
+  /**
+   * Skip jobs that no schedule could run and list them in the result, instead of throwing for the first. Default false.
+   */
   readonly skipImpossible?: boolean
-  /** Where GPUs have types: how long a run that was told to stop keeps drawing until it has left, s. Default 0. */
+  /** With GPU types: time for which a stopped run keeps drawing power until it exits, s. Default 0. */
   readonly stopS?: number
-  /** Told of every change of who runs where with what. */
+  /** Called for every change of placements or shares. */
   readonly onPlan?: (plan: Plan) => void
-  /** Told of what the engine wants done, whenever that is anything. */
+  /** Called with the engine's actions, if there are any. */
   readonly onActions?: (timeS: number, actions: readonly ScheduleAction[]) => void
 }
 
-/** Something that an engine is told at a time, on the clock of the arrivals. */
+/** An engine event and its time, on the clock of the arrivals. */
 export interface Incident {
   readonly atS: number
   readonly event: EngineEvent
@@ -36,17 +41,17 @@ export interface Incident {
 
 export interface PlanOptions
   extends Omit<SimulationOptions, 'onPlan' | 'onActions' | 'incidents' | 'roundS' | 'startCostS'> {
-  /** The moment of the decision, on the clock of the jobs' arrivals; jobs that arrive later take no part. */
+  /** Time of the decision, on the clock of the jobs' arrivals; jobs that arrive later are ignored. */
   readonly nowS?: number
-  /** Who runs, where, with what: the `running` of the plan before serves. Default: nobody. */
+  /** Running jobs with placements and grants, e.g. `running` of the previous plan. Default: none. */
   readonly running?: readonly RunningJobState[]
-  /** Of jobs that wait and have run before. */
+  /** State of waiting jobs that have run before. */
   readonly waiting?: readonly JobState[]
 }
 
-/** What checked options are, with every default in its place. */
+/** Checked options with all defaults applied. */
 export interface CheckedOptions extends CheckedEngineOptions {
-  /** Without those that are skipped, in the order of their arrival. */
+  /** Without skipped jobs, in order of arrival. */
   readonly jobs: readonly Job[]
   readonly skipped: readonly ImpossibleJobError[]
   readonly incidents: readonly Incident[]
@@ -59,7 +64,7 @@ export function checkOptions(options: SimulationOptions): CheckedOptions {
   const models = new Set(profiles.map(({ model }) => model))
   const ids = new Set<number>()
   for (const job of jobs) {
-    if (ids.has(job.id)) throw new InvalidInputError('jobs', job.id, 'ids of their own')
+    if (ids.has(job.id)) throw new InvalidInputError('jobs', job.id, 'unique IDs')
     ids.add(job.id)
     assertJob(job, models)
   }
@@ -67,7 +72,7 @@ export function checkOptions(options: SimulationOptions): CheckedOptions {
   const { possible, skipped } = possibleJobs(jobs, cluster)
   if (skipped.length > 0 && options.skipImpossible !== true) throw skipped[0]!
   if (possible.length === 0) {
-    throw new InvalidInputError('jobs', `${jobs.length} that can never run`, 'at least one that the cluster can run')
+    throw new InvalidInputError('jobs', `${jobs.length} that can never run`, 'at least one the cluster can run')
   }
   incidents.forEach(({ atS }, i) => {
     if (!(atS >= 0 && Number.isFinite(atS))) {
@@ -89,32 +94,32 @@ export interface JobResult {
   readonly completionS: number
   readonly waitedS: number
   readonly attainedGpuS: number
-  /** How often it went on after being preempted or moved. */
+  /** Number of times it resumed after preemption or a move. */
   readonly restarts: number
-  /** Completion time over the time that its work takes alone on the cluster with its fair share: Themis' rho. */
+  /** Completion time over the time of the same work alone on the cluster with its fair share: Themis' rho. */
   readonly rho: number
 }
 
 export interface SimulationResult {
   readonly policy: PolicyName
   readonly mechanism: MechanismName
-  /** Every job of the trace that could run, in its order. */
+  /** Every runnable job of the trace, in its order. */
   readonly jobs: readonly JobResult[]
-  /** Jobs that no schedule could run; empty unless `skipImpossible` asked for that. */
+  /** Jobs that no schedule could run; empty without `skipImpossible`. */
   readonly skipped: readonly ImpossibleJobError[]
   readonly firstArrivalS: number
   readonly lastFinishS: number
-  /** Moments at which the policy decided anew who runs. */
+  /** Number of times the policy decided afresh which jobs run. */
   readonly rounds: number
   readonly events: number
   /** Over the run. */
   readonly usage: MeanUsage
-  /** Mean part of the GPUs idle while at least one job waited, 0..1 of the whole run. */
+  /** Mean fraction of the GPUs idle while at least one job waited, 0..1 over the whole run. */
   readonly idleWhileWaiting: number
-  /** Part of the held GPU time that belonged to jobs on more than one server, 0..1. */
+  /** Fraction of the held GPU time used by jobs on several servers, 0..1. */
   readonly spreadShare: number
-  /** Where GPUs have types: drawn from each moment on, and what was allowed, W. */
+  /** With GPU types: power drawn from each time on, and the budget, W. */
   readonly power?: readonly { readonly fromS: number; readonly powerW: number; readonly powerBudgetW: number }[]
-  /** Where GPUs have types: of all GPUs from the first arrival on, idle ones included, J. */
+  /** With GPU types: energy of all GPUs from the first arrival on, idle GPUs included, J. */
   readonly energyJ?: number
 }

@@ -3,20 +3,25 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import type { Grant, Seat } from '../engine/actions.js'
 
-/** With this code a job says: I was told to stop, and have saved what I have done. (sysexits knows it as nothing of its own.) */
+/** Exit code of a job that was told to stop and has saved its progress. (Unused by sysexits.) */
 export const SAVED_EXIT_CODE = 85
 
 export interface CheckpointContract {
-  /** Where it says what it has saved: `{"doneIterations": 120}`, replaced whole. What else it saves is its own matter. */
+  /**
+   * File in which it reports its saved progress, `{"doneIterations": 120}`, replaced atomically. Any other state is the
+   * job's own business.
+   */
   readonly checkpointFile: string
-  /** Of the whole job, those done before included. */
+  /** Iterations of the whole job, including those done before. */
   readonly iterations: number
   readonly jobId: number
-  /** Which start of the job this is, from 1. */
+  /** Number of this start of the job, from 1. */
   readonly run: number
   readonly gpus: number
   readonly cpus: number
-  /** Where watts are shared out: of each GPU, node by node, at the start; they may change while the job runs. */
+  /**
+   * With a power budget: power limit of each GPU, node by node, at the start; limits may change while the job runs.
+   */
   readonly powerLimitsW?: readonly number[]
 }
 
@@ -35,7 +40,7 @@ export function contractEnvironment(contract: CheckpointContract): Record<string
 
 const checkpoint = z.object({ doneIterations: z.number().min(0) })
 
-/** What a job has saved, undefined where it has saved nothing that can be read: then it begins anew. */
+/** Saved progress of a job; undefined if there is no readable checkpoint: the job starts afresh then. */
 export function readCheckpoint(file: string): number | undefined {
   try {
     const text = readNote(file)
@@ -45,13 +50,14 @@ export function readCheckpoint(file: string): number | undefined {
   }
 }
 
-/** GB of a cluster file in Slurm's MB, rounded down so that the shares of a node never exceed it. */
+/** Slurm's MB per GB of a cluster file, rounded down so that the shares of a node never exceed it. */
 const MB_OF_GB = 1000
 
 /**
- * What Slurm is asked for so that a job has what the engine gives it: whole CPUs (rounded down), MB of memory and GPUs on each node.
+ * Slurm request for a job's grant: whole CPUs (rounded down), MB of memory and GPUs on each node.
  *
- * @throws InvalidInputError for a place that Slurm cannot give a job: different numbers of GPUs on its nodes, or less than a CPU
+ * @throws InvalidInputError for a placement Slurm cannot provide: unequal numbers of GPUs on its nodes, or less than
+ * one CPU
  */
 export function requestOf(
   jobId: number,
@@ -65,13 +71,13 @@ export function requestOf(
     throw new InvalidInputError(
       `job ${jobId}: placement`,
       placement.map((seat) => seat.gpus).join(' + '),
-      'as many GPUs on each node: Slurm gives all nodes of a job the same; let jobs fit on one server or whole servers',
+      'equal numbers of GPUs on each node, as Slurm requires; use jobs that fit on one server or fill whole servers',
     )
   }
-  // A hair below a whole number is one.
+  // Tolerate rounding just below a whole number.
   const cpus = Math.floor(cpusPerGpu * gpus + 1e-6)
   if (cpus < 1) {
-    throw new InvalidInputError(`job ${jobId}: CPUs`, cpusPerGpu * gpus, 'at least one CPU for each job')
+    throw new InvalidInputError(`job ${jobId}: CPUs`, cpusPerGpu * gpus, 'at least one CPU per job')
   }
   const memoryMb = Math.floor(memoryGbPerGpu * gpus * MB_OF_GB + 1e-6)
   return {

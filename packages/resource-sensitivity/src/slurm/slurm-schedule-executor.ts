@@ -18,42 +18,42 @@ import type { Job } from '../trace/job.js'
 import { contractEnvironment, readCheckpoint, requestOf, SAVED_EXIT_CODE } from './slurm-run.js'
 
 export interface SlurmScheduleOptions extends SlurmPatienceOptions {
-  /** A folder that this machine and the nodes both see. One for each schedule: what is in it was done and is not done again. */
+  /** Folder visible to this machine and the nodes. Use one per schedule: work recorded in it is not repeated. */
   readonly workDir: string
-  /** Slurm's names of the servers, in the order of the cluster's numbers. */
+  /** Slurm's node names, in the order of the cluster's servers. */
   readonly nodes: readonly string[]
-  /** What runs a job; it heeds the contract, see README. */
+  /** Command that runs a job; it must follow the checkpoint contract, see README. */
   readonly commandOf: (job: Job) => readonly [program: string, ...args: string[]]
-  /** How so many GPUs are asked for. Default `gpu:<n>`. */
+  /** The `gres` request for a number of GPUs. Default `gpu:<n>`. */
   readonly gres?: (gpus: number) => string
   /**
-   * Sets the power limit of the GPUs of a run that has begun; must have done so when it resolves. Without it the limits of running jobs stay,
-   * and each run is told its own at its start.
+   * Sets the GPUs' power limit for a running job; must be done when it resolves. Without it, limits of running jobs
+   * stay fixed, and each run receives its own at its start.
    */
   readonly limitPower?: (run: SlurmPowerLimit) => Promise<void>
   readonly partition?: string
   readonly account?: string
   readonly sbatchArguments?: readonly string[]
-  /** Time to save after the signal, before a job is killed and what it has not saved is lost. Default 30 s. */
+  /** Time to save after the signal; then the job is killed and loses unsaved progress. Default 30 s. */
   readonly graceS?: number
-  /** How often a job may fail, or leave unasked without having done more, before it is given up. Default 3. */
+  /** How often a job may fail, or exit unasked without progress, before it is given up. Default 3. */
   readonly maxFailures?: number
   /** How often a job may lose its node, or be preempted by the site, before it is given up. Default 10. */
   readonly maxNodeFailures?: number
-  /** Time between looks at which nodes are down or drained, at least 1 ms. Default 10 000. */
+  /** Interval of node state polls, at least 1 ms. Default 10 000. */
   readonly nodePollMs?: number
   readonly onRun?: (run: SlurmRun) => void
-  /** Told when a node is down, drained or draining, and when it is back. */
+  /** Called when a node goes down, drains or is drained, and when it is back. */
   readonly onNode?: (change: SlurmNodeChange) => void
 }
 
-/** One start of a job, told when it has begun. */
+/** A start of a job, reported once it has begun. */
 export interface SlurmRun {
   readonly jobId: number
   readonly run: number
-  /** From the engine's action to the first line of the job's script. */
+  /** Time from the engine's action to the first line of the job's script. */
   readonly startUpS: number
-  /** Asked for, and what binds it; null where nothing does. */
+  /** Requested, and the limit in force; null if unlimited. */
   readonly cpus: { readonly asked: number; readonly bound: number | null }
   readonly memoryMb: { readonly asked: number | null; readonly bound: number | null }
 }
@@ -66,12 +66,12 @@ export interface SlurmPowerLimit {
   readonly powerLimitW: number
 }
 
-/** Slurm's words for ends that say nothing of the job. */
+/** Slurm states of ends that are not the job's fault. */
 const notItsFault = ['NODE_FAIL', 'BOOT_FAIL', 'PREEMPTED']
 
-/** Waited for at most until Slurm takes a cancellation; not at all where it is silent already. */
+/** Maximum wait for Slurm to accept a cancellation; no wait if it is already silent. */
 const LONGEST_CANCEL_MS = 10_000
-/** Waited for at most until cancelled jobs have left. */
+/** Maximum wait for cancelled jobs to exit. */
 const LONGEST_END_MS = 30_000
 
 interface Submission {
@@ -87,14 +87,14 @@ interface Submission {
   killAtMs: number
 }
 
-/** What a journal keeps of a run that has begun or ended, so that it is reported once. */
+/** Journal record of a run that has begun or ended, so that it is reported once. */
 interface RunFact {
   readonly id: string
   readonly saved: number
   readonly end: SlurmJobEnd | null
 }
 
-/** Carries out the actions of an engine on a Slurm cluster: one batch job for each run of a job. */
+/** Carries out an engine's actions on a Slurm cluster: one batch job per run of a job. */
 export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #options: SlurmScheduleOptions
   readonly #limits: Required<Pick<SlurmScheduleOptions, 'graceS' | 'maxFailures' | 'maxNodeFailures'>>
@@ -108,21 +108,21 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #last = new Map<number, Submission>()
   readonly #failures = new Map<number, number>()
   readonly #nodeFailures = new Map<number, number>()
-  /** Slurm does not answer: nothing can be ended, so all is left as it is. */
+  /** Slurm does not answer: no job can be ended, so all are left running. */
   #isUnreached = false
   #isClosed = false
   readonly #doneBefore = new Map<number, number>()
   readonly #given = new Map<number, SlurmJobEnd>()
   #resizes = 0
   #facts: RunFact[] = []
-  /** Until the first look after a resume: ends happened when their node says, and not now. */
+  /** True until the first poll after a resume: ends are dated by their nodes, not by the current time. */
   #isBehind = false
 
-  /** Time begins now. */
+  /** Starts the schedule's clock. */
   constructor(options: SlurmScheduleOptions) {
     const { nodes, nodePollMs = 10_000, graceS = 30, maxFailures = 3, maxNodeFailures = 10 } = options
     if (new Set(nodes).size < nodes.length || nodes.length === 0) {
-      throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'a name for each server, each its own')
+      throw new InvalidInputError('nodes', nodes.join(', ') || 'none', 'one unique name per server')
     }
     this.#limits = { graceS, maxFailures, maxNodeFailures }
     if (!(graceS >= 0)) throw new InvalidInputError('graceS', graceS, 'seconds of at least 0')
@@ -133,7 +133,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#nodes = new SlurmNodes({ ...options, pollMs: nodePollMs })
-    // The folder of checkpoints first: of what follows only the jobs hold anything.
+    // Create the checkpoint folder first: `SlurmJobs` locks the work folder, so nothing after it may fail.
     workFolder(options.workDir)
     this.#checkpoints = workFolder(path.join(options.workDir, 'checkpoint'))
     this.#jobs = new SlurmJobs(options)
@@ -141,7 +141,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     this.#startedUnixMs = this.#clock.date().getTime()
   }
 
-  /** Jobs that were given up after too many failures, and how the last one ended. */
+  /** Jobs given up after too many failures, and how their last run ended. */
   get givenUp(): ReadonlyMap<number, SlurmJobEnd> {
     return this.#given
   }
@@ -170,14 +170,17 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return this.#facts.splice(0)
   }
 
-  /** Runs go on: those that began or ended meanwhile are told of by `next`. The last plan may have been carried out in part, and is again. */
+  /**
+   * Runs continue; `next` reports those that began or ended meanwhile. The last plan may have been carried out in part
+   * and is repeated.
+   */
   async resume(
     { startedUnixMs, entries }: { readonly startedUnixMs: number; readonly entries: readonly JournalEntry[] },
     jobOf: (jobId: number) => Job,
     signal?: AbortSignal,
   ): Promise<void> {
     this.#startedUnixMs = startedUnixMs
-    // Where the clock of this machine was put back meanwhile, time goes on at what the journal has seen.
+    // If this machine's clock was set back, time resumes from the last time in the journal.
     const passedMs = Math.max(this.#clock.date().getTime() - startedUnixMs, (entries.at(-1)?.timeS ?? 0) * 1000)
     this.#startMs = this.#clock.now() - passedMs
     this.#isBehind = entries.length > 0
@@ -201,7 +204,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     })
   }
 
-  /** What the actions of an earlier process have made of the runs. */
+  /** Restore the runs from the actions of an earlier process. */
   #recall(actions: readonly ScheduleAction[], jobOf: (jobId: number) => Job): void {
     let resizes = this.#resizes
     const starting = new Set(
@@ -235,9 +238,10 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     jobOf: (jobId: number) => Job,
     signal: AbortSignal | undefined,
   ): Promise<void> {
-    // Decided once: a run that begins after it was told to leave must not be taken for one that goes on under another limit.
+    // Decide once: a run that begins after it was told to stop must not be mistaken for one that continues under a new
+    // limit.
     const limitOnly = new Set<ScheduleAction>(actions.filter((action) => this.#isLimitOnly(action)))
-    // Who leaves is told before others are let in; Slurm keeps those waiting until there is room.
+    // Stop leaving runs before starting others; Slurm keeps the new ones pending until there is room.
     for (const action of actions) {
       if (action.type !== 'place' && !limitOnly.has(action)) await this.#stop(action.jobId, signal)
     }
@@ -254,7 +258,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
   }
 
-  /** Of an action that starts or changes a run: what tells it from others of the job, and where it is. Each resize counts, whatever it becomes. */
+  /** ID suffix and placement of an action that starts or changes a run. Every resize counts, whatever comes of it. */
   #whichRun(action: Exclude<ScheduleAction, PreemptAction>): [suffix: string, placement: readonly Seat[]] {
     if (action.type !== 'resize') return [`${action.run}`, action.placement]
     return [`${action.run}.${++this.#resizes}`, this.#last.get(action.jobId)!.placement]
@@ -285,22 +289,22 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     }
   }
 
-  /** What the looks at nodes tell; who lost his node is not to be sent there again. */
+  /** Events from node polls. A job that lost its node must not be sent there again. */
   async #nodeEvents(signal: AbortSignal | undefined): Promise<EngineEvent[]> {
     const changes = await this.#nodes.look(signal)
     return changes.map((change) => {
       this.#options.onNode?.(change)
       const server = this.#options.nodes.indexOf(change.node)
       if (change.isUsable) return { type: 'server-returned', server }
-      // On one that drains the runs draw until they have left.
+      // On a draining node, runs draw power until they exit.
       return { type: change.isLost ? 'server-failed' : 'server-draining', server }
     })
   }
 
   /**
-   * Ends all that runs; where Slurm did not answer for long, everything is left as it is. Again it does nothing.
+   * Ends all runs; if Slurm has been silent for too long, everything is left running. Idempotent.
    *
-   * @throws PctodlError with all that could not be ended
+   * @throws PctodlError listing all jobs that could not be ended
    */
   async close(): Promise<readonly EngineEvent[]> {
     if (this.#isClosed) return []
@@ -323,11 +327,11 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
         leaving.push(submission)
       } catch (error) {
         failures.push(error as Error)
-        // Who is not reached for one is not reached for the others.
+        // If Slurm is unreachable for one job, it is for all.
         if (this.#isUnreached) break
       }
     }
-    // Gone means gone: whoever removes the folder next finds nobody writing in it.
+    // Wait until the jobs are really gone, so that nothing writes to the folder when it is removed.
     const untilMs = this.#clock.now() + LONGEST_END_MS
     const events: EngineEvent[] = []
     while (!this.#isUnreached && leaving.some(({ ended }) => !ended) && this.#clock.now() < untilMs) {
@@ -352,7 +356,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       : [{ type: 'stopped', jobId: job.id, doneIterations: fact.saved }]
   }
 
-  /** Whether a run that has begun goes on, only under another limit; one that has not is submitted anew. */
+  /** Whether a started run continues with only a new power limit; a run that has not begun is resubmitted. */
   #isLimitOnly(action: ScheduleAction): boolean {
     const submission = this.#last.get(action.jobId)
     return (
@@ -401,11 +405,11 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     try {
       await this.#jobs.submit(submission.request, signal)
     } catch (error) {
-      // Without an id there is nothing whose end could be waited for.
+      // Without a Slurm ID there is no end to wait for.
       submission.ended = true
       const isRefused = error instanceof PctodlError && error.code === 'SLURM'
       const isSilent = error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
-      // It may have been taken without an answer.
+      // Slurm may have accepted it without an answer.
       if (!isRefused && !isSilent) await this.#jobs.cancel(submission.id, undefined, LONGEST_CANCEL_MS)
       throw error
     }
@@ -418,18 +422,18 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     await this.#tellToStop(submission, signal)
   }
 
-  /** Tell a job to save and leave; one that has not begun just leaves the queue. */
+  /** Tell a job to save and exit; a job that has not begun just leaves the queue. */
   async #tellToStop(submission: Submission, signal: AbortSignal | undefined): Promise<void> {
     if (!this.#jobs.hasStarted(submission.id)) {
       await this.#jobs.cancel(submission.id, signal)
       return
     }
     await this.#jobs.signal(submission.id, 'USR1', signal)
-    // From when it was told, however long that took.
+    // Counted from when it was told, however long that took.
     submission.killAtMs = this.#clock.now() + this.#limits.graceS * 1000
   }
 
-  /** From now on it progresses: what the engine reckoned before was waiting for Slurm. */
+  /** Progress starts now: what the engine estimated before was queueing in Slurm. */
   #started({ id, atUnixS, cpus, memoryLimitBytes }: SlurmJobStart): EngineEvent[] {
     const { job, run, submittedMs, request, stopping } = this.#submissions.get(id)!
     const bound = memoryLimitBytes === null ? null : memoryLimitBytes / 2 ** 20
@@ -457,7 +461,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     return events
   }
 
-  /** What follows from a fact, now or when a journal tells of it again. */
+  /** Apply a fact, now or when a journal is replayed. */
   #absorb({ id, saved: doneIterations, end }: RunFact): EngineEvent[] {
     const submission = this.#submissions.get(id)!
     submission.started = true
@@ -482,7 +486,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       this.#given.set(jobId, end)
       return [{ type: 'cancelled', jobId }, ...left]
     }
-    // Who leaves unasked and has done nothing would come and go for ever.
+    // A job that exits unasked without progress would restart for ever.
     if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
       const failures = (this.#failures.get(jobId) ?? 0) + 1
       this.#failures.set(jobId, failures)

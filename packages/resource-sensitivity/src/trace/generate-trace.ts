@@ -15,7 +15,9 @@ export interface GpuCount {
   readonly probability: number
 }
 
-/** Durations of the published evaluation, after the Philly trace: 80 % from 32 min to 17 h, 20 % from 17 h to a week. */
+/**
+ * Durations of the published evaluation, after the Philly trace: 80 % from 32 min to 17 h, 20 % from 17 h to a week.
+ */
 export const phillyDurations: readonly DurationRange[] = [
   { probability: 0.8, fromMinutes: 10 ** 1.5, toMinutes: 10 ** 3 },
   { probability: 0.2, fromMinutes: 10 ** 3, toMinutes: 10 ** 4 },
@@ -39,13 +41,13 @@ export const multiGpu: readonly GpuCount[] = [
 
 export interface GenerateOptions {
   readonly jobs: number
-  /** Mean arrivals per hour; the times between are exponential. `Infinity`: all arrive at once. */
+  /** Mean arrivals per hour; interarrival times are exponential. `Infinity`: all arrive at once. */
   readonly jobsPerHour: number
-  /** Models to draw from; only those with a class take part. */
+  /** Models to draw from; those without a class are ignored. */
   readonly profiles: readonly JobProfile[]
-  /** Parts of the three classes; only their ratios matter. Default 20, 70, 10. */
+  /** Relative weights of the three classes. Default 20, 70, 10. */
   readonly split?: Readonly<Record<ModelClass, number>>
-  /** Default `phillyDurations`. A duration is what the job takes with its GPU-proportional share. */
+  /** Default `phillyDurations`. A duration is the job's run time with its GPU-proportional share. */
   readonly durations?: readonly DurationRange[]
   /** Default `multiGpu`. */
   readonly gpuCounts?: readonly GpuCount[]
@@ -53,8 +55,8 @@ export interface GenerateOptions {
 }
 
 /**
- * Draw a trace. The classes keep to their split as closely as whole jobs allow, and within a class the models take turns: two
- * traces of one split differ in times, sizes and order, never in what is run.
+ * Draw a trace. Classes follow their split as closely as whole jobs allow, and the models of a class take turns: two
+ * traces of one split differ in times, sizes and order, but not in their models.
  *
  * @throws InvalidInputError naming the option
  */
@@ -68,7 +70,7 @@ export function generateTrace(options: GenerateOptions): Job[] {
   assertProbabilities('gpuCounts', gpuCounts)
   for (const { fromMinutes, toMinutes } of durations) {
     if (!(fromMinutes > 0 && toMinutes >= fromMinutes && Number.isFinite(toMinutes))) {
-      throw new InvalidInputError('durations', `${fromMinutes} to ${toMinutes}`, 'positive minutes, the longer last')
+      throw new InvalidInputError('durations', `${fromMinutes} to ${toMinutes}`, 'positive minutes, in ascending order')
     }
   }
   for (const { gpus } of gpuCounts) {
@@ -93,7 +95,7 @@ export function generateTrace(options: GenerateOptions): Job[] {
   })
 }
 
-/** The class furthest behind its part comes next; in it the models take turns. */
+/** The class furthest behind its share comes next; its models take turns. */
 function modelsInTurn(profiles: readonly JobProfile[], split: Readonly<Record<ModelClass, number>>): () => JobProfile {
   const total = modelClasses.reduce((sum, name) => sum + split[name], 0)
   const classes = modelClasses
@@ -110,7 +112,7 @@ function modelsInTurn(profiles: readonly JobProfile[], split: Readonly<Record<Mo
       return { models, part: split[name] / total, drawn: 0 }
     })
   if (!(total > 0) || modelClasses.some((name) => !(split[name] >= 0))) {
-    throw new InvalidInputError('split', Object.values(split).join(','), 'parts of at least 0, one above')
+    throw new InvalidInputError('split', Object.values(split).join(','), 'weights of at least 0, not all 0')
   }
   let drawn = 0
   return () => {

@@ -2,7 +2,8 @@ import { InputFileError } from '../errors.js'
 import type { Job } from './job.js'
 
 /**
- * Read a replay trace: lines `id,model,arrival seconds,iterations,gpus` without a header, as the Python code records them.
+ * Read a replay trace: lines `id,model,arrival seconds,iterations,gpus` without a header, as recorded by the Python
+ * code.
  *
  * @param file for messages
  * @throws InputFileError naming row and field
@@ -27,8 +28,7 @@ export function parseReplayCsv(text: string, file = 'trace'): Job[] {
     }
     if (model === '') throw new InputFileError(file, row, 'model', model, 'the name of a model')
     const before = rowOfId.get(job.id)
-    if (before !== undefined)
-      throw new InputFileError(file, row, 'id', id, `an id of its own (row ${before} has it too)`)
+    if (before !== undefined) throw new InputFileError(file, row, 'id', id, `a unique ID (row ${before} has the same)`)
     rowOfId.set(job.id, row)
     jobs.push(job)
   })
@@ -44,7 +44,7 @@ function number(file: string, row: number, field: string, text: string, least: n
   return value
 }
 
-/** The same form, for a trace that others shall replay. */
+/** The inverse: a trace as CSV for replay. */
 export function formatReplayCsv(jobs: readonly Job[]): string {
   return jobs
     .map(({ id, model, arrivalS, iterations, gpus }) => `${id},${model},${arrivalS},${iterations},${gpus}\n`)

@@ -62,13 +62,13 @@ export async function serveControlPipe(onReady: () => void): Promise<number> {
   })
 }
 
-/** Creates one level only, as the real daemon: it must not recreate the folder of a host that has just ended. */
+/** Creates one level only, like the real daemon: it must not recreate the folder of a host that has just ended. */
 function makeFolder(path: string): void {
   try {
     mkdirSync(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    // Whoever created it first could redirect what is written there.
+    // An earlier creator could redirect what is written there.
     const { uid } = lstatSync(path)
     if (uid !== process.geteuid?.()) throw new Error(`${path} belongs to user ${uid}`)
   }

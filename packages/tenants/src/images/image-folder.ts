@@ -20,7 +20,7 @@ export interface ImageFolderOptions {
   readonly folder: string
   /** Maximum number of images. Default 128. */
   readonly count?: number
-  /** Determines which images are drawn, and their order. Default 1. */
+  /** Determines the choice of images and their order. Default 1. */
   readonly seed?: number
 }
 
@@ -65,7 +65,7 @@ export async function imageFolder(options: ImageFolderOptions): Promise<ImagePoo
       }
     }
     if (pixels.length === 0)
-      throw new InvalidInputError('dataset', dataset, `images; none of its ${broken} can be decoded`)
+      throw new InvalidInputError('dataset', dataset, `decodable images; none of the ${broken} can be decoded`)
     const passedOver = broken > 0 ? `, ${broken} broken ones passed over` : ''
     return {
       pixels,
@@ -77,7 +77,7 @@ export async function imageFolder(options: ImageFolderOptions): Promise<ImagePoo
 /** Paths below a folder, sorted so that the draw does not depend on the file system. */
 function imageFiles(dataset: string): string[] {
   if (!statSync(dataset, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new InvalidInputError('dataset', dataset, 'a folder that exists')
+    throw new InvalidInputError('dataset', dataset, 'an existing folder')
   }
   return readdirSync(dataset, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && IMAGE.test(entry.name))

@@ -21,7 +21,7 @@ export interface ImagePool {
 }
 
 /**
- * The pool of this name in a folder, prepared if it does not exist. Every worker of every policy reads the same file.
+ * The pool with this name in a folder, created if absent. Every worker of every policy reads the same file.
  *
  * @param prepare returns the images, normalised and in channel-height-width order, and their description
  */
@@ -37,7 +37,7 @@ export async function imagePool(
     mkdirSync(folder, { recursive: true })
     const all = Buffer.concat(pixels.map((image) => new Uint8Array(image.buffer, image.byteOffset, image.byteLength)))
     writeWhole(file, all)
-    // Written last: if the facts exist, the pixels are complete.
+    // Written last: if this file exists, the pixels are complete.
     writeWhole(facts, JSON.stringify({ count: pixels.length, description }))
   }
   const { count, description } = factsSchema.parse(JSON.parse(readFileSync(facts, 'utf8')))
@@ -53,10 +53,7 @@ export function assertImageCount(count: number): void {
   }
 }
 
-/**
- * Write atomically: first to a new file with an unguessable name, so that nobody can plant a link there, then rename
- * it.
- */
+/** Write atomically: to a new file with an unguessable name, so that nobody can plant a link there, then rename it. */
 function writeWhole(file: string, content: string | Uint8Array): void {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
   writeFileSync(unfinished, content, { flag: 'wx' })

@@ -48,7 +48,7 @@ export class InferencePool implements TenantPool {
   #nextId = 1
   #watch: NodeJS.Timeout | undefined
   #lookedMs = 0
-  /** Serialises changes: two at once would not know of each other's processes. */
+  /** Serialises changes: two concurrent ones would not know of each other's processes. */
   #changes: Promise<void> = Promise.resolve()
   /** Aborts a change in progress when the pool is stopped. */
   #stopping = new AbortController()
@@ -217,11 +217,11 @@ export class InferencePool implements TenantPool {
     return worker
   }
 
-  /** Let requests go to this worker, if its tenant serves any. */
+  /** Let this worker receive requests, if its tenant serves any. */
   #join(worker: WorkerProcess): void {
     const { desk } = this.#options
     if (!desk || worker.tenant.service === undefined) return
-    // It may have failed while others were changed; requests sent to it would wait for ever.
+    // It may have failed during other changes; requests sent to it would wait for ever.
     if (worker.state !== 'running') return
     const instance = this.#instances.get(worker) ?? new ServingInstance(worker)
     this.#instances.set(worker, instance)
@@ -248,7 +248,7 @@ export class InferencePool implements TenantPool {
     const nowMs = monotonicMs()
     const lateMs = nowMs - this.#lookedMs - WATCH_MS
     this.#lookedMs = nowMs
-    // If this process itself was delayed, there are unread messages: do not judge by their absence.
+    // If this process itself was delayed, messages are still unread: their absence proves nothing.
     if (lateMs > WATCH_MS) return
     for (const worker of this.#living) {
       const reason = worker.hungBecause()

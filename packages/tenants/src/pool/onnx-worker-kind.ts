@@ -40,7 +40,7 @@ export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
       return {
         program: process.execPath,
         args: [program],
-        // Otherwise each process would record its use in the user's cache and the temporary folder, and send it.
+        // Otherwise each process would record telemetry in the user's cache and the temporary folder, and send it.
         environment: { ORT_DISABLE_TELEMETRY: '1' },
         protocol: 2,
         modelFile: isFile ? existing(model) : exported(model, modelFolder),
@@ -60,7 +60,7 @@ function exported(model: string, folder: string): string {
 }
 
 function existing(file: string): string {
-  if (!existsSync(file)) throw new InvalidInputError('model', file, 'an ONNX file that exists')
+  if (!existsSync(file)) throw new InvalidInputError('model', file, 'an existing ONNX file')
   return path.resolve(file)
 }
 

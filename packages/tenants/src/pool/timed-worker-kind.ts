@@ -18,11 +18,11 @@ export interface TimedWorkerOptions {
 }
 
 /**
- * Stand-in workers, which only wait for the given time per batch. They serve to test queues, policies and faults
- * without a network. Neither a tenant's share nor its co-runners change the times.
+ * Stand-in workers that only wait for the given time per batch, to test queues, policies and faults without a network.
+ * Neither a tenant's share nor its co-runners change the times.
  *
  * @throws InvalidInputError for invalid times, when a tenant is started; PctodlError `NOT_BUILT` if the worker has not
- *   been built
+ * been built
  */
 export function timedWorker({
   batchTimes = {},

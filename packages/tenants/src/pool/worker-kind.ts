@@ -20,7 +20,7 @@ export interface WorkerLaunch {
   readonly memoryLimitBytes?: number
 }
 
-/** A kind of worker: anything that tells how to start a worker for a tenant. */
+/** A kind of worker: it determines how to start a worker for a tenant. */
 export interface WorkerKind {
   /** Description, e.g. `onnxruntime-node`. */
   readonly name: string

@@ -192,7 +192,11 @@ export class WorkerProcess {
     this.#send({ type: 'run', id, requests, batchSize })
   }
 
-  /** Request the counters. @returns whether an answer came before the worker closed or the time was up */
+  /**
+   * Request the counters.
+   *
+   * @returns whether an answer came before the worker closed or the timeout
+   */
   async report(timeoutMs = 500): Promise<boolean> {
     if (this.state !== 'running') return false
     const id = this.#nextCommand++
@@ -223,7 +227,7 @@ export class WorkerProcess {
     this.#child.kill('SIGKILL')
   }
 
-  /** End a worker that keeps the pool waiting, with a reason. */
+  /** End a worker that the pool waits for in vain, with a reason. */
   fail(failure: string): void {
     this.#fail(failure)
     this.kill()
@@ -268,7 +272,7 @@ export class WorkerProcess {
       if (this.stalledBecause() !== undefined) this.stalledAtMs = report.atMs + this.#toClockMs
     } else if (report.type === 'ready') {
       if (this.state !== 'loading')
-        throw new PctodlError('NOT_LOADING', 'it said that it is ready, and was not loading')
+        throw new PctodlError('NOT_LOADING', 'it reported ready without having been loading')
       this.#readyMs = report.atMs
       this.#become('running')
     } else if (report.type === 'progress') {
@@ -285,7 +289,7 @@ export class WorkerProcess {
       // The batches of a failed worker have been handed to others.
       if (this.state === 'failed') return
       if (report.id !== this.#asked?.id) {
-        throw new PctodlError('NOT_ASKED', `it answered batch ${report.id}, which it was not asked for`)
+        throw new PctodlError('NOT_ASKED', `it answered batch ${report.id}, which was not requested`)
       }
       this.#asked = undefined
       this.#options.onAnswered(this)

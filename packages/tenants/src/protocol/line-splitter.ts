@@ -14,7 +14,7 @@ export class LineSplitter {
     if (this.#rest.length > LONGEST_LINE) {
       throw new PctodlError(
         'LINE_TOO_LONG',
-        `a line of more than ${LONGEST_LINE} bytes; one JSON object a line was expected`,
+        `a line of more than ${LONGEST_LINE} bytes; expected one JSON object per line`,
       )
     }
     return lines.map((line) => line.trim()).filter((line) => line !== '')

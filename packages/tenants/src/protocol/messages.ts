@@ -51,7 +51,7 @@ interface StartFields {
   /** Log to which the worker appends a line per report: its own count, for comparison with the pool's. */
   logFile: string | null
   /**
-   * Memory that one sample in flight needs, bytes, if known. The worker refuses a batch by it before the operating
+   * Memory that one sample in flight needs, bytes, if known. With it, the worker rejects a batch before the operating
    * system does.
    */
   sampleBytes: number | null
@@ -209,7 +209,7 @@ function parseLine<T>(schema: z.ZodType<T>, line: string, what: string): T {
   try {
     json = JSON.parse(line)
   } catch (cause) {
-    throw new InvalidInputError(what, shortened(line), 'one JSON object a line', { cause })
+    throw new InvalidInputError(what, shortened(line), 'one JSON object per line', { cause })
   }
   const result = schema.safeParse(json)
   if (result.success) return result.data

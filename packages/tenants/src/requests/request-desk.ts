@@ -41,7 +41,7 @@ const WOKEN_EARLY_MS = 10
 interface OpenService {
   readonly dispatcher: ServiceDispatcher
   readonly traffic: AbortController
-  /** The error that the service's arrivals threw. */
+  /** The error thrown by the service's arrivals. */
   failure?: PctodlError
   /** Whether that error has been reported. */
   isFailureTold?: boolean
@@ -129,14 +129,10 @@ export class RequestDesk implements ServiceDesk {
   async ask(service: string, { arrivedMs = this.#clock.now(), deadlineMs, signal }: AskOptions = {}): Promise<Answer> {
     const dispatcher = this.#dispatcherOf('service', service)
     if (!Number.isFinite(arrivedMs)) throw new InvalidInputError('arrivedMs', arrivedMs, 'a time of the clock, ms')
-    // A future arrival would keep those behind it waiting until then.
+    // A future arrival would delay those behind it until then.
     const nowMs = this.#clock.now()
     if (arrivedMs > nowMs + WOKEN_EARLY_MS) {
-      throw new InvalidInputError(
-        'arrivedMs',
-        arrivedMs,
-        `a time that is over by the desk's clock, which says ${nowMs}`,
-      )
+      throw new InvalidInputError('arrivedMs', arrivedMs, `a time in the past; the desk's clock is at ${nowMs}`)
     }
     if (deadlineMs !== undefined && !(typeof deadlineMs === 'number' && deadlineMs > 0)) {
       throw new InvalidInputError('deadlineMs', deadlineMs, 'ms above 0')

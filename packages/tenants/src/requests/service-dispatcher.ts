@@ -149,7 +149,7 @@ export class ServiceDispatcher {
     this.begin()
   }
 
-  /** Nobody serves these requests any more: shed all that wait. */
+  /** No instance serves these requests any more: shed all that wait. */
   close(reason: string): void {
     this.#closed = true
     for (const request of this.#line) {

@@ -19,9 +19,9 @@ export interface ServiceTraffic {
 
 type Arrive = (request: ArrivingRequest) => void
 
-/** Simultaneous arrivals accepted in one go. In between, other work has its turn, and an abort is noticed. */
+/** Maximum number of simultaneous arrivals accepted at once. In between, other work runs and an abort is noticed. */
 const TAKEN_AT_ONCE = 500
-/** Delay before a saturating user whose request was shed asks again, ms. */
+/** Delay before a saturating user retries after its request was shed, ms. */
 const ASK_AGAIN_MS = 10
 
 /** @throws InvalidInputError naming the field */
@@ -52,7 +52,7 @@ export function limitsOf({ maxQueued = 4096, shedAfterMs = Number.POSITIVE_INFIN
  * whether or not earlier ones have been answered. Its latency counts from then, however late this process is (no
  * coordinated omission).
  *
- * @param onFailure called with what the arrivals throw; no further request comes
+ * @param onFailure called with an error of the arrivals; no further request comes
  */
 export function startTraffic(
   traffic: ServiceTraffic,

@@ -2,7 +2,7 @@ import type { Failure, StartCommand } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
 import { largestThatRuns, meansOutOfMemory, OutOfMemory } from './memory-guard.js'
 
-/** Something that the worker needs is not installed. */
+/** Thrown if a dependency of the worker is not installed. */
 export class MissingRuntime extends Error {}
 
 /** A loaded model that a worker runs. */

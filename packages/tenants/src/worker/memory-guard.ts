@@ -1,6 +1,6 @@
 import type { StartCommand } from '../protocol/messages.js'
 
-/** The batch does not fit in memory. */
+/** Thrown if a batch does not fit in memory. */
 export class OutOfMemory extends Error {
   /** The batch size that did not fit, and the largest tried that does; null if none was found. */
   batchSize?: number
@@ -8,7 +8,7 @@ export class OutOfMemory extends Error {
 }
 
 /**
- * Refuse a batch that cannot fit, before the operating system has to. A host that overcommits memory would kill some
+ * Reject a batch that cannot fit before the operating system has to: a host that overcommits memory would kill some
  * process instead of failing an allocation.
  *
  * @throws OutOfMemory

@@ -48,7 +48,7 @@ export class OnnxModel implements LoadedModel {
       const reason = cause instanceof Error ? cause.message.split('\n')[0] : String(cause)
       throw new MissingRuntime(
         `this worker needs onnxruntime-node, which cannot be loaded (${reason}); install it: npm install onnxruntime-node ` +
-          '(with ONNXRUNTIME_NODE_INSTALL=skip where its download of CUDA files fails)',
+          '(with ONNXRUNTIME_NODE_INSTALL=skip if its download of CUDA files fails)',
       )
     })
     if (start.modelFile === null) throw new Error(`no ONNX file was given for ${start.model}`)

@@ -72,7 +72,7 @@ export class WorkerSide {
     this.#flushTimer ??= setTimeout(() => this.report(), REPORT_MS)
   }
 
-  /** Report that the batch of a `run` is done, at once, because somebody waits for it. */
+  /** Report at once that the batch of a `run` is done, because a caller waits for it. */
   answered(id: number, requests: number, batchMs: number, atMs: number): void {
     this.completed(requests, batchMs, atMs)
     this.send({ type: 'answered', id, atMs, batchMs })
@@ -109,7 +109,7 @@ export class WorkerSide {
     process.exit(1)
   }
 
-  /** Write a report synchronously and completely, so that it survives whatever happens to the process next. */
+  /** Write a report synchronously and completely, so that it survives a crash right afterwards. */
   send(report: Report): void {
     const bytes = Buffer.from(`${JSON.stringify(report)}\n`)
     try {

@@ -3,10 +3,10 @@ import { LimitUnavailableError } from '../../errors.js'
 export interface ContainerOptions {
   readonly runtime: 'docker' | 'podman'
   readonly image: string
-  /** Folder in the container under which the data set is mounted, read-only. */
+  /** Folder in the container where the data set is mounted read-only. */
   readonly mount: string
   readonly dataFolder: string
-  /** What `--gpus` is given (docker) or which device (podman); `none` for no GPU. */
+  /** Value of `--gpus` (docker) or the device (podman); `none` for no GPU. */
   readonly gpus: string
 }
 
@@ -14,12 +14,12 @@ export interface ContainerLimits {
   readonly name: string
   readonly cpus: readonly number[]
   readonly memoryGb: number | null
-  /** The job's working directory, mounted at the same place: its report appears there. */
+  /** The job's working directory, mounted at the same path: its report appears there. */
   readonly workingFolder: string
   readonly env: Readonly<Record<string, string>>
 }
 
-/** The words of `docker run`. The container has no privileges and sees two folders of the host. */
+/** Arguments of `docker run`. The container has no privileges and sees two folders of the host. */
 export function containerCommand(
   command: readonly string[],
   options: ContainerOptions,
@@ -36,7 +36,7 @@ export function containerCommand(
     ...['--name', limits.name],
     ...['--cpuset-cpus', limits.cpus.join(',')],
     ...(limits.memoryGb === null ? [] : ['--memory', `${limits.memoryGb}g`, '--memory-swap', `${limits.memoryGb}g`]),
-    // Loaders hand batches over in shared memory.
+    // Data loaders pass batches in shared memory.
     ...['--ipc', 'host'],
     ...gpuWords,
     ...['--volume', `${limits.workingFolder}:${limits.workingFolder}`, '--workdir', limits.workingFolder],
@@ -47,20 +47,21 @@ export function containerCommand(
   ]
 }
 
-/** The Python code mounts the whole host under the mount point, so scripts name data sets as mount point plus path: that still holds. */
+/**
+ * The Python code mounts the whole host under the mount point, so scripts name data sets as mount point plus path. Such
+ * names still work.
+ */
 export function dataInContainer({ mount, dataFolder }: Pick<ContainerOptions, 'mount' | 'dataFolder'>): string {
   return `${mount.replace(/\/+$/, '')}${dataFolder}`
 }
 
-/** The path on the host of what a script's arguments name. */
+/** Host path of a path in a script's arguments. */
 export function dataOnHost(named: string, mount: string): string {
   const prefix = mount.replace(/\/+$/, '')
   return named.startsWith(`${prefix}/`) ? named.slice(prefix.length) : named
 }
 
-/**
- * @throws LimitUnavailableError where the runtime is missing or does not answer
- */
+/** @throws LimitUnavailableError if the runtime is missing or does not answer */
 export async function assertContainerRuntime(runtime: 'docker' | 'podman'): Promise<void> {
   const { execa } = await import('execa')
   const result = await execa(runtime, ['info', '--format', '{{json .}}'], { reject: false, timeout: 20_000 })
@@ -69,7 +70,7 @@ export async function assertContainerRuntime(runtime: 'docker' | 'podman'): Prom
   throw new LimitUnavailableError(
     'CPU cores and memory by container',
     `${runtime} cannot be used (${why})`,
-    'start it, or leave out --docker-img to run the job directly',
+    'start it, or omit --docker-img to run the job directly',
   )
 }
 

@@ -4,9 +4,9 @@ import { InvalidInputError } from '@pctodl/platform'
 import { LimitUnavailableError } from '../../errors.js'
 
 /**
- * The CPU cores that this process may use.
+ * CPU cores available to this process.
  *
- * @throws LimitUnavailableError where the system does not say (it is not Linux)
+ * @throws LimitUnavailableError if the system does not report them (not Linux)
  */
 export function allowedCpus(statusFile = '/proc/self/status'): number[] {
   let status: string
@@ -22,7 +22,7 @@ export function allowedCpus(statusFile = '/proc/self/status'): number[] {
   return parseCpuList(list)
 }
 
-/** `0-2,5` as numbers. */
+/** Parses a list such as `0-2,5`. */
 export function parseCpuList(list: string): number[] {
   return list.split(',').flatMap((range) => {
     const match = /^(\d+)(?:-(\d+))?$/.exec(range.trim())
@@ -34,9 +34,9 @@ export function parseCpuList(list: string): number[] {
 }
 
 /**
- * A command line under which a command runs on the first `count` of `cpus` and no others.
+ * Command prefix that pins a command to the first `count` of `cpus`.
  *
- * @throws LimitUnavailableError where taskset is missing
+ * @throws LimitUnavailableError if taskset is missing
  */
 export function withCpus(
   command: readonly string[],
@@ -48,11 +48,11 @@ export function withCpus(
     throw new InvalidInputError(
       'cpus',
       count,
-      `an integer from 1 to ${cpus.length}, the cores that this process may use`,
+      `an integer from 1 to ${cpus.length}, the cores available to this process`,
     )
   }
   if (!isOnPath('taskset', searchPath)) {
-    throw new LimitUnavailableError('CPU cores', 'taskset is not installed', 'install util-linux, or give --docker-img')
+    throw new LimitUnavailableError('CPU cores', 'taskset is not installed', 'install util-linux, or use --docker-img')
   }
   return ['taskset', '--cpu-list', cpus.slice(0, count).join(','), ...command]
 }

@@ -4,13 +4,13 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { withCpus } from './cpu-affinity.js'
 
 /**
- * Size and number of files of a data set: of its folder `train` where it has one. A file is taken for a sample.
+ * Size and number of files of a data set, or of its `train` folder if it has one. Each file counts as a sample.
  *
- * @throws InvalidInputError where there is no such folder or it is empty
+ * @throws InvalidInputError if the folder is absent or empty
  */
 export function measureDataset(folder: string): { gb: number; samples: number; files: string[] } {
   if (!existsSync(folder) || !statSync(folder).isDirectory()) {
-    throw new InvalidInputError('data', folder, 'a folder; or say --dataset-gb and --num-samples')
+    throw new InvalidInputError('data', folder, 'a folder, or --dataset-gb and --num-samples')
   }
   const train = path.join(folder, 'train')
   const root = existsSync(train) ? train : folder
@@ -22,20 +22,19 @@ export function measureDataset(folder: string): { gb: number; samples: number; f
     bytes += statSync(file).size
     files.push(file)
   }
-  if (bytes === 0)
-    throw new InvalidInputError('data', root, 'a folder with files; or say --dataset-gb and --num-samples')
+  if (bytes === 0) throw new InvalidInputError('data', root, 'a folder with files, or --dataset-gb and --num-samples')
   return { gb: bytes / 2 ** 30, samples: files.length, files }
 }
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Read at most so much of the data set: enough for a rate, and done in seconds. */
+/** Maximum amount of data read: enough for a rate, done in seconds. */
 const MAX_BYTES = 512 * 2 ** 20
 
 /**
- * Read rate of the storage under a data set, MB/s (2^20): its own files, past the page cache.
+ * Read rate of the storage of a data set, MB/s (2^20), measured on its own files past the page cache.
  *
- * @throws PctodlError `STORAGE_RATE` where the file system cannot read past its cache
+ * @throws PctodlError `STORAGE_RATE` if the file system cannot bypass its cache
  */
 export async function measureStorageMBps(files: readonly string[], signal?: AbortSignal): Promise<number> {
   const { execa } = await import('execa')
@@ -53,7 +52,7 @@ export async function measureStorageMBps(files: readonly string[], signal?: Abor
       const why = result.stderr?.trim().split('\n').at(-1) ?? result.shortMessage
       throw new PctodlError('STORAGE_RATE', `cannot measure the storage rate of ${file}: ${why}; give --storage-mbps`)
     }
-    // dd says how long the reading took; starting it took longer than many a small file.
+    // Use dd's own time: for small files, its start takes longer than the read.
     const told = /, ([\d.e+-]+) s, /.exec(result.stderr ?? '')?.[1]
     seconds += told === undefined ? (performance.now() - began) / 1000 : Number(told)
     bytes += statSync(file).size
@@ -61,7 +60,7 @@ export async function measureStorageMBps(files: readonly string[], signal?: Abor
   return bytes / 2 ** 20 / Math.max(seconds, 1e-6)
 }
 
-/** Each thread searches its buffer for a byte that is not there, five times; the fastest pass counts. */
+/** Each thread searches its buffer five times for a byte that is not there; the fastest pass counts. */
 const READ_MEMORY = `
 const { Worker, isMainThread, parentPort } = require('node:worker_threads')
 const bytes = 128 * 2 ** 20
@@ -86,7 +85,7 @@ if (isMainThread) {
   }
 }`
 
-/** Rate at which so many cores together read memory, GB/s (2^30). */
+/** Combined memory read rate of a number of cores, GB/s (2^30). */
 export async function measureMemoryGBps(
   cpus: readonly number[],
   count: number,

@@ -3,20 +3,20 @@ import path from 'node:path'
 import { type Clock, PctodlError, systemClock } from '@pctodl/platform'
 import { LimitUnavailableError } from '../../errors.js'
 
-/** A cgroup (version 2) of its own for one run, with a limit on memory and no swap. */
+/** A cgroup (v2) for one run, with a memory limit and no swap. */
 export interface MemoryGroup {
-  /** The command line under which a command starts inside the group. */
+  /** Command prefix that starts a command inside the group. */
   wrap(command: readonly string[]): string[]
-  /** End whatever is left inside and remove the group. */
+  /** End all processes inside and remove the group. */
   release(): Promise<void>
 }
 
 let groups = 0
 
 /**
- * Make such a group under `parent`: the root of the cgroup2 mount, or a folder that was delegated to you.
+ * Create such a group under `parent`: the root of the cgroup2 mount, or a folder delegated to this user.
  *
- * @throws LimitUnavailableError where there is no cgroup v2, it does not control memory, or it may not be changed
+ * @throws LimitUnavailableError without cgroup v2, without its memory controller, or without permission
  */
 export function createMemoryGroup(
   memoryGb: number,
@@ -24,11 +24,11 @@ export function createMemoryGroup(
   clock: Clock = systemClock,
 ): MemoryGroup {
   const remedy =
-    'leave out --memory, give --docker-img, or give --cgroup a folder delegated to you with its memory controller on'
+    'omit --memory, use --docker-img, or set --cgroup to a folder delegated to you with its memory controller'
   const controls = read(path.join(parent, 'cgroup.subtree_control'))
-  if (controls === null) throw new LimitUnavailableError('memory', `${parent} is no cgroup v2 folder`, remedy)
+  if (controls === null) throw new LimitUnavailableError('memory', `${parent} is not a cgroup v2 folder`, remedy)
   if (!controls.split(/\s+/).includes('memory')) {
-    throw new LimitUnavailableError('memory', `${parent} does not hand its memory controller on`, remedy)
+    throw new LimitUnavailableError('memory', `${parent} does not delegate its memory controller`, remedy)
   }
   const folder = path.join(parent, `pctodl-${process.pid}-${groups++}`)
   try {
@@ -38,12 +38,12 @@ export function createMemoryGroup(
   } catch (error) {
     if (existsSync(folder)) rmdirSync(folder)
     const cause = error instanceof Error ? error.message : String(error)
-    throw new LimitUnavailableError('memory', `${folder} cannot be made (${cause})`, remedy, { cause: error })
+    throw new LimitUnavailableError('memory', `${folder} cannot be created (${cause})`, remedy, { cause: error })
   }
   return {
     wrap: (command) => ['sh', '-c', 'echo $$ > "$0/cgroup.procs" && exec "$@"', folder, ...command],
     async release() {
-      // A run that was cut short may leave loaders behind; the kernel ends them all at once.
+      // An aborted run may leave data loaders behind; the kernel kills them all at once.
       if (existsSync(path.join(folder, 'cgroup.kill'))) writeFileSync(path.join(folder, 'cgroup.kill'), '1')
       for (let tries = 0; ; tries++) {
         try {
@@ -63,9 +63,9 @@ export function createMemoryGroup(
 }
 
 /**
- * Where cgroup v2 is mounted.
+ * Mount point of cgroup v2.
  *
- * @throws LimitUnavailableError where it is not
+ * @throws LimitUnavailableError if it is not mounted
  */
 export function cgroupRoot(mountsFile = '/proc/self/mounts'): string {
   const mounts = read(mountsFile) ?? ''
@@ -73,7 +73,7 @@ export function cgroupRoot(mountsFile = '/proc/self/mounts'): string {
     const [, place, kind] = line.split(' ')
     if (kind === 'cgroup2' && place !== undefined) return place
   }
-  throw new LimitUnavailableError('memory', 'cgroup v2 is not mounted', 'leave out --memory, or give --docker-img')
+  throw new LimitUnavailableError('memory', 'cgroup v2 is not mounted', 'omit --memory, or use --docker-img')
 }
 
 function read(file: string): string | null {

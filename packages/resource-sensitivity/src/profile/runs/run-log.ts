@@ -16,14 +16,14 @@ const entry = z.object({
   }),
 })
 
-/** Runs that are done, one JSON line each, so that an interrupted profile goes on where it stopped. */
+/** Completed runs, one JSON line each, so that an interrupted profile resumes where it stopped. */
 export class RunLog {
   readonly #file: string
   readonly #done = new Map<number, RunReport>()
 
   /**
-   * @param identity everything that a run's result depends on
-   * @throws InputFileError where the log belongs to another job, or is damaged before its last line
+   * @param identity everything that affects a run's result
+   * @throws InputFileError if the log belongs to another job, or is damaged before its last line
    */
   constructor(file: string, identity: unknown) {
     this.#file = file
@@ -36,14 +36,14 @@ export class RunLog {
     const lines = readFileSync(file, 'utf8').split('\n')
     const first = header.safeParse(tryJson(lines[0]!))
     if (!first.success || first.data.fingerprint !== fingerprint) {
-      throw new InputFileError(file, 1, 'fingerprint', lines[0], 'that of this command; remove the file to begin anew')
+      throw new InputFileError(file, 1, 'fingerprint', lines[0], 'that of this command; remove the file to start over')
     }
-    // A process that is killed while writing leaves half a line, always the last.
+    // A process killed while writing leaves half a line, always the last.
     const whole = lines.slice(1, -1)
     whole.forEach((line, i) => {
       const parsed = entry.safeParse(tryJson(line))
       if (!parsed.success)
-        throw new InputFileError(file, i + 2, 'the line', line, 'a run; remove the file to begin anew')
+        throw new InputFileError(file, i + 2, 'the line', line, 'a run; remove the file to start over')
       this.#done.set(parsed.data.cpus, parsed.data.report)
     })
     if (lines.at(-1) !== '')
@@ -60,7 +60,7 @@ export class RunLog {
     return this.#done.get(cpus)
   }
 
-  /** @throws PctodlError `CANNOT_WRITE`, also where something else has taken the log's place */
+  /** @throws PctodlError `CANNOT_WRITE`, also if something else has replaced the log */
   add(cpus: number, report: RunReport): void {
     try {
       const fd = openToWrite(this.#file, { existing: 'append' })

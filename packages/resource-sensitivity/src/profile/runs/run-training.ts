@@ -10,14 +10,14 @@ import { launchCommand, type TrainingJob } from './training-command.js'
 
 export interface RunSetting {
   readonly job: TrainingJob
-  /** Cores that may be given out, in this order. */
+  /** Cores available to runs, in this order. */
   readonly cpus: readonly number[]
   readonly memoryGb: number | null
   /** Parent of the memory groups; `null` for the root of the cgroup mount. */
   readonly cgroup: string | null
   readonly container: ContainerOptions | null
   readonly workingFolder: string
-  /** A run that takes longer is ended and counts as failed. */
+  /** Time limit of a run; a longer one is ended and counts as failed. */
   readonly timeoutS: number
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -25,20 +25,20 @@ export interface RunSetting {
 let containers = 0
 
 /**
- * Run the job once with its first `count` cores and read its report.
+ * Run the job once on its first `count` cores and read its report.
  *
- * @throws ProfiledRunError where it fails, takes too long or reports nothing usable
- * @throws LimitUnavailableError where the limits cannot be set: nothing was run then
+ * @throws ProfiledRunError if it fails, takes too long or reports nothing usable
+ * @throws LimitUnavailableError if the limits cannot be set: nothing was run then
  */
 export async function runTraining(setting: RunSetting, count: number, signal?: AbortSignal): Promise<RunReport> {
   signal?.throwIfAborted()
   const { job, container, memoryGb, workingFolder } = setting
   if (count > setting.cpus.length) {
-    throw new InvalidInputError('cpus', count, `at most ${setting.cpus.length}, the cores that this process may use`)
+    throw new InvalidInputError('cpus', count, `at most ${setting.cpus.length}, the cores available to this process`)
   }
   const { command, env } = launchCommand(job, Math.floor(count / job.gpus))
   const reportFile = path.join(workingFolder, `PERF_${job.name}.txt`)
-  // A report of an earlier run must not be taken for this one's.
+  // Remove the report of an earlier run.
   rmSync(reportFile, { force: true })
   if (container !== null) {
     const name = `pctodl-${process.pid}-${containers++}`
@@ -72,7 +72,7 @@ async function start(
   signal: AbortSignal | undefined,
 ): Promise<string> {
   const [program, ...args] = words as [string, ...string[]]
-  // A group of its own: loaders that the job started end with it.
+  // A separate process group, so that data loaders end with the job.
   const { execa } = await import('execa')
   const child = execa(program, args, {
     cwd: workingFolder,
@@ -105,7 +105,7 @@ async function start(
     if (result.exitCode !== 0) {
       const last = result.stderr.trim().split('\n').slice(-5).join('\n')
       const ended = result.exitCode === undefined ? result.shortMessage : `ended with exit code ${result.exitCode}`
-      throw new ProfiledRunError(shown, `${ended}${last === '' ? '' : `; it said:\n${last}`}`)
+      throw new ProfiledRunError(shown, `${ended}${last === '' ? '' : `; its output:\n${last}`}`)
     }
     return result.stdout
   } finally {

@@ -2,11 +2,11 @@ import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 
-/** A training script with its own arguments, and what the profiler sets for it. */
+/** A training script, its own arguments, and the profiler's settings for it. */
 export interface TrainingJob {
   readonly name: string
   readonly script: string
-  /** The script's own arguments, untouched. */
+  /** The script's own arguments, unchanged. */
   readonly args: readonly string[]
   readonly gpus: number
   readonly batchPerGpu: number
@@ -18,8 +18,8 @@ export interface TrainingJob {
 }
 
 /**
- * The words that start one process of a job. The profiler's options come last, so they win over the script's own. A process
- * of many also gets `--local_rank`; the environment of `rankEnvironment` says the same.
+ * Command line of one process of a job. The profiler's options come last, so they override the script's own. With
+ * several processes each also gets `--local_rank`, the same value as in `rankEnvironment`.
  */
 export function trainingCommand(job: TrainingJob, workersPerGpu: number, localRank: number): string[] {
   return [
@@ -33,7 +33,7 @@ export function trainingCommand(job: TrainingJob, workersPerGpu: number, localRa
   ]
 }
 
-/** What torch.distributed's launcher would set. */
+/** Environment variables that torch.distributed's launcher would set. */
 export function rankEnvironment(job: TrainingJob, localRank: number): Record<string, string> {
   return {
     MASTER_ADDR: job.masterAddress,
@@ -45,8 +45,8 @@ export function rankEnvironment(job: TrainingJob, localRank: number): Record<str
 }
 
 /**
- * One command for all processes of a job: a single one as it is, several under a shell that waits for each and fails when one
- * does.
+ * One command for all processes of a job: a single process runs directly, several under a shell that waits for each and
+ * fails if one does.
  */
 export function launchCommand(
   job: TrainingJob,
@@ -82,14 +82,14 @@ function interpreterOf(script: string): string[] {
   }
 }
 
-/** @throws InvalidInputError where the script is no file */
+/** @throws InvalidInputError if the script is not a file */
 export function assertScript(script: string): void {
   if (!existsSync(script) || !statSync(script).isFile()) {
     throw new InvalidInputError('script', script, 'a file: the training script comes first after the options')
   }
 }
 
-/** The value of an option among a script's arguments, the last where it is repeated. */
+/** Value of an option in a script's arguments; the last one if repeated. */
 export function optionAmong(args: readonly string[], ...names: readonly string[]): string | null {
   let found: string | null = null
   args.forEach((word, i) => {
