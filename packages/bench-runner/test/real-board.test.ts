@@ -89,7 +89,7 @@ describe.skipIf(missingCompiler)(`bench-runner --backend nvml (${missingCompiler
 
   it("refuses the simulator's conveniences", async () => {
     for (const [args, message] of [
-      ['--variants 2', /--variants: a real board is the one that it is/],
+      ['--variants 2', /--variants: real boards have no variants/],
       ['--jobs 2', /--jobs: one run at a time on a real board/],
       ['--gpu 3080Ti', /no 3080Ti to run on: in this machine: NVIDIA A100/],
     ] as const) {

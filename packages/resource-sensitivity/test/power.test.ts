@@ -101,6 +101,6 @@ describe('watts', () => {
     expect(() => planNow({ ...rules, jobs, powerBudgetW: 10 })).toThrow(/powerBudgetW: got 10, expected at least 290 W/)
     expect(() => planNow({ ...rules, jobs, mechanism: 'greedy' })).toThrow(/expected fair or tune/)
     const one = profiles.map((profile) => ({ ...profile, gpus: profile.gpus!.slice(0, 1) }))
-    expect(() => planNow({ ...rules, profiles: one, jobs })).toThrow(/dense\.gpus: got 'nothing of thrifty'/)
+    expect(() => planNow({ ...rules, profiles: one, jobs })).toThrow(/dense\.gpus: got 'none for thrifty'/)
   })
 })

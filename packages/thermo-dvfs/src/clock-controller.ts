@@ -353,22 +353,24 @@ export class ClockController {
   /** The base clock, or the highest clock that keeps each of the coming one-second windows within the cap's energy. */
   #limited(capW: number, held: boolean, ran: number, innovationW: number): number {
     const m = this.#m
-    // The board's own limit keeps these windows by itself.
-    if (held || this.#without.has('energy-window')) return m.base
+    if (this.#without.has('energy-window')) return m.base
+    // The board's own limit cuts off what the estimate has above the cap.
+    const cutW = (powerW: number, atCapW: number) => (held ? Math.min(powerW, atCapW) : powerW)
     const noiseW = control.outlier * Math.hypot(this.#observer.noiseSdW, this.#ditherW)
     const budgetW = windowBudgetW(this.#history, {
       nowMs: m.timeMs,
       capW,
-      presentW: this.#power(ran),
-      slotW: ({ timeMs, modelW }) => {
-        const expectedW = this.#observer.power(modelW)
+      presentW: cutW(this.#power(ran), capW),
+      slotW: ({ timeMs, modelW, capW: thenCapW }) => {
+        const expectedW = cutW(this.#observer.power(modelW), thenCapW)
         const readMs = timeMs + this.#delay.delayMs + control.sampleMs
         const averaged = this.#sensor.windowMs === SECOND_MS
         const errorW = averaged ? innovationW : (this.#history.readAt(readMs) ?? expectedW) - expectedW
         return Math.abs(errorW) < noiseW ? expectedW : expectedW + errorW
       },
     })
-    return budgetW >= Math.min(this.#power(m.base), capW) ? m.base : Math.min(m.base, this.#highest(budgetW))
+    if (budgetW >= Math.min(cutW(this.#power(m.base), control.targetShare * capW), capW)) return m.base
+    return Math.min(m.base, this.#highest(budgetW), held ? this.#runningIndex(ran) : m.base)
   }
 
   /** The highest clock whose estimated power is within a limit; the lowest clock if none is. */
