@@ -40,16 +40,13 @@ export function tableOf(results: readonly ScenarioResult[]): Verdict {
   const rows = names.map((kind) => {
     const of = (policy: ScenarioPolicy) => results.filter((r) => r.kind === kind && r.policy === policy)
     const ours = of('pctodl')
-    const within = ours.filter(
-      (r) => r.avoidablePercent <= boundOf(r) && r.longestMs <= LONGEST_MS && r.failure === null,
-    )
     const ratios = ours.flatMap((r) => ratioTo('directcap', r, results))
     const oracle = percents(ours.map((r) => r.oracleRatio))
     const back = percents(ours.map((r) => r.backOverOracle))
     const backOverClock = percents(ours.map((r) => r.backOverClock))
     const cells = [
       kind,
-      `${within.length} of ${ours.length}`,
+      withinText(ours),
       `${median(ours.map((r) => r.avoidablePercent))} / ${worst(ours)}`,
       worst(of('directcap')),
       worst(of('fixed-clock')),
@@ -62,12 +59,14 @@ export function tableOf(results: readonly ScenarioResult[]): Verdict {
     ]
     return cells
   })
+  const policies = [...new Set(results.map(({ policy }) => policy))]
+  const totals = policies.map((policy) => `${policy} ${withinText(results.filter((r) => r.policy === policy))}`)
   const stationary = results.flatMap(({ oracleRatio }) => (oracleRatio === null ? [] : [oracleRatio]))
   if (stationary.length > 0 && quantile(stationary, 0.5) < STATIONARY) {
     missed.push(`stationary cases: ${(100 * quantile(stationary, 0.5)).toFixed(1)} % of the oracle in the median`)
   }
   return {
-    markdown: withoutEmptyColumns([titles, ...rows]),
+    markdown: `${withoutEmptyColumns([titles, ...rows])}\n\nWithin in all: ${totals.join(', ')}`,
     missed,
   }
 }
@@ -77,6 +76,13 @@ function withoutEmptyColumns([head, ...rows]: readonly (readonly string[])[]): s
   const kept = head!.map((_, column) => rows.some((cells) => cells[column] !== '-'))
   const line = (cells: readonly string[]) => `| ${cells.filter((_, column) => kept[column]).join(' | ')} |`
   return [line(head!), line(head!.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+function withinText(results: readonly ScenarioResult[]): string {
+  const within = results.filter(
+    (r) => r.avoidablePercent <= boundOf(r) && r.longestMs <= LONGEST_MS && r.failure === null,
+  )
+  return `${within.length} of ${results.length}`
 }
 
 /** Share of the time above the cap that a run may have, percent. */

@@ -123,6 +123,10 @@ export class OneNodeSlurm {
         'ReturnToService=2',
         'SchedulerParameters=sched_interval=1,batch_sched_delay=0',
         'KillWait=2',
+        // On a busy machine nothing counts as lost, and no node is drained, because it was slow.
+        'MessageTimeout=60',
+        'BatchStartTimeout=60',
+        'UnkillableStepTimeout=300',
         `NodeName=${node} NodeAddr=127.0.0.1 CPUs=${cpus} RealMemory=${memoryMb} Gres=gpu:${gpus} State=UNKNOWN`,
         'PartitionName=gpu Nodes=ALL Default=YES MaxTime=INFINITE State=UP',
         '',
