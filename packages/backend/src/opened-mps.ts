@@ -8,7 +8,7 @@ import type { MpsMembership } from '@pctodl/tenants'
 export interface OpenedMps extends MpsMembership {
   /** Its owner, in words. */
   readonly description: string
-  /** Whether it is still available to us; a daemon that belongs to a lease ends with it. */
+  /** Whether the daemon is still available to us; one that belongs to a lease ends when the lease does. */
   isOpen(): boolean
   /** @param graceMs time for clients to leave, ms */
   close(graceMs?: number): Promise<void>

@@ -21,7 +21,7 @@ export interface LimitPolicyOptions {
   readonly latencyMs?: (model: string) => number | undefined
 }
 
-/** Tenants are planned anew once a cap has held for this time, ms, because a restart costs seconds. */
+/** Time for which a cap must stay unchanged before tenants are planned anew, ms; a restart costs seconds. */
 const REPLAN_AFTER_MS = 35_000
 
 /**

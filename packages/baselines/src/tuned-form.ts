@@ -39,7 +39,7 @@ export function nameOf(name: string, variant: BaselineVariant | undefined): stri
   return variant === 'tuned' ? `${name}-tuned` : name
 }
 
-/** Start of a tuned form under a cap: the clocks that it moves along, and the planned one of them. */
+/** Start of a tuned form under a cap: the clocks that it can step through, and the one that the plan chose. */
 export function plannedStart(
   spec: GpuSpec,
   { memClockMhz, smClockMhz }: ClockPlan,

@@ -9,8 +9,9 @@ const controlFlow: ReadonlySet<string> = new Set(['If', 'Loop', 'Scan', 'Sequenc
 const computing: ReadonlySet<OperatorClass> = new Set(['conv', 'pointwise', 'depthwise', 'linear', 'attention'])
 
 /**
- * The seven numbers from which `addNetwork` of `@pctodl/perf-model` estimates a network's behaviour on a board. Unknown
- * operators count as the elements that they read and write; `unknownShare` is their share.
+ * The seven numbers from which `addNetwork` of `@pctodl/perf-model` estimates a network's behaviour on a board. An
+ * unknown operator is costed by the elements that it reads and writes; `unknownShare` is the share of all elements that
+ * such operators move.
  */
 export function networkWork({ layers, peakActivationElements, unknownOperators }: LayerGraph): NetworkWork {
   let denseGflops = 0

@@ -46,7 +46,7 @@ export interface MpsPlaceOptions {
    * Folder of this place with `pipe`, `log` and our record. Default: the board's subfolder of the folder of all places.
    */
   readonly directory?: string
-  /** Folder of the pipes between daemon, servers and clients. Default `pipe` in the folder. */
+  /** Folder for the pipes between daemon, servers and clients. Default: `pipe` inside the place's own folder. */
   readonly pipeDirectory?: string
   /** Default `log` in the folder. */
   readonly logDirectory?: string

@@ -42,7 +42,7 @@ export const runLayout = {
   hostShareMs: 8,
   /** The others' part of that time, per ms of the tenant's unqueued time. */
   hostOthers: 9,
-  /** The host's time to serve all, own and others' part, at the top clock, to the eighth power, ms^8. */
+  /** Eighth power of the time that the host needs at the top clock to serve this tenant and the others, ms^8. */
   servedMs8: 10,
   /** Batch time at the top clock, ms. */
   topMs: 11,

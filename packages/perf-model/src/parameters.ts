@@ -110,7 +110,7 @@ export interface NetworkParameters {
   launchMs: number
   /** Host time per sample, ms. */
   hostPerSampleMs: number
-  /** Energy of a sample that scales with the square of the voltage, mJ at the boost clock. */
+  /** The part of a sample's energy that scales with the square of the voltage, mJ at the boost clock. */
   coreEnergyMj: number
   /** Energy per batch, independent of its size, that scales in the same way, mJ. */
   batchEnergyMj: number

@@ -279,9 +279,9 @@ export class PerfModel implements Predictor {
 
   /**
    * Whether a configuration lies within the fitted ranges and the limits of the board, and if not, which fields are
-   * outside. Tenants that together need more memory than the board has never start; a board whose predicted power
-   * exceeds its highest limit lowers its clock. Configurations that `predict` rejects count as outside; they are no
-   * error here.
+   * outside. Tenants never start if together they need more memory than the board has. If the predicted power exceeds
+   * the board's highest limit, the board lowers its clock. Configurations that `predict` rejects count as outside; they
+   * are not an error here.
    *
    * @throws InvalidInputError for an input that is not a configuration
    */

@@ -10,8 +10,9 @@ const OURS = '<title>pctodl playground</title>'
 const HEAD_BYTES = 4096
 
 /**
- * Write the playground into a folder, for any static host or to be opened as a file; the folder is created. An existing
- * playground is replaced, and so is a symbolic link of that name, not its target.
+ * Write the playground into a folder, which is created if missing. A static host can serve the page, and a browser can
+ * open it as a file. An existing playground is replaced; a symbolic link of that name is replaced, and its target is
+ * left untouched.
  *
  * @returns the file
  * @throws PctodlError `FOREIGN_PAGE` if another page is there, `CANNOT_WRITE`, `NOT_BUILT`

@@ -23,7 +23,7 @@ export function evaluationText({ source, whole, steady, steps }: Evaluation, not
   return rows.map(([name, text]) => `${name.padEnd(16)} ${text}\n`).join('')
 }
 
-/** An interval may be too short for a figure. */
+/** Some intervals are too short to yield a figure. */
 function withUnit(value: number | null | undefined, digits: number, unit: string): string {
   return value === null || value === undefined ? 'not known' : `${value.toFixed(digits)} ${unit}`
 }

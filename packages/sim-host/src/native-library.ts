@@ -39,7 +39,10 @@ export interface NativeLibraryOptions {
   readonly prebuiltFolder?: string
   /** Default: `$XDG_CACHE_HOME/pctodl-gpu-sim`, or the same in `~/.cache`. */
   readonly cacheFolder?: string
-  /** C compiler, used if named here or in `$CC`. Default: `cc`, if the package has no prebuilt library. */
+  /**
+   * C compiler. If named here or in `$CC`, it is always used; otherwise `cc` is used if the package has no prebuilt
+   * library.
+   */
   readonly compiler?: string
 }
 

@@ -19,7 +19,7 @@ const TRIAL_S = 30
 const MAX_TRIALS = 14
 const PERCENTILE = 0.99
 
-/** The task's mix as steady Poisson arrivals under its first cap, with all services from the start. */
+/** The task's mix as steady Poisson arrivals, under the task's first cap, with all services present from the start. */
 export function steadyMix({
   services,
   caps,

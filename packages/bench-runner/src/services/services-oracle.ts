@@ -52,7 +52,7 @@ export async function bestLockedClock(
 /** `fixed-clock` is tuned on other arrivals and another sensor error than it is judged on. */
 const TUNING_SEEDS_APART = 500_000
 
-/** Clocks of `fixed-clock`: equal shares, tuned on the same board with other arrivals. */
+/** The clocks that `fixed-clock` uses: tuned for equal shares on the same board, with other arrivals. */
 export async function bestFixedClocks(
   task: Pick<ServerTask, 'services'>,
   load: ServerLoad,

@@ -30,8 +30,8 @@ function isWorker(words: readonly string[]): boolean {
 }
 
 /**
- * Orphans are adopted by process 1 or a session manager. A parent that is Node is a pool, even as process 1 of a
- * container.
+ * The parent of an orphan is process 1 or a session manager. If the parent is a Node process, it is a pool, even if it
+ * is process 1 of a container.
  */
 function isOrphan(pid: number): boolean {
   const parent = parentOf(pid)

@@ -5,8 +5,8 @@ import { commandNamed, commands } from '../command-table.js'
  * Candidates at the cursor: commands, subcommands, options. They are parsed from the help of the command, so they are
  * never out of date.
  *
- * @param words all words after `pctodl`, the one at the cursor last, empty where nothing of it is typed yet
- * @returns none where a file or a value is expected
+ * @param words all words after `pctodl`; the last is the word at the cursor, or an empty string if none of it is typed
+ * @returns the candidates; none where a file or a value is expected
  */
 export async function candidatesFor(
   words: readonly string[],

@@ -23,7 +23,7 @@ export interface GpuCurves {
   readonly smallestProfiled: number
   readonly largestProfiled: number
   /**
-   * Root mean square of ln(measured / curve) of time within the profile, a relative standard deviation; 0 for
+   * Relative standard deviation of the time curve within the profile: root mean square of ln(measured / curve); 0 for
    * `measured`.
    */
   readonly timeSd: number

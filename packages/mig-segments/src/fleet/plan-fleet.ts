@@ -37,7 +37,7 @@ export interface FleetOptions extends StatedTraffic {
 }
 
 export const DEFAULT_MAX_ITERATIONS = 50_000
-/** Requests that a check counts for each place in a batch. */
+/** Number of requests that a check counts per batch slot (a batch of b has b slots). */
 const CHECKED_PER_SLOT = 100
 /** Maximum number of boards in a plan: a mistyped rate should fail at once, not count instances for hours. */
 const MAX_GPUS = 100_000

@@ -23,9 +23,9 @@ interface Kind {
 }
 
 /**
- * Simulate the requests of a plan's services. Processes take waiting requests from their queue at once, up to a full
- * batch. With `split`, each request goes to an instance drawn at random, in proportion to the rate that each answers in
- * time. In a shared instance each model has its own queue, and batch times are those with all co-runners active.
+ * Simulate the requests of a plan's services. A process that is free takes the waiting requests at once, up to a full
+ * batch. With `split`, each request goes to a random instance, weighted by the rate at which that instance can answer
+ * in time. In a shared instance each model has its own queue, and batch times assume that all co-runners are active.
  *
  * @param fleet as planned; its profiles give the times of partial batches
  * @returns in the order of `served`

@@ -2,8 +2,8 @@ import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 
 /**
- * Width of the bottleneck, blocks and stride of the first block of each stage. A block has 4 times its width in output
- * channels.
+ * For each stage: bottleneck width, number of blocks, and stride of the first block. A block has 4 times its width in
+ * output channels.
  */
 const stages = [
   { width: 64, blocks: 3, stride: 1 },

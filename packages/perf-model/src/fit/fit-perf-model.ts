@@ -63,7 +63,7 @@ export interface FitReport {
   readonly fitted: readonly FittedParameter[]
   /** Every row with its prediction: held out if there was a cross-validation, in sample otherwise. */
   readonly predictions: readonly RowPrediction[]
-  /** Parameters of the fit of all rows that ended on a bound of their range, as `owner.name`. */
+  /** Parameters that ended at a bound of their range in the fit of all rows, as `owner.name`. */
   readonly atBound: readonly string[]
 }
 

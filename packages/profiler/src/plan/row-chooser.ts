@@ -6,7 +6,7 @@ const CORRELATION_LENGTH = 0.7
 const CLOCK_LENGTH = 0.5
 /** Variance common to all tenants of a network, relative to the variance that changes from one tenant to the next. */
 const LEVEL = 1
-/** Variance left by measuring a row itself, relative to the prior variance. */
+/** Variance that remains after a row itself has been measured, relative to the prior variance. */
 const NOISE = 0.2
 
 /**

@@ -8,9 +8,9 @@ export interface SettlingTime {
   readonly fromW: number
   readonly toW: number
   /**
-   * From the change to the first instant after which the 1 s average stays within the band for the holding time, ms.
-   * Null if it did not before the next cap change or the end of the run, and if the cap does not bind, since the band
-   * has a lower edge.
+   * Time from the change until the 1 s average enters the band and stays within it for the holding time, ms. Null if
+   * that does not happen before the next cap change or the end of the run. Also null if the cap does not bind: the
+   * average then need not reach the lower edge of the band.
    */
   readonly settlingMs: number | null
 }

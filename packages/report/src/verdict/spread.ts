@@ -1,8 +1,8 @@
 import { mean, meanInterval } from '@pctodl/numerics'
 
 /**
- * Minimum number of boards for an interval; fewer give a range. Resampled from 24 boards, 95 % intervals of four or
- * eight had a coverage of .52 to .96.
+ * Minimum number of boards for an interval; with fewer, a range is given. When four or eight boards were resampled from
+ * 24, nominal 95 % intervals covered only .52 to .96.
  */
 export const MIN_INTERVAL_BOARDS = 16
 

@@ -23,7 +23,7 @@ export type ScheduleRequest =
 /**
  * Send a request to a running schedule from any process of the same user.
  *
- * @param folder `requests` of its options
+ * @param folder the `requests` folder from the schedule's options
  * @returns the request file, which is removed once journalled or rejected
  * @throws InvalidInputError if the folder does not exist; PctodlError `NOT_OWN` if others could write to it
  */

@@ -225,8 +225,8 @@ export class TenantPlan {
   }
 
   /**
-   * Expected remaining life of the present cap, s: as long as the shortest of the last few; if it has already lasted
-   * longer, as long again.
+   * Expected remaining life of the present cap, s: the lifetime of the shortest of the last few caps, or, if the
+   * present cap has already lasted longer, the time that it has lasted so far.
    */
   #capLastsS(timeMs: number): number {
     const elapsedMs = timeMs - this.#capSinceMs
