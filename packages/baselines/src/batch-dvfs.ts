@@ -26,7 +26,7 @@ const FAR_STATES = 4
  * bisect the batch size to the largest that keeps the cap, then trim with the clock.
  *
  * `fair` opens the bisection again when the cap changes. The Python code means to, but writes to attributes that do not exist, so
- * `published` keeps the bounds of the first cap for ever. `tuned` follows the rules of `fair` from a start that keeps the cap:
+ * `published` keeps the bounds of the first cap forever. `tuned` follows the rules of `fair` from a start that keeps the cap:
  * the memory clock and the SM clock that are planned for its tenant, again with every new cap, and the board's limit at the
  * cap behind them.
  */

@@ -307,9 +307,9 @@ export class ClockController {
       return true
     }
     const readTooHigh = this.#restedMs >= SECOND_MS && meanW !== null && meanW > control.leakShare * capW
-    // Firmware that trims by more states than that was locked too high.
+    // Firmware that trims by as many states was locked too high.
     const tooHigh = held
-      ? this.#power(m.base - control.statesOff - 1) > capW
+      ? this.#power(m.base - control.statesOff) > capW
       : readTooHigh || this.#power(m.base) > control.windowShare * capW
     if (m.base > 0 && tooHigh) {
       const running = this.#runningIndex(ran)
@@ -369,7 +369,7 @@ export class ClockController {
         return Math.abs(errorW) < noiseW ? expectedW : expectedW + errorW
       },
     })
-    if (budgetW >= Math.min(cutW(this.#power(m.base), control.targetShare * capW), capW)) return m.base
+    if (budgetW >= Math.min(this.#power(m.base), held ? control.targetShare * capW : capW)) return m.base
     return Math.min(m.base, this.#highest(budgetW), held ? this.#runningIndex(ran) : m.base)
   }
 
