@@ -12,7 +12,7 @@ import { createWriteStream, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
-import { runScenario, type ScenarioPolicy, type ScenarioResult } from './control-scenarios/run-scenario.js'
+import { runScenario, type ScenarioResult, scenarioPolicy } from './control-scenarios/run-scenario.js'
 import { drawScenario, scenarioKinds } from './control-scenarios/scenarios.js'
 import { tableOf } from './control-scenarios/table.js'
 import type { ScenarioOrder } from './control-scenarios/worker.js'
@@ -51,7 +51,7 @@ const numbersOf = (kind: string): number[] => {
   const pairs = Array.from({ length: Math.max(cases, ALL_PAIRS) }, (_, i) => i)
   return Array.from({ length: cases }, () => pairs.splice(cases < ALL_PAIRS ? random.integer(pairs.length) : 0, 1)[0]!)
 }
-const policies = values.policies.split(',') as ScenarioPolicy[]
+const policies = values.policies.split(',').map(scenarioPolicy)
 const limitFactor = values['limit-factor'] === undefined ? null : Number(values['limit-factor'])
 const orders: ScenarioOrder[] = scenarioKinds
   .filter((kind) => wanted.some((name) => kind.includes(name)))

@@ -9,12 +9,20 @@ import {
   InfeasibleCapError,
   smClocksAt,
   type Tenant,
+  UnknownNameError,
   VirtualClock,
 } from '@pctodl/platform'
 import { evaluate, RunRecorder } from '@pctodl/report/evaluate'
-import { PctodlPolicy, type PowerCapPolicy, planPartition, type RunEvent, runPolicy } from '@pctodl/scheduler'
+import {
+  PctodlPolicy,
+  type PowerCapPolicy,
+  planClocks,
+  planPartition,
+  type RunEvent,
+  runPolicy,
+} from '@pctodl/scheduler'
 import { type ClockMechanism, clockMechanisms } from '@pctodl/thermo-dvfs'
-import { DirectCapPolicy } from '../../packages/baselines/src/index.js'
+import { DirectCapPolicy, FeedbackClock, LimitPolicy } from '../../packages/baselines/src/index.js'
 import { MisledGpu } from '../evaluation/misled-gpu.js'
 import { withModelError } from '../evaluation/misled-predictor.js'
 import { timed } from '../evaluation/timed-policy.js'
@@ -26,9 +34,20 @@ import { rateWithin, spansAfterReturns } from './returns.js'
 import { capsOf, FOREIGN, type Scenario } from './scenarios.js'
 import { SwappingTenants } from './swapping-tenants.js'
 
-export const scenarioPolicies = ['pctodl', 'directcap', 'fixed-clock'] as const
+export const scenarioPolicies = ['pctodl', 'directcap', 'fixed-clock', 'plan-limit-step'] as const
 /** `pctodl-` and the name of a mechanism: the same without it; `pctodl-shadow`: with the shadow optimizer. */
 export type ScenarioPolicy = (typeof scenarioPolicies)[number] | `pctodl-${ClockMechanism | 'shadow'}`
+
+/** @throws UnknownNameError listing the policies that exist */
+export function scenarioPolicy(name: string): ScenarioPolicy {
+  const known = [
+    ...scenarioPolicies,
+    ...[...clockMechanisms, 'shadow' as const].map((part) => `pctodl-${part}` as const),
+  ]
+  const found = known.find((each) => each === name)
+  if (found === undefined) throw new UnknownNameError('policy', name, known)
+  return found
+}
 
 export interface ScenarioResult {
   readonly kind: string
@@ -199,6 +218,15 @@ function policyFor(
     return new PctodlPolicy({ predictor, model, without, ...(name === 'pctodl-shadow' ? { shadow: {} } : {}) })
   }
   if (name === 'directcap') return new DirectCapPolicy({ spec: predictor.spec, model, plan })
+  if (name === 'plan-limit-step') {
+    return new LimitPolicy({
+      name,
+      spec: predictor.spec,
+      plan,
+      planClocks: (tenants, powerCapW, memClocksMhz) => planClocks(predictor, tenants, powerCapW, memClocksMhz),
+      clock: new FeedbackClock({ step: true }),
+    })
+  }
   return new FixedClockPolicy(predictor.spec, plan, (configuration) => settle(configuration).powerW)
 }
 

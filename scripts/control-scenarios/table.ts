@@ -61,12 +61,23 @@ export function tableOf(results: readonly ScenarioResult[]): Verdict {
   })
   const policies = [...new Set(results.map(({ policy }) => policy))]
   const totals = policies.map((policy) => `${policy} ${withinText(results.filter((r) => r.policy === policy))}`)
+  const ours = results.filter(({ policy }) => policy === 'pctodl')
+  const over = policies.flatMap((policy) => {
+    const ratios = ours.filter(isWithin).flatMap((result) => {
+      return same(policy, result, results)
+        .filter((r) => isWithin(r) && r.throughput > 0)
+        .map((r) => result.throughput / r.throughput)
+    })
+    return policy === 'pctodl' || ratios.length === 0
+      ? []
+      : [`${policy} ${quantile(ratios, 0.5).toFixed(3)} / ${Math.min(...ratios).toFixed(3)} (${ratios.length})`]
+  })
   const stationary = results.flatMap(({ oracleRatio }) => (oracleRatio === null ? [] : [oracleRatio]))
   if (stationary.length > 0 && quantile(stationary, 0.5) < STATIONARY) {
     missed.push(`stationary cases: ${(100 * quantile(stationary, 0.5)).toFixed(1)} % of the oracle in the median`)
   }
   return {
-    markdown: `${withoutEmptyColumns([titles, ...rows])}\n\nWithin in all: ${totals.join(', ')}`,
+    markdown: `${withoutEmptyColumns([titles, ...rows])}\n\nWithin in all: ${totals.join(', ')}${over.length === 0 ? '' : `\n\nThroughput over another policy's, where both are within, median / worst (cases): ${over.join(', ')}`}`,
     missed,
   }
 }
@@ -79,10 +90,11 @@ function withoutEmptyColumns([head, ...rows]: readonly (readonly string[])[]): s
 }
 
 function withinText(results: readonly ScenarioResult[]): string {
-  const within = results.filter(
-    (r) => r.avoidablePercent <= boundOf(r) && r.longestMs <= LONGEST_MS && r.failure === null,
-  )
-  return `${within.length} of ${results.length}`
+  return `${results.filter(isWithin).length} of ${results.length}`
+}
+
+function isWithin(result: ScenarioResult): boolean {
+  return result.avoidablePercent <= boundOf(result) && result.longestMs <= LONGEST_MS && result.failure === null
 }
 
 /** Share of the time above the cap that a run may have, percent. */

@@ -98,9 +98,12 @@ export class BoardKeeper {
     return held?.holder === holder && !held.ending
   }
 
-  /** @throws PctodlError `LEASE_RELEASED` unless this holder has the lease */
+  /** @throws PctodlError `LEASE_RELEASED` unless this holder has the lease, with the reason if it is being ended */
   heldBy(target: string, holder: Holder): HeldLease {
-    if (this.holds(target, holder)) return this.#held.get(target)!
+    const held = this.#held.get(target)
+    if (this.holds(target, holder)) return held!
+    if (held?.holder === holder && held.endingBecause !== null)
+      throw new PctodlError('LEASE_RELEASED', `the lease on ${target} is being ended: ${held.endingBecause}`)
     throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${target}; acquire one`)
   }
 
@@ -140,6 +143,7 @@ export class BoardKeeper {
   async change(target: string, holder: Holder, change: BoardChange, policy: () => Policy): Promise<void> {
     if (target !== this.uuid) throw this.#instanceLease(target, change)
     const { process, audit } = this.#options
+    this.heldBy(target, holder)
     const { isInForce, found } = await process.ask('before', change)
     // From here to the request nothing is awaited: neither the lease nor the policy changes in between.
     const held = this.heldBy(target, holder)
@@ -203,6 +207,7 @@ export class BoardKeeper {
   end(target: string, holder: Holder, why: string | null): Promise<void> {
     const held = this.#held.get(target)
     if (held?.holder !== holder) return Promise.resolve()
+    if (held.ending === null) held.endingBecause = why
     held.ending ??= this.#end(held, why)
     return held.ending
   }

@@ -49,6 +49,8 @@ export class HeldLease {
   report: LeaseReport | null = null
   /** Set while it is being ended. */
   ending: Promise<void> | null = null
+  /** Why it is ending without its holder's request; null otherwise. */
+  endingBecause: string | null = null
   readonly #options: HeldLeaseOptions
   readonly #leaving = new AbortController()
   #mps: MpsDaemon | null = null

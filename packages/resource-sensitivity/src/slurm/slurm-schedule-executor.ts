@@ -486,7 +486,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       this.#given.set(jobId, end)
       return [{ type: 'cancelled', jobId }, ...left]
     }
-    // A job that exits unasked without progress would restart for ever.
+    // A job that exits unasked without progress would restart forever.
     if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
       const failures = (this.#failures.get(jobId) ?? 0) + 1
       this.#failures.set(jobId, failures)

@@ -22,7 +22,7 @@ export class BoardWatch {
     }
     const { clock, sensor, correction } = now.seen
     if (clock !== before?.seen.clock || sensor !== before.seen.sensor) {
-      const reason = `the clock is taken for ${clock}, the sensor for ${sensor}`
+      const reason = `clock: ${clock}, sensor: ${sensor}`
       decisions.push({ kind: 'board-seen', reason, clock, sensor })
     }
     if (correction > 1 && !(before && before.seen.correction > 1)) {

@@ -221,7 +221,7 @@ export class InferencePool implements TenantPool {
   #join(worker: WorkerProcess): void {
     const { desk } = this.#options
     if (!desk || worker.tenant.service === undefined) return
-    // It may have failed during other changes; requests sent to it would wait for ever.
+    // It may have failed during other changes; requests sent to it would wait forever.
     if (worker.state !== 'running') return
     const instance = this.#instances.get(worker) ?? new ServingInstance(worker)
     this.#instances.set(worker, instance)

@@ -30,7 +30,7 @@ const SILENT_MS = 700
 const STARVED_MS = 10_000
 /** Characters of a worker's standard error kept for messages. */
 const KEPT_ERROR_TEXT = 2000
-/** Time to read a process's remaining output after it ended, ms; a child of it may keep the output open for ever. */
+/** Time to read a process's remaining output after it ended, ms; a child of it may keep the output open forever. */
 const READ_AFTER_END_MS = 500
 
 export interface WorkerProcessOptions {
