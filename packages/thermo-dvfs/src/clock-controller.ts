@@ -24,6 +24,9 @@ export interface ClockMemory {
   index: number
   changedMs: number
   raisedMs: number
+  /** Model power about which the clock has stayed, W, and since when. */
+  steadyW: number
+  movedMs: number
   /** A clock that proved too high, and the time until which it is held off. */
   failed: number | null
   failedUntilMs: number
@@ -232,10 +235,15 @@ export class ClockController {
     const full = fullMs >= lookBackMs
     // While the delay is unknown, readings may describe an earlier load, and another clock than the other meter's.
     const lateMs = this.#delay.known ? delayMs : control.maxDelayMs
-    const lowCounts = this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs
-    const restedMs = Math.min(fullMs, timeMs - m.changedMs)
-    const steady = full && (lateMs === 0 || restedMs >= lookBackMs - delayMs + lateMs)
+    const seenMs = lateMs + SECOND_MS + 2 * control.sampleMs
+    const askedW = this.#modelW[m.index]!
+    if (Math.abs(askedW - m.steadyW) > control.changedShare * m.steadyW) {
+      m.steadyW = askedW
+      m.movedMs = timeMs
+    }
+    const steady = Math.min(fullMs, timeMs - m.movedMs) >= seenMs
     this.#sensor.compare(seen, { durationMs, meanW: this.#meanOfSecondW(seen), steady })
+    const lowCounts = (this.#delay.known || fullMs >= lookBackMs + control.maxDelayMs) && !this.#sensor.contradicted
     if (readW === null || durationMs === 0 || this.#without.has('offset')) return 0
     if (full && !this.#without.has('delay')) {
       const sdW = Math.hypot(this.#observer.noiseSdW, control.driftSd * modelW)
@@ -263,7 +271,10 @@ export class ClockController {
       lowCounts,
       noticeMs,
     }
-    return this.#observer.observe(innovation)
+    const innovationW = this.#observer.observe(innovation)
+    // Other meters are asked about the time since power fell.
+    if (this.#observer.state.lowSinceMs === timeMs && !this.#sensor.contradicted) this.#sensor.askAnew()
+    return innovationW
   }
 
   /** Mean power reading of the last second, W; null where too few readings came. */
@@ -277,7 +288,8 @@ export class ClockController {
   /** Whether the board's own limit holds the cap. */
   #held({ powerLimitW }: ClockObservation, capW: number, meanW: number | null): boolean {
     const m = this.#m
-    if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.leakShare * capW) return false
+    if (this.#without.has('board-limit') || powerLimitW == null || powerLimitW > control.windowShare * capW)
+      return false
     const above = meanW !== null && meanW > control.leakShare * powerLimitW + this.#observer.noiseSdW / 3
     const rests = this.#restedMs >= 2 * SECOND_MS && !m.plantChanged && !this.#isNewCap(capW)
     if (above && rests && m.index > 0) m.leaks = true
@@ -509,6 +521,8 @@ function newMemory(ceiling: number): ClockMemory {
     index: 0,
     changedMs: 0,
     raisedMs: LONG_AGO_MS,
+    steadyW: 0,
+    movedMs: 0,
     failed: null,
     failedUntilMs: 0,
     holdOffMs: control.holdOffMs,

@@ -1,4 +1,4 @@
-import { control } from './constants.js'
+import { control, SECOND_MS } from './constants.js'
 
 export interface CrossCheckState {
   sinceMs: number
@@ -29,13 +29,20 @@ export class CrossCheck {
     return this.state.disagrees ? this.state.ratio : 1
   }
 
+  /** Whether the unfinished window already has more power by the other meter than the usual ratio allows. */
+  get contradicts(): boolean {
+    const { first, second, baseline } = this.state
+    return first > 0 && second / first / baseline - 1 > this.#toleratedShare
+  }
+
   /** Add mean powers over the same interval, W; the first is above 0. */
   compare(timeMs: number, durationMs: number, firstW: number, secondW: number): void {
     const s = this.state
     if (s.first === 0) s.sinceMs = timeMs - durationMs
     s.first += firstW * durationMs
     s.second += secondW * durationMs
-    if (timeMs - s.sinceMs < control.maxDelayMs) return
+    // A reading that is too low is acted upon after one second.
+    if (timeMs - s.sinceMs < (this.contradicts ? SECOND_MS : control.maxDelayMs)) return
     this.#conclude(s.second / s.first)
     this.interrupt()
   }
@@ -55,11 +62,15 @@ export class CrossCheck {
   #conclude(ratio: number): void {
     const s = this.state
     s.ratio = ratio / s.baseline
-    // Sensors of one board differ, so a ratio that is not yet known may differ by twice as much.
-    const known = s.windows * control.maxDelayMs >= 2 * control.patienceMs
-    s.disagrees = Math.abs(s.ratio - 1) > (known ? 1 : 2) * control.changedShare
+    s.disagrees = Math.abs(s.ratio - 1) > this.#toleratedShare
     if (s.disagrees) return
     s.windows++
     s.baseline += Math.max(control.meanWeight, 1 / (s.windows + 1)) * (ratio - s.baseline)
+  }
+
+  /** Sensors of one board differ, so a ratio that is not yet known may differ by twice as much. */
+  get #toleratedShare(): number {
+    const known = this.state.windows * control.maxDelayMs >= 2 * control.patienceMs
+    return (known ? 1 : 2) * control.changedShare
   }
 }

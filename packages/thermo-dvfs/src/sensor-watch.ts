@@ -69,11 +69,26 @@ export class SensorWatch {
 
   /** Factor by which other meters read more, at least 1. */
   get correction(): number {
-    return Math.max(1, this.#counter.correction, this.#meter.correction, this.#plain.correction)
+    return Math.max(1, ...this.#checks.map(({ correction }) => correction))
   }
 
   get doubted(): boolean {
-    return [this.#counter, this.#meter, this.#plain].some(({ state }) => state.disagrees)
+    return this.#checks.some(({ state }) => state.disagrees)
+  }
+
+  /** Whether another meter has more than the readings have: a lower reading is no lighter load then. */
+  get contradicted(): boolean {
+    return this.#checks.some(({ contradicts }) => contradicts)
+  }
+
+  /** Ask the other meters about the time from now on. A plain one-second average knows only of longer times. */
+  askAnew(): void {
+    this.#counter.interrupt()
+    this.#meter.interrupt()
+  }
+
+  get #checks(): readonly CrossCheck[] {
+    return [this.#counter, this.#meter, this.#plain]
   }
 
   /** The higher one of the newest readings, W. */
@@ -127,15 +142,14 @@ export class SensorWatch {
     const spanMs = timeMs - s.energyMs
     const moved = energyJ !== null && s.energyJ !== null && energyJ > s.energyJ
     if (!steady) {
-      this.#counter.interrupt()
-      this.#meter.interrupt()
-      this.#plain.interrupt()
+      for (const check of this.#checks) check.interrupt()
     } else if (this.readW !== null) {
       if (moved && spanMs > 0 && spanMs < SECOND_MS) {
         this.#counter.compare(timeMs, spanMs, this.readW, ((energyJ - s.energyJ!) / spanMs) * 1000)
       }
-      if (this.#instants && this.averageW !== null && meanW !== null) {
-        this.#plain.compare(timeMs, durationMs, meanW, this.averageW)
+      const likeW = this.#averages ? meanW : this.readW
+      if (this.#instants && this.averageW !== null && likeW !== null) {
+        this.#plain.compare(timeMs, durationMs, likeW, this.averageW)
       }
       if ((meterPowerW ?? 0) > 0) this.#meter.compare(timeMs, durationMs, this.readW, meterPowerW!)
     }

@@ -68,13 +68,24 @@ describe('CrossCheck', () => {
 
   it('concludes after two seconds that were not interrupted, and not before', () => {
     const check = new CrossCheck()
-    check.compare(1000, 1000, 100, 130)
+    check.compare(1000, 1000, 100, 70)
     expect(check.state.disagrees).toBe(false)
     check.interrupt()
-    check.compare(2500, 1000, 100, 130)
-    check.compare(3499, 999, 100, 130)
+    check.compare(2500, 1000, 100, 70)
+    check.compare(3499, 999, 100, 70)
     expect(check.state.disagrees).toBe(false)
-    check.compare(3500, 1, 100, 130)
+    check.compare(3500, 1, 100, 70)
+    expect(check.state.ratio).toBeCloseTo(0.7, 9)
+    expect(check.correction).toBeCloseTo(0.7, 9)
+  })
+
+  it('concludes after one second where the reading is too low', () => {
+    const check = new CrossCheck()
+    check.compare(1900, 999, 100, 130)
+    expect(check.contradicts).toBe(true)
+    expect(check.state.disagrees).toBe(false)
+    check.compare(1901, 1, 100, 130)
     expect(check.correction).toBeCloseTo(1.3, 9)
+    expect(check.contradicts).toBe(false) // the next window is empty
   })
 })
