@@ -73,6 +73,16 @@ describe('derived coefficients', () => {
     }
   })
 
+  it('are refused for a board that exceeds its limit without work', () => {
+    const h200 = findGpuSpec('H200')
+    const starved = { ...h200, key: 'Starved', powerLimitW: { min: 30, default: 60, max: 60 } }
+    expect(() => physicsOfBoard(starved)).toThrow(
+      /powerLimitW.default: got 60, expected more than the 1\d\d W .* dieMm2/,
+    )
+    const small = { ...starved, dieMm2: 80, memoryBusBits: 512, smCount: 12 }
+    expect(physicsOfBoard(small).power.busySmW).toBeGreaterThan(0)
+  })
+
   it('order the boards as their data sheets do', () => {
     const throughput = (board: string) => {
       const spec = findGpuSpec(board)
