@@ -1,13 +1,8 @@
 import { findGpuSpec, memoryBandwidth, networkNames } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import {
-  calibratedBoards,
-  derivePhysics,
-  physicsOfBoard,
-  relativeVoltage,
-  simulatedBoards,
-  simulateSteadyState,
-} from '../src/index.js'
+import { relativeVoltage } from '../src/board-power.js'
+import { derivePhysics } from '../src/derive-physics.js'
+import { calibratedBoards, physicsOfBoard, simulatedBoards, simulateSteadyState } from '../src/index.js'
 
 const known = (board: string) => ({ spec: findGpuSpec(board), physics: physicsOfBoard(board) })
 
