@@ -1,5 +1,7 @@
 import { findGpuSpec, type GpuSpec } from '@pctodl/platform'
-import { type BoardPhysics, boardPower, derivePhysics } from '../src/index.js'
+import { boardPower } from '../src/board-power.js'
+import { derivePhysics } from '../src/derive-physics.js'
+import type { BoardPhysics } from '../src/index.js'
 
 /** Watts of loads that the surrogate does not hold, measured on real boards. They pin what seven networks leave open. */
 interface PowerAnchor {

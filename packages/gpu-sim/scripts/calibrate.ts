@@ -11,6 +11,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { quantile } from '@pctodl/numerics'
 import { findGpuSpec, networkName, networkNames } from '@pctodl/platform'
 import { type BoardStructure, boardStructures } from '../src/board-structures.js'
 import { calibratedBoards, hostOfBoard, physicsOfBoard, simulateSteadyState } from '../src/index.js'
@@ -19,6 +20,7 @@ import { type Calibrated, fromVector, priorResiduals, toVector, typicalVector } 
 import { leastSquares } from './least-squares.js'
 import { posterior, valueAt } from './posterior.js'
 import { readSurrogate, type SurrogateRow } from './surrogate.js'
+import { rankCorrelation } from './validate/comparison.js'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -214,9 +216,8 @@ function report({ physics, host }: Calibrated, board: string, all: SurrogateRow[
         network === 'all'
           ? ''
           : rankCorrelation(
-              simulated.map((s) => s.throughput),
-              selected.map((s) => s.throughput),
-            ).toFixed(3)
+              selected.map((row, i) => ({ measured: row.throughput, simulated: simulated[i]!.throughput })),
+            )!.toFixed(3)
       console.log(`| ${board} ${memClockMhz} | ${network} | ${throughput} | ${power} | ${rank} |`)
     }
     const along = curves.filter(({ row }) => row.configuration.memClockMhz === memClockMhz)
@@ -240,27 +241,6 @@ function reportLeftOut({ physics, host }: Calibrated, board: string, network: st
 }
 
 function percentiles(errors: number[]): string {
-  const sorted = [...errors].sort((a, b) => a - b)
-  const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))]!.toFixed(1)
+  const at = (share: number) => quantile(errors, share).toFixed(1)
   return `${at(0.5)} / ${at(0.9)} %`
-}
-
-function rankCorrelation(a: number[], b: number[]): number {
-  const ranks = (values: number[]) => {
-    const order = values.map((_, i) => i).sort((i, j) => values[i]! - values[j]!)
-    const rank: number[] = []
-    order.forEach((index, position) => {
-      rank[index] = position
-    })
-    return rank
-  }
-  const [x, y] = [ranks(a), ranks(b)]
-  const mean = (a.length - 1) / 2
-  let xy = 0
-  let xx = 0
-  for (let i = 0; i < a.length; i++) {
-    xy += (x[i]! - mean) * (y[i]! - mean)
-    xx += (x[i]! - mean) ** 2
-  }
-  return xy / xx
 }

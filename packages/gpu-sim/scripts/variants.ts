@@ -6,10 +6,10 @@
  */
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { quantile } from '@pctodl/numerics'
 import { boardVariants, calibratedBoards, physicsOfBoard, simulateSteadyState } from '../src/index.js'
 import { powersOfAnchors } from './anchors.js'
 import { readSurrogate, type SurrogateRow } from './surrogate.js'
-import { quantile } from './validate/comparison.js'
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

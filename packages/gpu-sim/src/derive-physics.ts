@@ -1,4 +1,4 @@
-import { type GpuSpec, memoryBandwidth, networkNames, type Tenant } from '@pctodl/platform'
+import { type GpuSpec, InvalidInputError, memoryBandwidth, networkNames, type Tenant } from '@pctodl/platform'
 import type { BoardPhysics, FirmwarePhysics, PowerPhysics, SensorPhysics, WorkPhysics } from './board-physics.js'
 import { relativeVoltage, settledPower } from './board-power.js'
 import { regulatedLimitW } from './firmware-governor.js'
@@ -51,6 +51,8 @@ export function derivePhysics(
  * Vendors promise the base clock at the default limit. If the scaled coefficients take the board below it under one of
  * the zoo's networks, its energies are too high (its chips are better, at a lower voltage, than the process alone
  * suggests) and are reduced until the promise holds.
+ *
+ * @throws InvalidInputError if the board exceeds its limit without work
  */
 function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics): BoardPhysics {
   const allowedW = regulatedLimitW(physics.firmware, spec.powerLimitW.default)
@@ -59,7 +61,12 @@ function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics): BoardPhysics
   for (let round = 0; round < 6; round++) {
     const { totalW, dynamicW } = worstAtBaseClock(spec, sustaining)
     if (totalW <= allowedW) return sustaining
-    const lower = (dynamicW - (totalW - allowedW) * 1.02) / dynamicW
+    const staticW = totalW - dynamicW
+    if (staticW >= allowedW) {
+      const expected = `more than the ${Math.ceil(staticW)} W that ${spec.name} draws without work; give dieMm2 if its die is smaller`
+      throw new InvalidInputError('spec.powerLimitW.default', spec.powerLimitW.default, expected)
+    }
+    const lower = Math.max(0, dynamicW - (totalW - allowedW) * 1.02) / dynamicW
     const { power } = sustaining
     const names = ['clockTreeW', 'busySmW', 'flopPj', 'vectorOpPj', 'l2BytePj', 'dramBytePj'] as const
     sustaining = {

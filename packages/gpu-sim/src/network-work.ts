@@ -1,6 +1,6 @@
 import { type LayerGraph, layerGraph, type OperatorClass, type OperatorWork } from '@pctodl/model-zoo'
 import { InvalidInputError, networkName, networkNames, UnknownNameError } from '@pctodl/platform'
-import { positionsOf, withFusedAttention } from './attention.js'
+import { positionsOf } from './attention.js'
 import { microbenchmarks } from './microbenchmarks.js'
 
 export const operatorClasses: readonly OperatorClass[] = [
@@ -22,6 +22,8 @@ export const operatorClasses: readonly OperatorClass[] = [
  */
 export interface NetworkWork {
   readonly name: string
+  /** The network itself, of which hosts make other kernels. */
+  readonly graph: LayerGraph
   readonly size: number
   /**
    * Number of operators with arithmetic, which come first; the others only move values. Both parts are sorted by
@@ -39,8 +41,6 @@ export interface NetworkWork {
   readonly weightElements: Float64Array
   /** Positions that each query of an attention product attends to; 0 for other operators. */
   readonly positions: Float64Array
-  /** The same network with each attention in one kernel; null if it has none that frameworks fuse. */
-  readonly fused: NetworkWork | null
   readonly operators: number
   /** Working elements averaged over the operators. */
   readonly meanWorkingElements: number
@@ -52,7 +52,6 @@ export interface NetworkWork {
 }
 
 const cache = new Map<string, NetworkWork>()
-const cacheOfGraphs = new WeakMap<LayerGraph, NetworkWork>()
 
 /** Networks besides the zoo's, by the name that tenants use. */
 export type Networks = ReadonlyMap<string, NetworkWork>
@@ -64,12 +63,7 @@ export function networksOf(graphs: readonly LayerGraph[] = []): Networks {
     if (networks.has(graph.name) || isOfTheZoo(graph.name)) {
       throw new InvalidInputError('networks', graph.name, 'networks of different names, and not of the zoo')
     }
-    let work = cacheOfGraphs.get(graph)
-    if (!work) {
-      work = flatten(graph)
-      cacheOfGraphs.set(graph, work)
-    }
-    networks.set(graph.name, work)
+    networks.set(graph.name, flattened(graph))
   }
   return networks
 }
@@ -94,7 +88,7 @@ export function networkWork(model: string, networks?: Networks): NetworkWork {
   const name = microbenchmark ? model : networkName(model)
   let work = cache.get(name)
   if (!work) {
-    work = flatten(microbenchmark ?? layerGraph(name))
+    work = flattened(microbenchmark ?? layerGraph(name))
     cache.set(name, work)
   }
   return work
@@ -110,8 +104,19 @@ export function loadName(model: string): string {
   return networkWork(model).name
 }
 
+/** A function of graphs that computes each result once. */
+export function perGraph<T>(compute: (graph: LayerGraph) => T): (graph: LayerGraph) => T {
+  const known = new WeakMap<LayerGraph, { readonly result: T }>()
+  return (graph) => {
+    const found = known.get(graph) ?? { result: compute(graph) }
+    known.set(graph, found)
+    return found.result
+  }
+}
+
+export const flattened: (graph: LayerGraph) => NetworkWork = perGraph(flatten)
+
 function flatten(graph: LayerGraph): NetworkWork {
-  const fused = withFusedAttention(graph)
   const operators = graph.layers
   const distinct = new Map<string, { index: number; count: number }>()
   operators.forEach((op, index) => {
@@ -127,6 +132,7 @@ function flatten(graph: LayerGraph): NetworkWork {
   const working = column(workingElements)
   return {
     name: graph.name,
+    graph,
     size: kept.length,
     computing: kept.filter((op) => op.flops > 0).length,
     operatorClass: Uint8Array.from(kept, (op) => operatorClasses.indexOf(op.operatorClass)),
@@ -137,7 +143,6 @@ function flatten(graph: LayerGraph): NetworkWork {
     outputElements: column((op) => op.outputElements),
     weightElements: column((op) => op.weightElements),
     positions: column(positionsOf),
-    fused: fused === graph ? null : flatten(fused),
     operators: operators.length,
     meanWorkingElements: kept.reduce((sum, op, i) => sum + op.count * working[i]!, 0) / operators.length,
     weightBytes: 2 * graph.weightElements,

@@ -65,7 +65,7 @@ interface Memory {
 /**
  * HBM2 and HBM2e: identified on the A100. HBM3, HBM3e: background identified on H200 and GB200, NVLink of the module included; energy assumed as
  * HBM2's. GDDR: published energy of device and interface (GDDR5 14, GDDR6 7.5, GDDR6X 7.25 pJ/bit; controller included by the ratio that HBM2
- * has); GDDR6X background: RTX 3090; GDDR5X, GDDR7: assumed between their neighbours; attained bandwidth of GDDR7: identified on networks of an RTX 5090.
+ * has); GDDR6X background: RTX 3090; GDDR5X, GDDR7: assumed between their neighbours; LPDDR5 (4 pJ/bit): background assumed; attained bandwidth of GDDR7: identified on networks of an RTX 5090.
  */
 const memories: Readonly<Record<string, Memory>> = {
   HBM2: { bytePj: 23.9, backgroundW: 0.027 },
@@ -77,6 +77,7 @@ const memories: Readonly<Record<string, Memory>> = {
   GDDR6: { bytePj: 46, backgroundW: 1 },
   GDDR6X: { bytePj: 44, backgroundW: 3 },
   GDDR7: { bytePj: 30, backgroundW: 1, attained: 0.76 },
+  LPDDR5: { bytePj: 25, backgroundW: 0.2 },
 }
 
 /** Die areas, mm2: the whitepapers of their generations. */

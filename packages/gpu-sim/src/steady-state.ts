@@ -1,10 +1,11 @@
 import { type Configuration, type GpuSpec, smsOfShare, type Tenant } from '@pctodl/platform'
+import { withFusedAttention } from './attention.js'
 import type { BoardPhysics } from './board-physics.js'
 import { assertExecution, type Execution, hostUnder, onTensorUnits, physicsUnder } from './execution.js'
 import { FixedPoint } from './fixed-point.js'
 import type { HostProfile } from './host-profile.js'
 import { withLayoutCopies } from './layout-copies.js'
-import { type Networks, networksOf, networkWork } from './network-work.js'
+import { flattened, type Networks, networksOf, networkWork, perGraph } from './network-work.js'
 import { type TenantLoad, tenantLoad } from './tenant-load.js'
 import { TenantMix } from './tenant-mix.js'
 
@@ -67,6 +68,9 @@ export function scaledState(state: SteadyState, part: number): SteadyState {
   }
 }
 
+const fusedAttention = perGraph(withFusedAttention)
+const layoutCopies = perGraph(withLayoutCopies)
+
 /** Computes the rates of tenants that run side by side. Caches loads by network, batch size and SMs. */
 export class SteadyStateSolver {
   /** Coefficients under the execution. */
@@ -119,10 +123,10 @@ export class SteadyStateSolver {
     const key = batchSize * 1024 + sms
     let load = ofModel.get(key)
     if (!load) {
-      const eager = networkWork(model, this.#networks)
-      const plain = (this.host.fusesAttention && eager.fused) || eager
+      const eager = networkWork(model, this.#networks).graph
+      const plain = this.host.fusesAttention ? fusedAttention(eager) : eager
       const copies = this.host.channelsFirst === true && onTensorUnits(this.#spec, this.#execution)
-      const work = copies ? withLayoutCopies(plain) : plain
+      const work = flattened(copies ? layoutCopies(plain) : plain)
       load = tenantLoad(this.#spec, this.physics.work, this.host, work, batchSize, sms, this.#execution)
       ofModel.set(key, load)
     }

@@ -310,21 +310,16 @@ export class TenantMix implements UnitMap {
     const { saturation } = this.#work
     const overlapP = this.#toPower(overlap)
     let sum = 0
-    if (saturation === 'smooth') {
-      for (let i = 0; i < computing; i++) {
-        const squared = Math.max(l2S[offset + i]!, dramBytes[offset + i]! * perBandwidth) ** 2
-        sum += occurrences[i]! * Math.sqrt(Math.sqrt(overlapP * computeSP[offset + i]! + squared * squared))
-      }
-    } else if (saturation === 'soft') {
-      for (let i = 0; i < computing; i++) {
-        const traffic = Math.max(l2S[offset + i]!, dramBytes[offset + i]! * perBandwidth)
-        sum += occurrences[i]! * Math.sqrt(overlapP * computeSP[offset + i]! + traffic * traffic)
-      }
-    } else {
-      for (let i = 0; i < computing; i++) {
-        const traffic = Math.max(l2S[offset + i]!, dramBytes[offset + i]! * perBandwidth)
-        sum += occurrences[i]! * Math.max(overlapP * computeSP[offset + i]!, traffic)
-      }
+    for (let i = 0; i < computing; i++) {
+      const arithmetic = overlapP * computeSP[offset + i]!
+      const traffic = this.#toPower(Math.max(l2S[offset + i]!, dramBytes[offset + i]! * perBandwidth))
+      const seconds =
+        saturation === 'smooth'
+          ? Math.sqrt(Math.sqrt(arithmetic + traffic))
+          : saturation === 'soft'
+            ? Math.sqrt(arithmetic + traffic)
+            : Math.max(arithmetic, traffic)
+      sum += occurrences[i]! * seconds
     }
     const moving = lowerBound(load.workingBytes, computing, size, threshold)
     sum += load.movedBytes[moving - computing]! / l2Bandwidth + dramBytes[offset + moving]! * perBandwidth

@@ -1,13 +1,8 @@
 import { findGpuSpec, memoryBandwidth, networkNames } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import {
-  calibratedBoards,
-  derivePhysics,
-  physicsOfBoard,
-  relativeVoltage,
-  simulatedBoards,
-  simulateSteadyState,
-} from '../src/index.js'
+import { relativeVoltage } from '../src/board-power.js'
+import { derivePhysics } from '../src/derive-physics.js'
+import { calibratedBoards, physicsOfBoard, simulatedBoards, simulateSteadyState } from '../src/index.js'
 
 const known = (board: string) => ({ spec: findGpuSpec(board), physics: physicsOfBoard(board) })
 
@@ -71,6 +66,16 @@ describe('derived coefficients', () => {
       })
       expect(smClockMhz).toBeGreaterThanOrEqual(spec.baseClockMhz)
     }
+  })
+
+  it('are refused for a board that exceeds its limit without work', () => {
+    const h200 = findGpuSpec('H200')
+    const starved = { ...h200, key: 'Starved', powerLimitW: { min: 30, default: 60, max: 60 } }
+    expect(() => physicsOfBoard(starved)).toThrow(
+      /powerLimitW.default: got 60, expected more than the 1\d\d W .* dieMm2/,
+    )
+    const small = { ...starved, dieMm2: 80, memoryBusBits: 512, smCount: 12 }
+    expect(physicsOfBoard(small).power.busySmW).toBeGreaterThan(0)
   })
 
   it('order the boards as their data sheets do', () => {

@@ -1,13 +1,7 @@
 import { type Tenant, VirtualClock } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import {
-  assertFaultScenario,
-  type Fault,
-  type FaultScenario,
-  faultKinds,
-  SimulatedGpu,
-  SimulatedTenants,
-} from '../src/index.js'
+import { faultKinds } from '../src/fault-scenario.js'
+import { assertFaultScenario, type Fault, type FaultScenario, SimulatedGpu, SimulatedTenants } from '../src/index.js'
 
 const three: Tenant[] = [0, 1, 2].map(() => ({ model: 'resnet50', mpsPercent: 30, batchSize: 16 }))
 /** Tenants have loaded by then. */

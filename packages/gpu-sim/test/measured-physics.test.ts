@@ -1,7 +1,7 @@
 import { findGpuSpec, networkNames, type Tenant, VirtualClock } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
+import { boardPower } from '../src/board-power.js'
 import {
-  boardPower,
   type hostNames,
   hostOfBoard,
   physicsOfBoard,

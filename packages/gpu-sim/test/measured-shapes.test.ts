@@ -1,14 +1,8 @@
-import { findGpuSpec, networkNames, type Tenant } from '@pctodl/platform'
+import { findGpuSpec, findMigProfile, migBoard, networkNames, type Tenant } from '@pctodl/platform'
 import { golden } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
-import {
-  findMigProfile,
-  type HostName,
-  type HostProfile,
-  hostOfBoard,
-  migBoard,
-  simulateSteadyState,
-} from '../src/index.js'
+import type { HostName } from '../src/host-profile.js'
+import { type HostProfile, hostOfBoard, simulateSteadyState } from '../src/index.js'
 
 const spec = findGpuSpec('A100-80GB')
 const profiles: Readonly<Record<string, string>> = {

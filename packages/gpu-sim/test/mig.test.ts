@@ -1,15 +1,7 @@
-import { findGpuSpec, type Tenant, VirtualClock } from '@pctodl/platform'
+import { findGpuSpec, findMigProfile, migBoard, migProfiles, type Tenant, VirtualClock } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  findMigProfile,
-  migBoard,
-  migProfiles,
-  SimulatedGpu,
-  SimulatedTenants,
-  simulatedBoards,
-  simulateSteadyState,
-} from '../src/index.js'
+import { SimulatedGpu, SimulatedTenants, simulatedBoards, simulateSteadyState } from '../src/index.js'
 
 const withMig = simulatedBoards.filter((board) => migProfiles(findGpuSpec(board)).length > 0)
 const tenant: Tenant = { model: 'resnet50', mpsPercent: 100, batchSize: 16 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { energyPerFlop, matrixEfficiency, matrixFlopPerClockPerSm, precisions } from '../src/execution.js'
 import { hostOfBoard, physicsOfBoard, simulatedBoards, simulateSteadyState } from '../src/index.js'
 import { withLayoutCopies } from '../src/layout-copies.js'
-import { networkWork } from '../src/network-work.js'
+import { flattened, networkWork } from '../src/network-work.js'
 
 const v100 = findGpuSpec('V100')
 
@@ -87,7 +87,7 @@ describe('a framework that keeps channels first', () => {
 
   it.each(networkNames)('writes each result of a convolution of %s once more, on tensor units only', (model) => {
     const work = networkWork(model)
-    const copying = withLayoutCopies(work)
+    const copying = flattened(withLayoutCopies(work.graph))
     const moved = ({ occurrences, elements }: typeof work) =>
       occurrences.reduce((sum, count, i) => sum + count * elements[i]!, 0)
     let results = 0

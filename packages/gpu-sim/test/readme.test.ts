@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, it, vi } from 'vitest'
-import { assertFaultScenario, faultKinds } from '../src/index.js'
+import { faultKinds } from '../src/fault-scenario.js'
+import { assertFaultScenario } from '../src/index.js'
 
 const read = (file: string) => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
 const readme = read('README.md')

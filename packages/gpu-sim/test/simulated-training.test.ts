@@ -2,7 +2,9 @@ import { layerGraph, trainingGraph } from '@pctodl/model-zoo'
 import { VirtualClock } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Execution, SimulatedGpu, SimulatedTraining, type TrainingWorker } from '../src/index.js'
+import type { Execution } from '../src/execution.js'
+import { SimulatedGpu, SimulatedTraining } from '../src/index.js'
+import type { TrainingWorker } from '../src/simulated-training.js'
 
 const network = trainingGraph(layerGraph('resnet50'))
 

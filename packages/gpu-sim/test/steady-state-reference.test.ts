@@ -1,7 +1,8 @@
 import { findGpuSpec } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { physicsOfBoard, SteadyStateSolver, simulatedBoards } from '../src/index.js'
+import { physicsOfBoard, simulatedBoards } from '../src/index.js'
+import { SteadyStateSolver } from '../src/steady-state.js'
 import { arbitraryConfiguration, arbitraryTenants } from './arbitrary-configuration.js'
 import { referenceThroughputs } from './reference-steady-state.js'
 

@@ -23,6 +23,13 @@ export interface ConvOptions {
   readonly bias?: boolean
 }
 
+export interface ConvNormOptions extends ConvOptions {
+  readonly first?: number
+  readonly epsilon?: number | undefined
+  /** Written over its input where the framework can. */
+  readonly activation?: ActivationKind
+}
+
 export interface PoolOptions {
   readonly kernel: number
   readonly stride: number
@@ -71,6 +78,15 @@ export class GraphBuilder {
     )
   }
 
+  /** A convolution, its batch norm and an activation: the elements from `first` on of the sequence at `path`. */
+  convNorm(path: string, input: Activation, outChannels: number, options: ConvNormOptions = {}): Activation {
+    const { first = 0, epsilon, activation, ...convolution } = options
+    const x = this.conv2d(`${path}.${first}`, input, outChannels, convolution)
+    const normalised = this.batchNorm(`${path}.${first + 1}`, x, epsilon)
+    if (activation === undefined) return normalised
+    return this.activation(`${path}.${first + 2}`, activation, normalised, { inPlace: true })
+  }
+
   batchNorm(id: string, x: Activation, epsilon = 1e-5): Activation {
     const { channels } = x
     return this.#node(
@@ -102,11 +118,8 @@ export class GraphBuilder {
   }
 
   activation(id: string, kind: ActivationKind, x: Activation, options: { inPlace?: boolean } = {}): Activation {
-    const { inPlace = false } = options
-    if (kind === 'relu' || kind === 'relu6' || kind === 'silu') {
-      return this.#node(id, kind, [x], x.channels, { inPlace })
-    }
-    return this.#node(id, kind, [x], x.channels, { inPlace: false })
+    const inPlace = options.inPlace === true && ['relu', 'relu6', 'silu'].includes(kind)
+    return this.#node(id, kind as 'relu', [x], x.channels, { inPlace })
   }
 
   add(id: string, a: Activation, b: Activation, options: { inPlace?: boolean } = {}): Activation {

@@ -1,21 +1,19 @@
 export { buildNetwork } from './build-network.js'
-export { networkFacts } from './network-facts.js'
-export type { GraphNode, NetworkGraph } from './network-graph.js'
-export { parameterCount } from './parameter-count.js'
-export { elementCount, type InputSize, inferShapes, type Shape } from './shapes.js'
-export { type OperatorClass, type OperatorWork, operatorWork } from './work.js'
-export { type Layer, type LayerGraph, layerGraph } from './layer-graph.js'
-export { networkWork } from './network-work.js'
-export { trainingGraph } from './training-graph.js'
-export { graphFromOnnx } from './onnx-import/graph-from-onnx.js'
-export { exportOnnx, type OnnxOptions } from './onnx/export-onnx.js'
 export {
   type Decoder,
-  type DecoderExperts,
-  decoderFromConfig,
   type DecoderOperator,
+  type DecoderPass,
+  decoderFromConfig,
   decoderOperators,
   decoderParameters,
-  type DecoderPass,
   kvCacheBytes,
 } from './decoder.js'
+export { type Layer, type LayerGraph, layerGraph } from './layer-graph.js'
+export { networkFacts } from './network-facts.js'
+export type { NetworkGraph } from './network-graph.js'
+export { networkWork } from './network-work.js'
+export { exportOnnx } from './onnx/export-onnx.js'
+export { graphFromOnnx } from './onnx-import/graph-from-onnx.js'
+export { inferShapes } from './shapes.js'
+export { trainingGraph } from './training-graph.js'
+export { type OperatorClass, type OperatorWork, operatorWork } from './work.js'

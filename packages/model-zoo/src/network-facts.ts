@@ -1,6 +1,5 @@
 import { type NetworkName, networkName } from '@pctodl/platform'
 import { buildNetwork } from './build-network.js'
-import { parameterCount } from './parameter-count.js'
 import { peakActivationElements } from './peak-activations.js'
 import { operatorWork, type WorkOptions } from './work.js'
 
@@ -38,12 +37,15 @@ export function networkFacts(name: string, options: WorkOptions = {}): NetworkFa
     flops += operator.flops
     activationElements += operator.inputElements + operator.outputElements
   }
-  let weights = 0
-  for (const node of graph.nodes) for (const tensor of [...node.weights, ...node.buffers]) weights += tensor.elements
+  let [parameters, statistics] = [0, 0]
+  for (const { weights, buffers } of graph.nodes) {
+    for (const { elements } of weights) parameters += elements
+    for (const { elements } of buffers) statistics += elements
+  }
   return {
     name: networkName(name),
-    parameters: parameterCount(graph),
-    weightBytes: weights * BYTES_PER_ELEMENT,
+    parameters,
+    weightBytes: (parameters + statistics) * BYTES_PER_ELEMENT,
     peakActivationBytes: peakActivationElements(graph, options) * BYTES_PER_ELEMENT,
     gflops: flops / 1e9,
     operators: work.length,

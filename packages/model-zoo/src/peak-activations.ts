@@ -3,28 +3,57 @@ import { elementCount, inferShapes } from './shapes.js'
 import { sharesFirstInput } from './views.js'
 import type { WorkOptions } from './work.js'
 
+/** An operator by the memory that it reads and writes; a view writes none. */
+export interface MemoryStep {
+  readonly reads: readonly string[]
+  readonly writes: readonly string[]
+  /** Whether the result may take the place of an input of its size that is no longer needed. */
+  readonly mayOverwrite?: boolean
+}
+
 /**
- * Largest number of simultaneously live activation elements for one sample, with operators in order. A tensor lives
- * from the operator that writes it to the last one that reads it; views and in-place operators share the memory of
- * their first input. A framework's allocator holds more, because it caches and callers keep references.
+ * Largest number of elements alive at once: a tensor lives from the step that writes it, or from the beginning, to the
+ * last one that reads it.
+ *
+ * @param kept tensors that live to the end
+ */
+export function peakElements(
+  steps: readonly MemoryStep[],
+  elements: (tensor: string) => number,
+  kept: readonly string[] = [],
+): number {
+  const lastUse = new Map<string, number>()
+  steps.forEach(({ reads, writes }, index) => {
+    for (const tensor of [...writes, ...reads]) lastUse.set(tensor, index)
+  })
+  for (const tensor of kept) lastUse.set(tensor, steps.length)
+  const sum = (tensors: Iterable<string>) => [...tensors].reduce((total, tensor) => total + elements(tensor), 0)
+  const written = new Set(steps.flatMap(({ writes }) => writes))
+  let alive = sum([...lastUse.keys()].filter((tensor) => !written.has(tensor)))
+  let peak = alive
+  steps.forEach(({ reads, writes, mayOverwrite = false }, index) => {
+    const added = sum(writes)
+    const ending = [...new Set([...reads, ...writes])].filter((tensor) => lastUse.get(tensor) === index)
+    const overwrites = mayOverwrite && ending.some((tensor) => reads.includes(tensor) && elements(tensor) === added)
+    peak = Math.max(peak, alive + (overwrites ? 0 : added))
+    alive += added - sum(ending)
+  })
+  return peak
+}
+
+/**
+ * Largest number of simultaneously live activation elements for one sample, with operators in order. Views and in-place
+ * operators share the memory of their first input. A framework's allocator holds more, because it caches and callers
+ * keep references.
  */
 export function peakActivationElements(graph: NetworkGraph, { inputSize = 224 }: WorkOptions = {}): number {
   const shapes = inferShapes(graph, { batch: 1, height: inputSize, width: inputSize })
   const owner = new Map<string, string>()
-  const lastUse = new Map<string, number>()
-  graph.nodes.forEach((node, index) => {
-    const shared = sharesFirstInput(node) ? owner.get(node.inputs[0] ?? '') : undefined
+  const steps = graph.nodes.map((node): MemoryStep => {
+    const reads = node.inputs.map((id) => owner.get(id)!)
+    const shared = sharesFirstInput(node) ? reads[0] : undefined
     owner.set(node.id, shared ?? node.id)
-    for (const id of [node.id, ...node.inputs]) lastUse.set(owner.get(id) ?? id, index)
+    return { reads, writes: shared === undefined ? [node.id] : [] }
   })
-  let alive = 0
-  let peak = 0
-  graph.nodes.forEach((node, index) => {
-    if (owner.get(node.id) === node.id) alive += elementCount(shapes.get(node.id) ?? [])
-    peak = Math.max(peak, alive)
-    for (const id of new Set([node.id, ...node.inputs].map((each) => owner.get(each) ?? each))) {
-      if (lastUse.get(id) === index) alive -= elementCount(shapes.get(id) ?? [])
-    }
-  })
-  return peak
+  return peakElements(steps, (id) => elementCount(shapes.get(id)!))
 }

@@ -1,6 +1,7 @@
 import { networkNames } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { buildNetwork, elementCount, inferShapes, networkFacts, operatorWork } from '../src/index.js'
+import { buildNetwork, inferShapes, networkFacts, operatorWork } from '../src/index.js'
+import { elementCount } from '../src/shapes.js'
 
 describe('peak activations, half precision', () => {
   it('vgg19: input and output of its second convolution', () => {

@@ -1,7 +1,8 @@
 import { InvalidInputError, networkNames, UnknownNameError } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { buildNetwork, elementCount, type InputSize, inferShapes, type NetworkGraph } from '../src/index.js'
+import { buildNetwork, inferShapes, type NetworkGraph } from '../src/index.js'
+import { elementCount, type InputSize } from '../src/shapes.js'
 
 const at224: InputSize = { batch: 1, height: 224, width: 224 }
 

@@ -94,6 +94,9 @@ describe('costOperator', () => {
     const { peakTflops, measuredAs } = findOperatorBoard('MyBoard')
     expect([measuredAs, ...peakTflops.map(Math.round)]).toEqual(['H100', 1071, 2141, 2141, 0])
     expect(findOperatorBoard('RTX 5090').peakTflops.map(Math.round)).toEqual([209, 418, 836, 1671])
+    const newer = { ...gpuSpecs['GB200']!, key: 'Newer', aliases: [], computeCapability: '10.3' }
+    addGpuSpec(newer)
+    expect(findOperatorBoard('Newer').measuredAs).toBe('GB200')
     expect(() => findOperatorBoard('V100')).toThrow(/GPU.*V100.*8\.0.*not 7\.0/)
     addGpuSpec({ ...mine, key: 'NoBoard', computeCapability: 'constructor' })
     expect(() => findOperatorBoard('NoBoard')).toThrow(/not constructor/)

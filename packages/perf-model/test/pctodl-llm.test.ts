@@ -51,6 +51,16 @@ describe('pctodl llm', () => {
     expect(tight.fewestJoules.decode.joulesPerToken).toBeGreaterThanOrEqual(fewestJoules.decode.joulesPerToken)
   })
 
+  it('says that a config states quantised weights where --dtype does not', async () => {
+    const file = path.join(folder, 'quantised.json')
+    writeFileSync(file, JSON.stringify({ ...llama8b, quantization_config: { quant_method: 'fp8' } }))
+    const notes = async (...argv: string[]) =>
+      (await runCommand('pctodl llm', llm, ['--config', file, '--gpu', 'H200', ...argv])).stdout
+    expect(await notes()).toContain('quantised weights (fp8), this is for bfloat16: see --dtype')
+    expect(await notes('--dtype', 'fp8')).not.toContain('quantised')
+    expect((await call('--gpu', 'H200')).stdout).not.toContain('quantised')
+  })
+
   it('says none where nothing keeps the cap or the objective, and whether it fits', async () => {
     const none = await json('--gpu', 'GB200', '--power-cap', '201', '--max-tpot-ms', '0.01')
     expect([none.decode, none.fewestJoules.decode]).toEqual([null, null])

@@ -97,6 +97,7 @@ export function readPlatform(content: unknown, file = 'platform file'): GpuSpec 
   }
   if (read.performanceMemClocksMhz.length === 0)
     throw spec.error('performanceMemClocksMhz', 'at least one memory clock')
+  if (read.baseClockMhz > read.boostClockMhz) throw spec.error('baseClockMhz', 'at most boostClockMhz')
   if (clockStates.every(({ smClocksMhz }) => smClocksMhz[0]! > read.boostClockMhz)) {
     throw spec.error('boostClockMhz', 'at least the lowest SM clock of clockStates')
   }

@@ -41,6 +41,7 @@ describe('a platform file', () => {
     )
     expect(refused((file) => (file.spec.clockStates[0].smClocksMhz = [210, 210]))).toMatch(/every clock once/)
     expect(refused((file) => (file.spec.powerLimitW.default = 500))).toMatch(/min <= default <= max/)
+    expect(refused((file) => (file.spec.baseClockMhz = 9000))).toMatch(/baseClockMhz: got 9000.*at most boostClockMhz/)
     expect(refused((file) => file.spec.performanceMemClocksMhz.push(1234))).toMatch(/memory clocks of clockStates only/)
     expect(refused((file) => (file.version = 2))).toMatch(/version: got 2, expected 1/)
     expect(refused((file) => (file.format = 'x'))).toMatch(/format: got "x", expected 'pctodl-platform'/)

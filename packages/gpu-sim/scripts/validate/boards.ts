@@ -1,6 +1,7 @@
 import { findGpuSpec, type GpuSpec, gpuSpecs } from '@pctodl/platform'
+import { boardPower } from '../../src/board-power.js'
 import { regulatedLimitW } from '../../src/firmware-governor.js'
-import { boardPower, physicsOfBoard } from '../../src/index.js'
+import { physicsOfBoard } from '../../src/index.js'
 
 /**
  * The board that a table names.

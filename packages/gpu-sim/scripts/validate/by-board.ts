@@ -1,4 +1,5 @@
-import { type Comparison, quantile, summarise } from './comparison.js'
+import { quantile } from '@pctodl/numerics'
+import { type Comparison, summarise } from './comparison.js'
 
 /** What an error is worth: a point of a share, or a percent of a value. Larger errors first. */
 export function failsFirst(a: Comparison, b: Comparison): number {

@@ -1,3 +1,5 @@
+import { quantile } from '@pctodl/numerics'
+
 /** A measured value, what the simulator says, and what somebody without a simulator would have said. */
 export interface Point {
   readonly label: string
@@ -70,16 +72,8 @@ function medianRange(values: readonly number[]): [number, number] | null {
   return [sorted[low]!, sorted[sorted.length - 1 - low]!]
 }
 
-/** Linear between neighbours. */
-export function quantile(values: readonly number[], q: number): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  const at = q * (sorted.length - 1)
-  const low = sorted[Math.floor(at)]!
-  return low + (sorted[Math.ceil(at)]! - low) * (at - Math.floor(at))
-}
-
 /** Spearman's, ties at their mean rank. */
-function rankCorrelation(points: readonly Point[]): number | null {
+export function rankCorrelation(points: readonly Pick<Point, 'measured' | 'simulated'>[]): number | null {
   const ranks = (values: readonly number[]) =>
     values.map((v) => values.filter((w) => w < v).length + values.filter((w) => w === v).length / 2)
   const x = ranks(points.map((point) => point.simulated))

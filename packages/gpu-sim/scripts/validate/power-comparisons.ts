@@ -1,8 +1,10 @@
+import { quantile } from '@pctodl/numerics'
 import { type GpuSpec, memoryBandwidth, networkNames } from '@pctodl/platform'
+import { boardPower } from '../../src/board-power.js'
 import { regulatedLimitW } from '../../src/firmware-governor.js'
-import { boardPower, physicsOfBoard, simulateSteadyState } from '../../src/index.js'
+import { physicsOfBoard, simulateSteadyState } from '../../src/index.js'
 import { computeBound, type GenericLoad, loadDrawing, partlyMemoryBound, powerOfLoad, underLimit } from './boards.js'
-import { type Comparison, type Point, quantile } from './comparison.js'
+import type { Comparison, Point } from './comparison.js'
 import { groupBy, number, type Row } from './table.js'
 
 /** Sweeps of the power limit by language models: draw, clock and speed under limits that bind. */

@@ -1,13 +1,8 @@
 import type { LayerGraph } from '@pctodl/model-zoo'
 import type { GpuSpec, Tenant } from '@pctodl/platform'
-import {
-  type HostName,
-  type HostProfile,
-  hostOfBoard,
-  type Precision,
-  physicsOfBoard,
-  simulateSteadyState,
-} from '../../src/index.js'
+import type { Precision } from '../../src/execution.js'
+import type { HostName } from '../../src/host-profile.js'
+import { type HostProfile, hostOfBoard, physicsOfBoard, simulateSteadyState } from '../../src/index.js'
 import type { Comparison, Point } from './comparison.js'
 import { matrixProductSeconds } from './matrix-product.js'
 import { alexnet, ssd } from './other-networks.js'

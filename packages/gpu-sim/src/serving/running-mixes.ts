@@ -63,11 +63,6 @@ export class RunningMixes {
     this.#mix = this.#find(new Uint8Array(members.length))
   }
 
-  /** Present size index of a member; 0: it does not run. */
-  sizeOf(member: number): number {
-    return this.#mix.sizes[member]!
-  }
-
   setClocks(smClockMhz: number, memClockMhz: number): void {
     this.#smClockMhz = smClockMhz
     this.#memClockMhz = memClockMhz

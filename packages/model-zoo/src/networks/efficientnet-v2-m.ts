@@ -1,4 +1,4 @@
-import { type Activation, type ConvOptions, GraphBuilder } from '../graph-builder.js'
+import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 import { squeezeExcitation } from './squeeze-excitation.js'
 
@@ -14,6 +14,7 @@ const stages = [
 ] as const
 
 const EPSILON = 1e-3
+const withSilu = { epsilon: EPSILON, activation: 'silu' } as const
 
 interface BlockShape {
   readonly outChannels: number
@@ -24,7 +25,7 @@ interface BlockShape {
 /** EfficientNetV2-M (Tan and Le, arXiv 2104.00298). Trained at 384 and tested at 480 pixels; it takes any size. */
 export function efficientnetV2M(): NetworkGraph {
   const graph = new GraphBuilder()
-  let x = convNormSilu(graph, 'features.0', graph.input(), 24, { kernel: 3, stride: 2 })
+  let x = graph.convNorm('features.0', graph.input(), 24, { ...withSilu, kernel: 3, stride: 2 })
   stages.forEach(({ fused, expansion, stride, channels, blocks }, stage) => {
     for (let block = 0; block < blocks; block++) {
       const path = `features.${stage + 1}.${block}`
@@ -34,7 +35,7 @@ export function efficientnetV2M(): NetworkGraph {
       x = residual ? graph.add(`${path}.add`, result, x, { inPlace: true }) : result
     }
   })
-  x = convNormSilu(graph, `features.${stages.length + 1}`, x, 1280, {})
+  x = graph.convNorm(`features.${stages.length + 1}`, x, 1280, withSilu)
   x = graph.adaptiveAvgPool('avgpool', x, 1)
   x = graph.flatten('flatten', x)
   graph.linear('classifier.1', x, 1000)
@@ -44,27 +45,17 @@ export function efficientnetV2M(): NetworkGraph {
 /** Expansion and depthwise convolution fused into one dense 3x3; without expansion that is the whole block. */
 function fusedMbConv(graph: GraphBuilder, path: string, input: Activation, shape: BlockShape): Activation {
   const { outChannels, expansion, stride } = shape
-  const dense = { kernel: 3, stride }
-  if (expansion === 1) return convNormSilu(graph, `${path}.block.0`, input, outChannels, dense)
-  const x = convNormSilu(graph, `${path}.block.0`, input, input.channels * expansion, dense)
-  return convNorm(graph, `${path}.block.1`, x, outChannels, {})
+  const dense = { ...withSilu, kernel: 3, stride }
+  if (expansion === 1) return graph.convNorm(`${path}.block.0`, input, outChannels, dense)
+  const x = graph.convNorm(`${path}.block.0`, input, input.channels * expansion, dense)
+  return graph.convNorm(`${path}.block.1`, x, outChannels, { epsilon: EPSILON })
 }
 
 function mbConv(graph: GraphBuilder, path: string, input: Activation, shape: BlockShape): Activation {
   const { outChannels, expansion, stride } = shape
   const hidden = input.channels * expansion
-  let x = convNormSilu(graph, `${path}.block.0`, input, hidden, {})
-  x = convNormSilu(graph, `${path}.block.1`, x, hidden, { kernel: 3, stride, groups: hidden })
+  let x = graph.convNorm(`${path}.block.0`, input, hidden, withSilu)
+  x = graph.convNorm(`${path}.block.1`, x, hidden, { ...withSilu, kernel: 3, stride, groups: hidden })
   x = squeezeExcitation(graph, `${path}.block.2`, x, input.channels / 4, { inPlace: true })
-  return convNorm(graph, `${path}.block.3`, x, outChannels, {})
-}
-
-function convNormSilu(graph: GraphBuilder, path: string, input: Activation, outChannels: number, options: ConvOptions) {
-  const x = convNorm(graph, path, input, outChannels, options)
-  return graph.activation(`${path}.2`, 'silu', x, { inPlace: true })
-}
-
-function convNorm(graph: GraphBuilder, path: string, input: Activation, outChannels: number, options: ConvOptions) {
-  const x = graph.conv2d(`${path}.0`, input, outChannels, options)
-  return graph.batchNorm(`${path}.1`, x, EPSILON)
+  return graph.convNorm(`${path}.block.3`, x, outChannels, { epsilon: EPSILON })
 }

@@ -1,4 +1,4 @@
-import { type Activation, type ConvOptions, GraphBuilder } from '../graph-builder.js'
+import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 import { partitionAttention } from './partition-attention.js'
 import { squeezeExcitation } from './squeeze-excitation.js'
@@ -15,6 +15,7 @@ const EXPANSION = 4
 const SQUEEZE = 1 / 4
 const PARTITION = 7
 const EPSILON = 1e-3
+const withGelu = { epsilon: EPSILON, activation: 'gelu' } as const
 
 /**
  * MaxViT-T (Tu et al., arXiv 2204.01697). Each of its four maps (a quarter to a thirty-second of the input) is cut into
@@ -22,7 +23,7 @@ const EPSILON = 1e-3
  */
 export function maxvitT(): NetworkGraph {
   const graph = new GraphBuilder()
-  let x = convNormGelu(graph, 'stem.0', graph.input(), 64, { kernel: 3, stride: 2 })
+  let x = graph.convNorm('stem.0', graph.input(), 64, { ...withGelu, kernel: 3, stride: 2 })
   x = graph.conv2d('stem.1.0', x, 64, { kernel: 3, bias: true })
   blocks.forEach(({ channels, layers }, block) => {
     for (let layer = 0; layer < layers; layer++) {
@@ -50,15 +51,9 @@ function mbConv(graph: GraphBuilder, path: string, input: Activation, outChannel
   }
   const hidden = outChannels * EXPANSION
   let x = graph.batchNorm(`${path}.layers.pre_norm`, input, EPSILON)
-  x = convNormGelu(graph, `${path}.layers.conv_a`, x, hidden, {})
-  x = convNormGelu(graph, `${path}.layers.conv_b`, x, hidden, { kernel: 3, stride, groups: hidden })
+  x = graph.convNorm(`${path}.layers.conv_a`, x, hidden, withGelu)
+  x = graph.convNorm(`${path}.layers.conv_b`, x, hidden, { ...withGelu, kernel: 3, stride, groups: hidden })
   x = squeezeExcitation(graph, `${path}.layers.squeeze_excitation`, x, outChannels * SQUEEZE, { inPlace: false })
   x = graph.conv2d(`${path}.layers.conv_c`, x, outChannels, { bias: true })
   return graph.add(`${path}.add`, shortcut, x)
-}
-
-function convNormGelu(graph: GraphBuilder, path: string, input: Activation, outChannels: number, options: ConvOptions) {
-  let x = graph.conv2d(`${path}.0`, input, outChannels, options)
-  x = graph.batchNorm(`${path}.1`, x, EPSILON)
-  return graph.activation(`${path}.2`, 'gelu', x)
 }

@@ -1,4 +1,4 @@
-import { type Activation, type ConvOptions, GraphBuilder } from '../graph-builder.js'
+import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 
 /** Figure 7 of the paper, without squeeze and excitation: output channels, kernel, stride of the first block, expansion, blocks. */
@@ -14,19 +14,16 @@ const stacks = [
 /** MNASNet-B1 at depth multiplier 1.0 (Tan et al., arXiv 1807.11626). */
 export function mnasnet1_0(): NetworkGraph {
   const graph = new GraphBuilder()
-  let x = convNorm(graph, 'layers', 0, graph.input(), 32, { kernel: 3, stride: 2 })
-  x = graph.activation('layers.2', 'relu', x, { inPlace: true })
-  x = convNorm(graph, 'layers', 3, x, 32, { kernel: 3, groups: 32 })
-  x = graph.activation('layers.5', 'relu', x, { inPlace: true })
-  x = convNorm(graph, 'layers', 6, x, 16, {})
+  let x = graph.convNorm('layers', graph.input(), 32, { kernel: 3, stride: 2, activation: 'relu' })
+  x = graph.convNorm('layers', x, 32, { first: 3, kernel: 3, groups: 32, activation: 'relu' })
+  x = graph.convNorm('layers', x, 16, { first: 6 })
   stacks.forEach(({ channels, kernel, stride, expansion, blocks }, stack) => {
     for (let block = 0; block < blocks; block++) {
       const depthwise = { kernel, stride: block === 0 ? stride : 1 }
       x = invertedResidual(graph, `layers.${8 + stack}.${block}`, x, channels, expansion, depthwise)
     }
   })
-  x = convNorm(graph, 'layers', 14, x, 1280, {})
-  x = graph.activation('layers.16', 'relu', x, { inPlace: true })
+  x = graph.convNorm('layers', x, 1280, { first: 14, activation: 'relu' })
   x = graph.spatialMean('mean', x)
   graph.linear('classifier.1', x, 1000)
   return graph.build('mnasnet1_0', { minimum: 1, multipleOf: 1 })
@@ -41,22 +38,8 @@ function invertedResidual(
   depthwise: { kernel: number; stride: number },
 ): Activation {
   const hidden = input.channels * expansion
-  let x = convNorm(graph, `${path}.layers`, 0, input, hidden, {})
-  x = graph.activation(`${path}.layers.2`, 'relu', x, { inPlace: true })
-  x = convNorm(graph, `${path}.layers`, 3, x, hidden, { ...depthwise, groups: hidden })
-  x = graph.activation(`${path}.layers.5`, 'relu', x, { inPlace: true })
-  x = convNorm(graph, `${path}.layers`, 6, x, outChannels, {})
+  let x = graph.convNorm(`${path}.layers`, input, hidden, { activation: 'relu' })
+  x = graph.convNorm(`${path}.layers`, x, hidden, { ...depthwise, first: 3, groups: hidden, activation: 'relu' })
+  x = graph.convNorm(`${path}.layers`, x, outChannels, { first: 6 })
   return depthwise.stride === 1 && input.channels === outChannels ? graph.add(`${path}.add`, x, input) : x
-}
-
-/** A convolution at index `layer` of a sequence, followed by its batch norm. */
-function convNorm(
-  graph: GraphBuilder,
-  path: string,
-  layer: number,
-  input: Activation,
-  outChannels: number,
-  options: ConvOptions,
-): Activation {
-  return graph.batchNorm(`${path}.${layer + 1}`, graph.conv2d(`${path}.${layer}`, input, outChannels, options))
 }

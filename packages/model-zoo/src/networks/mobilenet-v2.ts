@@ -1,4 +1,4 @@
-import { type Activation, type ConvOptions, GraphBuilder } from '../graph-builder.js'
+import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 
 /** Table 2 of the paper: expansion, output channels, blocks, stride of the first block. */
@@ -12,17 +12,19 @@ const stages = [
   { expansion: 6, channels: 320, blocks: 1, stride: 1 },
 ] as const
 
+const withRelu6 = { activation: 'relu6' } as const
+
 /** MobileNetV2 at width 1.0 (Sandler et al., arXiv 1801.04381). */
 export function mobilenetV2(): NetworkGraph {
   const graph = new GraphBuilder()
-  let x = convNormRelu6(graph, 'features.0', graph.input(), 32, { kernel: 3, stride: 2 })
+  let x = graph.convNorm('features.0', graph.input(), 32, { ...withRelu6, kernel: 3, stride: 2 })
   let feature = 1
   for (const { expansion, channels, blocks, stride } of stages) {
     for (let block = 0; block < blocks; block++) {
       x = invertedResidual(graph, `features.${feature++}`, x, channels, expansion, block === 0 ? stride : 1)
     }
   }
-  x = convNormRelu6(graph, `features.${feature}`, x, 1280, {})
+  x = graph.convNorm(`features.${feature}`, x, 1280, withRelu6)
   x = graph.adaptiveAvgPool('avgpool', x, 1)
   x = graph.flatten('flatten', x)
   graph.linear('classifier.1', x, 1000)
@@ -40,21 +42,8 @@ function invertedResidual(
   const hidden = input.channels * expansion
   let layer = 0
   let x = input
-  if (expansion !== 1) x = convNormRelu6(graph, `${path}.conv.${layer++}`, x, hidden, {})
-  x = convNormRelu6(graph, `${path}.conv.${layer++}`, x, hidden, { kernel: 3, stride, groups: hidden })
-  x = graph.conv2d(`${path}.conv.${layer++}`, x, outChannels)
-  x = graph.batchNorm(`${path}.conv.${layer}`, x)
+  if (expansion !== 1) x = graph.convNorm(`${path}.conv.${layer++}`, x, hidden, withRelu6)
+  x = graph.convNorm(`${path}.conv.${layer++}`, x, hidden, { ...withRelu6, kernel: 3, stride, groups: hidden })
+  x = graph.convNorm(`${path}.conv`, x, outChannels, { first: layer })
   return stride === 1 && input.channels === outChannels ? graph.add(`${path}.add`, input, x) : x
-}
-
-function convNormRelu6(
-  graph: GraphBuilder,
-  path: string,
-  input: Activation,
-  outChannels: number,
-  options: ConvOptions,
-) {
-  let x = graph.conv2d(`${path}.0`, input, outChannels, options)
-  x = graph.batchNorm(`${path}.1`, x)
-  return graph.activation(`${path}.2`, 'relu6', x, { inPlace: true })
 }

@@ -1,5 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { Layer, LayerGraph, UnknownOperator } from '../layer-graph.js'
+import { type MemoryStep, peakElements } from '../peak-activations.js'
 import { elementCount } from '../shapes.js'
 import { type Interpretation, interpretGraph } from './interpret-graph.js'
 import { type MergedStep, mergeSteps } from './merge-steps.js'
@@ -142,43 +143,16 @@ class LayerReader {
     return this.#layerOf.get(memory) ?? memory
   }
 
-  /**
-   * Tensors live from the step that writes them to the last one that reads them; an activation or sum overwrites an
-   * input of its size that is no longer needed.
-   */
+  /** An activation or sum overwrites an input of its size that is no longer needed. */
   peakActivationElements(): number {
     const owner = (name: string) => this.#memory.get(name) ?? name
-    const lastUse = new Map<string, number>()
-    this.#steps.forEach((step, index) => {
-      for (const name of [...step.outputs, ...step.inputs]) if (this.#isDynamic(name)) lastUse.set(owner(name), index)
+    const steps = this.#steps.map((step): MemoryStep => {
+      const reads = step.inputs.filter((name) => this.#isDynamic(name)).map(owner)
+      if (this.#views.has(step)) return { reads, writes: [] }
+      return { reads, writes: step.outputs, mayOverwrite: isPointwise(step) }
     })
-    for (const name of this.#interpretation.outputs) lastUse.set(owner(name), this.#steps.length)
-    let alive = [...lastUse.keys()].reduce((sum, name) => sum + (this.#layerOf.has(name) ? 0 : this.#elements(name)), 0)
-    let peak = alive
-    this.#steps.forEach((step, index) => {
-      if (this.#views.has(step)) {
-        alive -= this.#ending([...step.inputs], owner, lastUse, index)
-        return
-      }
-      const ending = this.#ending([...step.inputs], owner, lastUse, index)
-      const written = step.outputs.reduce((sum, name) => sum + this.#elements(name), 0)
-      const inPlace =
-        isPointwise(step) &&
-        step.inputs.some((name) => lastUse.get(owner(name)) === index && this.#elements(owner(name)) === written)
-      peak = Math.max(peak, alive + (inPlace ? 0 : written))
-      alive += written - ending - this.#ending([...step.outputs], owner, lastUse, index)
-    })
-    return peak / this.#samples
-  }
-
-  #ending(
-    names: readonly string[],
-    owner: (name: string) => string,
-    lastUse: ReadonlyMap<string, number>,
-    index: number,
-  ): number {
-    const owners = new Set(names.filter((name) => this.#isDynamic(name)).map(owner))
-    return [...owners].reduce((sum, name) => sum + (lastUse.get(name) === index ? this.#elements(name) : 0), 0)
+    const kept = this.#interpretation.outputs.map(owner)
+    return peakElements(steps, (name) => this.#elements(name), kept) / this.#samples
   }
 
   unknownOperators(layers: readonly Layer[]): UnknownOperator[] {

@@ -10,6 +10,15 @@ import { broadcastShapes } from './tensor-value.js'
  */
 export type ShapeRule = (node: NodeReading) => readonly Shape[]
 
+function names(spaced: string): string[] {
+  return spaced.trim().split(/\s+/)
+}
+
+/** The same rule for several operators. */
+function rules(operators: readonly string[], rule: ShapeRule): Record<string, ShapeRule> {
+  return Object.fromEntries(operators.map((name) => [name, rule]))
+}
+
 /** Every output has the shape of the first input. */
 const likeFirst: ShapeRule = (node) => node.node.outputs.map(() => node.shape(0))
 
@@ -22,100 +31,21 @@ function fail(): never {
   throw new Unknown()
 }
 
-const unary = [
-  ...[
-    'Relu',
-    'LeakyRelu',
-    'ThresholdedRelu',
-    'Elu',
-    'Celu',
-    'Selu',
-    'Sigmoid',
-    'HardSigmoid',
-    'HardSwish',
-    'Swish',
-    'Mish',
-  ],
-  ...['Gelu', 'Softplus', 'Softsign', 'Tanh', 'Erf', 'Exp', 'Log', 'Sqrt', 'Reciprocal', 'Neg', 'Abs', 'Sign', 'Floor'],
-  ...[
-    'Ceil',
-    'Round',
-    'Clip',
-    'Sin',
-    'Cos',
-    'Tan',
-    'Asin',
-    'Acos',
-    'Atan',
-    'Sinh',
-    'Cosh',
-    'Asinh',
-    'Acosh',
-    'Atanh',
-    'Not',
-  ],
-  ...[
-    'BitwiseNot',
-    'IsNaN',
-    'IsInf',
-    'Cast',
-    'CastLike',
-    'Identity',
-    'Dropout',
-    'Softmax',
-    'LogSoftmax',
-    'Hardmax',
-    'Shrink',
-  ],
-  ...[
-    'BatchNormalization',
-    'InstanceNormalization',
-    'GroupNormalization',
-    'LpNormalization',
-    'LRN',
-    'RMSNormalization',
-  ],
-  ...[
-    'MeanVarianceNormalization',
-    'QuantizeLinear',
-    'DequantizeLinear',
-    'CumSum',
-    'Trilu',
-    'ScatterND',
-    'ScatterElements',
-  ],
-  ...['Scatter', 'EyeLike', 'RandomNormalLike', 'RandomUniformLike', 'Bernoulli', 'RotaryEmbedding', 'ReverseSequence'],
-  ...['Gelu', 'FastGelu', 'QuickGelu', 'BiasGelu', 'QuantizeLinear', 'DequantizeLinear', 'RotaryEmbedding'].map(
-    contrib,
-  ),
-  ...['SkipLayerNormalization', 'SkipSimplifiedLayerNormalization', 'QLinearSigmoid', 'QLinearLeakyRelu'].map(contrib),
+/** Operators whose output is like their first input. */
+const likeFirstInput = [
+  ...names(`Relu LeakyRelu ThresholdedRelu Elu Celu Selu Sigmoid HardSigmoid HardSwish Swish Mish Gelu Softplus
+    Softsign Tanh Erf Exp Log Sqrt Reciprocal Neg Abs Sign Floor Ceil Round Clip Sin Cos Tan Asin Acos Atan Sinh Cosh
+    Asinh Acosh Atanh Not BitwiseNot IsNaN IsInf Cast CastLike Identity Dropout Softmax LogSoftmax Hardmax Shrink
+    BatchNormalization InstanceNormalization GroupNormalization LpNormalization LRN RMSNormalization
+    MeanVarianceNormalization QuantizeLinear DequantizeLinear CumSum Trilu ScatterND ScatterElements Scatter EyeLike
+    RandomNormalLike RandomUniformLike Bernoulli RotaryEmbedding ReverseSequence SimplifiedLayerNormalization`),
+  ...names(`Gelu FastGelu QuickGelu BiasGelu QuantizeLinear DequantizeLinear RotaryEmbedding SkipLayerNormalization
+    SkipSimplifiedLayerNormalization QLinearSigmoid QLinearLeakyRelu`).map(contrib),
 ]
-const elementwise = [
-  ...[
-    'Add',
-    'Sub',
-    'Mul',
-    'Div',
-    'Pow',
-    'Mod',
-    'Min',
-    'Max',
-    'Sum',
-    'Mean',
-    'And',
-    'Or',
-    'Xor',
-    'Equal',
-    'Greater',
-    'Less',
-  ],
-  ...['GreaterOrEqual', 'LessOrEqual', 'Where', 'PRelu', 'BitShift', 'BitwiseAnd', 'BitwiseOr', 'BitwiseXor'],
-]
-const reductions = [
-  ...['ReduceMean', 'ReduceSum', 'ReduceMax', 'ReduceMin', 'ReduceProd', 'ReduceL1', 'ReduceL2', 'ReduceLogSum'],
-  ...['ReduceLogSumExp', 'ReduceSumSquare'],
-]
-const recurrent = ['LSTM', 'GRU', 'RNN']
+const elementwise = names(`Add Sub Mul Div Pow Mod Min Max Sum Mean And Or Xor Equal Greater Less GreaterOrEqual
+  LessOrEqual Where PRelu BitShift BitwiseAnd BitwiseOr BitwiseXor`)
+const reductions = names(`ReduceMean ReduceSum ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum
+  ReduceLogSumExp ReduceSumSquare`)
 
 export function contrib(operator: string): string {
   return `com.microsoft:${operator}`
@@ -193,22 +123,29 @@ const recurrence: ShapeRule = (node) => {
 }
 
 export const shapeRules: Readonly<Record<string, ShapeRule>> = {
-  ...Object.fromEntries(unary.map((name) => [name, likeFirst])),
-  ...Object.fromEntries(elementwise.map((name) => [name, broadcast])),
-  ...Object.fromEntries(reductions.map((name) => [name, reduction])),
-  ...Object.fromEntries(recurrent.map((name) => [name, recurrence])),
+  ...rules(likeFirstInput, likeFirst),
+  ...rules(elementwise, broadcast),
+  ...rules(reductions, reduction),
+  ...rules(['LSTM', 'GRU', 'RNN'], recurrence),
+  ...rules(['Conv', 'ConvInteger', contrib('FusedConv'), 'DeformConv'], convolution(0, 1)),
+  ...rules(['MaxPool', 'AveragePool', 'LpPool', contrib('QLinearAveragePool')], pool),
+  ...rules(['GlobalAveragePool', 'GlobalMaxPool', 'GlobalLpPool', contrib('QLinearGlobalAveragePool')], globalPool),
+  ...rules(['MatMul', 'MatMulInteger', contrib('FusedMatMul')], matMul(0, 1)),
+  ...rules([contrib('QLinearAdd'), contrib('QLinearMul')], (node) => [
+    broadcastShapes([node.shape(0), node.shape(3)]) ?? fail(),
+  ]),
+  ...rules(['ArgMax', 'ArgMin'], (node) => {
+    const shape = node.shape(0)
+    return [without(shape, [axisOf(node.int('axis', 0), shape.length)], node.int('keepdims', 1) === 1)]
+  }),
+  ...rules(['RandomNormal', 'RandomUniform'], (node) => [node.ints('shape') ?? fail()]),
   LayerNormalization: (node) =>
     node.node.outputs.map((_, i) => {
       const shape = node.shape(0)
       const from = axisOf(node.int('axis', -1), shape.length)
       return i === 0 ? shape : shape.map((size, axis) => (axis < from ? size : 1))
     }),
-  SimplifiedLayerNormalization: likeFirst,
-  Conv: convolution(0, 1),
-  ConvInteger: convolution(0, 1),
   QLinearConv: convolution(0, 3),
-  [contrib('FusedConv')]: convolution(0, 1),
-  DeformConv: convolution(0, 1),
   ConvTranspose: (node) => {
     const [batch = fail(), , ...sizes] = node.shape(0)
     const [, perGroup = fail(), ...kernel] = node.shape(1)
@@ -228,20 +165,7 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
     })
     return [[batch, channels, ...grown]]
   },
-  MaxPool: pool,
-  AveragePool: pool,
-  LpPool: pool,
-  GlobalAveragePool: globalPool,
-  GlobalMaxPool: globalPool,
-  GlobalLpPool: globalPool,
-  [contrib('QLinearGlobalAveragePool')]: globalPool,
-  [contrib('QLinearAveragePool')]: pool,
-  [contrib('QLinearAdd')]: (node) => [broadcastShapes([node.shape(0), node.shape(3)]) ?? fail()],
-  [contrib('QLinearMul')]: (node) => [broadcastShapes([node.shape(0), node.shape(3)]) ?? fail()],
-  MatMul: matMul(0, 1),
-  MatMulInteger: matMul(0, 1),
   QLinearMatMul: matMul(0, 3),
-  [contrib('FusedMatMul')]: matMul(0, 1),
   Gemm: (node) => {
     const [a, b] = [node.shape(0), node.shape(1)]
     return [[a[node.int('transA', 0)] ?? fail(), b[1 - node.int('transB', 0)] ?? fail()]]
@@ -324,17 +248,13 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
   Resize: (node) => [resized(node, node.opset < 11 ? 1 : 2, 3)],
   Upsample: (node) => [resized(node, 1, Number.POSITIVE_INFINITY)],
   DepthToSpace: (node) => {
-    const [batch = fail(), channels = fail(), height = fail(), width = fail()] = node.shape(0)
-    const block = node.attribute('blocksize')?.int ?? fail()
+    const [batch, channels, height, width, block] = blocked(node)
     return [[batch, channels / block ** 2, height * block, width * block]]
   },
   SpaceToDepth: (node) => {
-    const [batch = fail(), channels = fail(), height = fail(), width = fail()] = node.shape(0)
-    const block = node.attribute('blocksize')?.int ?? fail()
+    const [batch, channels, height, width, block] = blocked(node)
     return [[batch, channels * block ** 2, height / block, width / block]]
   },
-  ArgMax: (node) => [oneAxisReduced(node)],
-  ArgMin: (node) => [oneAxisReduced(node)],
   TopK: (node) => {
     const shape = node.shape(0)
     const axis = axisOf(node.int('axis', -1), shape.length)
@@ -358,8 +278,6 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
     return [[(node.ints('value_ints') ?? node.attribute('value_floats')?.floats ?? fail()).length]]
   },
   ConstantOfShape: (node) => [node.values(0)],
-  RandomNormal: (node) => [node.ints('shape') ?? fail()],
-  RandomUniform: (node) => [node.ints('shape') ?? fail()],
   Shape: (node) => [[shapeSlice(node).length]],
   Size: () => [[]],
   GridSample: (node) => [[...node.shape(0).slice(0, 2), ...node.shape(1).slice(1, -1)]],
@@ -381,15 +299,16 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
   },
 }
 
-function oneAxisReduced(node: NodeReading): number[] {
-  const shape = node.shape(0)
-  return without(shape, [axisOf(node.int('axis', 0), shape.length)], node.int('keepdims', 1) === 1)
-}
-
 /** The part of its input's shape that `Shape` returns. */
 export function shapeSlice(node: NodeReading): readonly number[] {
   const shape = node.shape(0)
   return shape.slice(node.int('start', 0), node.attribute('end')?.int ?? shape.length)
+}
+
+/** The axes of a map, and the side of the blocks into which it is cut. */
+function blocked(node: NodeReading) {
+  const [batch = fail(), channels = fail(), height = fail(), width = fail()] = node.shape(0)
+  return [batch, channels, height, width, node.attribute('blocksize')?.int ?? fail()] as const
 }
 
 function resized(node: NodeReading, scalesInput: number, sizesInput: number): number[] {

@@ -14,12 +14,7 @@ export function isKnown({ operator, parts }: MergedStep): boolean {
 }
 
 const views = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Identity', 'Dropout', 'Slice', 'Split', 'Expand'])
-const quantisations = new Set([
-  'QuantizeLinear',
-  'DequantizeLinear',
-  'com.microsoft:QuantizeLinear',
-  'com.microsoft:DequantizeLinear',
-])
+const quantisations = /^(com\.microsoft:)?(Dequantize|Quantize)Linear$/
 
 /**
  * Whether no data moves: another view of the same values, a cast between precisions (the simulated tenant has one), a
@@ -27,7 +22,7 @@ const quantisations = new Set([
  */
 export function isViewStep({ operator, reading, parts }: MergedStep): boolean {
   if (parts.length > 1) return false
-  if (views.has(operator) || quantisations.has(operator)) return true
+  if (views.has(operator) || quantisations.test(operator)) return true
   const [first] = reading.inputs
   if (operator === 'Cast') return isFloat(first?.elementType ?? 0) && isFloat(reading.int('to', 1))
   // An index with one position selects.
@@ -51,21 +46,8 @@ export const matrixProducts: ReadonlySet<string> = new Set(['MatMul', 'com.micro
 
 const norms = /Normalization$|^Softmax$|^LogSoftmax$|^Hardmax$|^LRN$/
 const pools = /Pool$|^Reduce|^Arg|^TopK$|^CumSum$|^RoiAlign$/
-const copies = new Set([
-  ...[
-    'Transpose',
-    'Gather',
-    'GatherElements',
-    'GatherND',
-    'Pad',
-    'Tile',
-    'DepthToSpace',
-    'SpaceToDepth',
-    'OneHot',
-    'Trilu',
-  ],
-  ...['ScatterND', 'ScatterElements', 'Scatter', 'ReverseSequence'],
-])
+const copies =
+  /^(Transpose|Gather|GatherElements|GatherND|Pad|Tile|DepthToSpace|SpaceToDepth|OneHot|Trilu|Scatter|ScatterND|ScatterElements|ReverseSequence)$/
 
 /** Class and arithmetic of a step, for all samples of the batch. */
 export function workOfStep(step: MergedStep, output: Shape): { operatorClass: OperatorClass; flops: number } {
@@ -139,7 +121,7 @@ function classOfMove({ parts }: MergedStep): OperatorClass {
   if (norms.test(plain)) return 'norm'
   if (pools.test(plain)) return 'pool'
   if (plain === 'Concat') return 'concat'
-  return copies.has(plain) ? 'copy' : 'elementwise'
+  return copies.test(plain) ? 'copy' : 'elementwise'
 }
 
 /** Elements of a stored operand that are read for every batch: 1 for a list of sizes, a table's rows for a lookup. */

@@ -1,4 +1,4 @@
-import type { GraphNode, NodeOf } from '../network-graph.js'
+import type { GraphNode, NodeOf, OperatorKind } from '../network-graph.js'
 import type { Shape } from '../shapes.js'
 import { adaptiveAverage } from './adaptive-average.js'
 import type { OnnxAttributes } from './onnx-messages.js'
@@ -15,6 +15,17 @@ export interface OperatorContext {
   readonly outputShape: Shape
 }
 
+/** Operators without attributes that ONNX has, too. */
+const oneToOne: { readonly [Kind in OperatorKind]?: string } = {
+  relu: 'Relu',
+  sigmoid: 'Sigmoid',
+  tanh: 'Tanh',
+  add: 'Add',
+  mul: 'Mul',
+  // An ONNX tensor has no layout: the runtime decides whether to copy.
+  contiguous: 'Identity',
+}
+
 /** Translate one node of the graph to standard ONNX operators, for any batch. */
 export function addOperator(list: OnnxNodeList, node: GraphNode, context: OperatorContext): void {
   const { inputs, inputShapes, output, outputShape } = context
@@ -22,9 +33,11 @@ export function addOperator(list: OnnxNodeList, node: GraphNode, context: Operat
   const inputShape = inputShapes[0] ?? []
   const tensors = [...node.weights, ...node.buffers].map((tensor) => tensor.name)
   const step = (name: string) => `${node.id}/${name}`
+  if (node.kind in oneToOne) {
+    list.add(oneToOne[node.kind]!, inputs, output)
+    return
+  }
   switch (node.kind) {
-    case 'input':
-      return
     case 'conv2d':
       list.add('Conv', [x, ...tensors], output, { ...windowAttributes(node), group: { int: node.attributes.groups } })
       return
@@ -40,9 +53,6 @@ export function addOperator(list: OnnxNodeList, node: GraphNode, context: Operat
     case 'linear':
       addLinear(list, node, context)
       return
-    case 'relu':
-      list.add('Relu', [x], output)
-      return
     case 'relu6':
       list.add('Clip', [x, list.float(0), list.float(6)], output)
       return
@@ -56,18 +66,6 @@ export function addOperator(list: OnnxNodeList, node: GraphNode, context: Operat
       list.add('Mul', [list.add('Mul', [x, sum], step('product')), list.float(0.5)], output)
       return
     }
-    case 'sigmoid':
-      list.add('Sigmoid', [x], output)
-      return
-    case 'tanh':
-      list.add('Tanh', [x], output)
-      return
-    case 'add':
-      list.add('Add', inputs, output)
-      return
-    case 'mul':
-      list.add('Mul', inputs, output)
-      return
     case 'scale':
       list.add('Mul', [x, list.float(node.attributes.factor)], output)
       return
@@ -117,10 +115,6 @@ export function addOperator(list: OnnxNodeList, node: GraphNode, context: Operat
     }
     case 'mergeHeads':
       list.reshape(list.transpose(x, [0, 1, 3, 2, 4], step('positions')), anyBatch(outputShape), output)
-      return
-    case 'contiguous':
-      // An ONNX tensor has no layout: the runtime decides whether to copy.
-      list.add('Identity', [x], output)
       return
     case 'matmul': {
       const [a = '', b = ''] = inputs

@@ -74,7 +74,9 @@ function estimate(options: LlmOptions, graphs: Graphs) {
   const { batch, context, prompt = context, dtype, maxTpotMs } = options
   const board = findOperatorBoard(options.gpu)
   const capW = Math.min(options.powerCap ?? board.powerLimitW, board.powerLimitW)
-  const decoder = graphs.decoderFromConfig(readConfig(options.config))
+  const config = readConfig(options.config)
+  const decoder = graphs.decoderFromConfig(config)
+  const { quantization_config: quantised } = config as { readonly quantization_config?: { quant_method?: unknown } }
   const memory = memoryBytes(graphs, decoder, dtype, batch, context)
   const passOf = (phase: 'prefill' | 'decode', sequences: number, length: number) =>
     LanguageModelPass.of(graphs, decoder, { phase, batch: sequences, length }, board, dtype)
@@ -93,11 +95,16 @@ function estimate(options: LlmOptions, graphs: Graphs) {
     prefill: phaseOf(prefill.within(capW), prompt, board),
     decode: phaseOf(decode.within(capW), batch, board),
     fewestJoules: { maxTpotMs: maxTpotMs ?? null, decode: phaseOf(decode.minEnergy(capW, maxSeconds), batch, board) },
-    unsupported: unsupported(
-      board,
-      [...prefill.wattsFrom, ...decode.wattsFrom],
-      context > decoder.maxContext ? decoder.maxContext : null,
-    ),
+    unsupported: [
+      ...unsupported(
+        board,
+        [...prefill.wattsFrom, ...decode.wattsFrom],
+        context > decoder.maxContext ? decoder.maxContext : null,
+      ),
+      ...(quantised && dtype === 'bfloat16'
+        ? [`The config states quantised weights (${quantised.quant_method}), this is for bfloat16: see --dtype.`]
+        : []),
+    ],
   }
 }
 

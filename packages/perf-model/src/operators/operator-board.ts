@@ -29,15 +29,16 @@ export interface OperatorBoard {
 /** Boards whose operators were measured. */
 const measuredBoards: readonly string[] = ['A100-80GB', 'L40S', 'H100', 'H200', 'GB200', 'RTXPRO6000']
 
-/** Measured board that is used for others of the same compute capability. */
-const nearest: Readonly<Record<string, string>> = {
-  '8.0': 'A100-80GB',
-  '8.6': 'A100-80GB',
-  '8.9': 'L40S',
-  '9.0': 'H100',
-  '10.0': 'GB200',
-  '12.0': 'RTXPRO6000',
-}
+/** Lowest compute capability from which a measured board is used for others, newest first. */
+const standIns = [
+  [12, 'RTXPRO6000'],
+  [10, 'GB200'],
+  [9, 'H100'],
+  [8.9, 'L40S'],
+  [8, 'A100-80GB'],
+] as const
+
+const standInOf = ({ computeCapability }: GpuSpec) => standIns.find(([from]) => Number(computeCapability) >= from)?.[1]
 
 /** Assumed idle power as a fraction of the limit, for boards with HBM. */
 const WAITING = 0.17
@@ -52,15 +53,12 @@ function idleOf(spec: GpuSpec): number {
   return part * spec.powerLimitW.default
 }
 
-/** @throws InvalidInputError for a compute capability without a measured board */
+/** @throws InvalidInputError for a board older than any that was measured */
 function operatorBoard(spec: GpuSpec): OperatorBoard {
-  if (!Object.hasOwn(nearest, spec.computeCapability)) {
-    const known = Object.keys(nearest).join(', ')
-    throw new InvalidInputError(
-      'GPU',
-      spec.key,
-      `a board of a measured compute capability (${known}), not ${spec.computeCapability}`,
-    )
+  const standIn = standInOf(spec)
+  if (standIn === undefined) {
+    const expected = `a board of compute capability 8.0 or more, not ${spec.computeCapability}`
+    throw new InvalidInputError('GPU', spec.key, expected)
   }
   const memClockMhz = spec.performanceMemClocksMhz[0]!
   const ops = [
@@ -70,7 +68,7 @@ function operatorBoard(spec: GpuSpec): OperatorBoard {
   const [half, fp8, int8, fp4] = ops.map((op) => (op * spec.smCount * spec.boostClockMhz) / 1e6)
   return {
     name: spec.key,
-    measuredAs: measuredBoards.includes(spec.key) ? spec.key : nearest[spec.computeCapability]!,
+    measuredAs: measuredBoards.includes(spec.key) ? spec.key : standIn,
     peakTflops: [half!, fp8!, int8!, fp4!],
     bandwidthTBs: memoryBandwidth(spec, memClockMhz) / 1e12,
     memoryGiB: spec.memoryBytes / 2 ** 30,
@@ -84,12 +82,12 @@ function operatorBoard(spec: GpuSpec): OperatorBoard {
 
 /** All built-in boards that the operator model supports. */
 export const operatorBoards: readonly OperatorBoard[] = Object.values(gpuSpecs)
-  .filter(({ computeCapability }) => computeCapability in nearest)
+  .filter((spec) => standInOf(spec) !== undefined)
   .map(operatorBoard)
 
 /**
  * @throws UnknownNameError listing the known boards
- * @throws InvalidInputError for a compute capability without a measured board
+ * @throws InvalidInputError for a board older than any that was measured
  */
 export function findOperatorBoard(name: string): OperatorBoard {
   return operatorBoard(findGpuSpec(name))
