@@ -111,8 +111,8 @@ function writeRepeats(out: string, rows: readonly ProfileRow[]): string {
 
 async function plot(out: string, rows: readonly ProfileRow[], plan: ProfilePlan): Promise<string[]> {
   const { profileChart } = await import('./report/profile-chart.js')
-  const charts = await import('@pctodl/charts').catch((cause) => {
-    throw new PctodlError('MISSING_PACKAGE', '--plot needs @pctodl/charts; install it: npm install @pctodl/charts', {
+  const charts = await import('@pctodl/report/charts').catch((cause) => {
+    throw new PctodlError('MISSING_PACKAGE', '--plot needs @pctodl/report; install it: npm install @pctodl/report', {
       cause,
     })
   })

@@ -67,9 +67,9 @@ function jsonOf({ over, best, highest, points }: Sweep, board: string) {
 
 async function loadCharts() {
   try {
-    return await import('@pctodl/charts')
+    return await import('@pctodl/report/charts')
   } catch (cause) {
-    throw new PctodlError('MISSING_PACKAGE', '--plot needs @pctodl/charts; install it: npm install @pctodl/charts', {
+    throw new PctodlError('MISSING_PACKAGE', '--plot needs @pctodl/report; install it: npm install @pctodl/report', {
       cause,
     })
   }

@@ -1,5 +1,5 @@
-import { renderPng, renderSvg } from '@pctodl/charts'
 import { writeFileAtomically } from '@pctodl/command-line'
+import { renderPng, renderSvg } from '../charts.js'
 
 /**
  * Draw a chart as `<stem>.svg` and `<stem>.png`.

@@ -1,7 +1,7 @@
-import type { TopLevelSpec } from '@pctodl/charts'
 import { comparisonChart } from '../chart/comparison-chart.js'
 import { matrixChart } from '../chart/matrix-chart.js'
 import { requestsChart } from '../chart/requests-chart.js'
+import type { TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import { type AlgorithmAggregate, aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
 import { combineRepeatedRuns } from '../verdict/combine-runs.js'
