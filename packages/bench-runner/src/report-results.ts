@@ -75,19 +75,24 @@ function reportedResults(store: ResultStore, { withOracle }: { readonly withOrac
   )
   const best: OracleThroughput = withOracle ? oracleThroughput(distinct(simulated), store.folder) : new Map()
   return {
-    runs: manifests.map(
-      (manifest): ReportedRun => ({
-        task: reportedTask(manifest.cell),
-        summary: manifest.summary,
-        repetition: manifest.cell.seed + 1000 * (manifest.cell.variant ?? 0),
-        record: () => store.readRecord(manifest.cell),
-        recordFile: store.recordFile(manifest.cell),
-        madeBy: makerOf(manifest),
-        ...inPlayground(manifest),
-      }),
-    ),
+    runs: manifests.map((manifest) => reportedRun(manifest, store)),
     failures: failures.map(({ cell: { task, algorithm }, message }) => ({ task, algorithm, message })),
     oracle: { throughput: (task) => oracleOf(best, task), explanation: oracleExplanation },
+  }
+}
+
+/** A result as a run of a report. */
+export function reportedRun(manifest: Manifest, store: ResultStore): ReportedRun {
+  const { cell, summary } = manifest
+  const fragment = playgroundFragment(cell)
+  return {
+    task: reportedTask(cell),
+    summary,
+    repetition: cell.seed + 1000 * (cell.variant ?? 0),
+    record: () => store.readRecord(cell),
+    recordFile: store.recordFile(cell),
+    madeBy: makerOf(manifest),
+    ...(fragment === undefined ? {} : { playgroundFragment: fragment }),
   }
 }
 
@@ -117,11 +122,6 @@ function distinct(cells: readonly OracleCell[]): OracleCell[] {
     })
   }
   return [...boards.values()]
-}
-
-function inPlayground({ cell }: Manifest): Pick<ReportedRun, 'playgroundFragment'> {
-  const fragment = playgroundFragment(cell)
-  return fragment === undefined ? {} : { playgroundFragment: fragment }
 }
 
 function makerOf({ madeBy, board, cell }: Manifest): string {

@@ -157,7 +157,7 @@ function taskContent(ofTask: readonly ReportedRun[], oracle: number | null): Tas
 }
 
 /** The runs of one task over time. */
-export function chartOf(records: readonly RunRecord[]): TopLevelSpec {
+function chartOf(records: readonly RunRecord[]): TopLevelSpec {
   return records.some(({ requests }) => requests) ? requestsChart(records) : comparisonChart(records)
 }
 
