@@ -106,10 +106,15 @@ export const nullable = (name: string, key: KeyOf<number | null>, digits?: numbe
 /** One figure for each tenant. */
 export const list = (name: string, key: KeyOf<readonly number[]>): Column => ({
   name,
-  write: (row) =>
-    row[key].length === 0 ? '' : `"[${row[key].map((value) => Number(value.toFixed(3))).join(', ')}]"`,
+  write: (row) => (row[key].length === 0 ? '' : `"[${row[key].map((value) => Number(value.toFixed(3))).join(', ')}]"`),
   read: ({ found = '' }) => ({
-    [key]: found === '' ? [] : found.replace(/^\[|\]$/g, '').split(',').map(Number),
+    [key]:
+      found === ''
+        ? []
+        : found
+            .replace(/^\[|\]$/g, '')
+            .split(',')
+            .map(Number),
   }),
 })
 
