@@ -16,7 +16,7 @@ const root = import.meta.dirname
 
 /** Packages that only compute, and what computes of the others. */
 const pure = [
-  'packages/{baselines,charts,colocation,gpu-sim,greedy-partition,mig-deploy,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
+  'packages/{baselines,colocation,gpu-sim,greedy-partition,mig-deploy,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/command-line/test/**/!(open-to-write|own-files).test.ts',
   'packages/perf-model/test/**/*.test.ts',
   'packages/published/test/**/!(import-reference).test.ts',
@@ -31,7 +31,7 @@ const pure = [
   'packages/nvml-control/test/{board-report,describe,event-reasons,lease-record,sampler,service-protocol}.test.ts',
   'packages/playground/test/{address,drawing,lane,peaks-story,readme,record-reading,run-parity,services-plan-parity,services-run-parity}.test.ts',
   'packages/profiler/test/{active-sweep,append-only-file,command-line,find-knee,plan,prove,resume,row-validity,run-plan,settle,summarize-repeats}.test.ts',
-  'packages/report/test/{chart-parts,charts,cap-phases,compare,evaluate,moving-average,paper,power-metrics,readme,report-logs,results-csv,run-recording,run-summary,same-evaluations,standings,summary-table,verdict}.test.ts',
+  'packages/report/test/{chart-parts,charts,cap-phases,compare,evaluate,moving-average,paper,power-metrics,readme,report-logs,render-chart,results-csv,run-recording,run-summary,same-evaluations,standings,summary-table,verdict}.test.ts',
   'packages/resource-sensitivity/test/{attack,edges,engine,ftf-mini-simulator,golden,laws,optimal,power,profiles,profiling,published,readme,run-log,simulate,traces}.test.ts',
   'packages/run/test/{event-log-writer,readme,run-command}.test.ts',
   'packages/sim-host/test/{board-file-layout,mps-daemon,simulate-command}.test.ts',

@@ -36,7 +36,7 @@ await build({
   noExternal: [/.*/],
   esbuildOptions(options) {
     options.conditions = ['@pctodl/source']
-    options.external = ['@pctodl/charts', 'koffi', 'onnxruntime-node', 'sharp']
+    options.external = ['@pctodl/report', 'koffi', 'onnxruntime-node', 'sharp']
     options.logLevel = 'error'
   },
   outExtension: () => ({ js: '.js' }),

@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { ALARM_COLOR, chartConfig, palette, renderPng, renderSvg, type TopLevelSpec } from '@pctodl/charts'
 import { drawMap, findMigBoard } from '@pctodl/mig-deploy'
 import {
   exampleFolder,
@@ -11,6 +10,7 @@ import {
   scenarioAt,
 } from '@pctodl/mig-segments'
 import { findGpuSpec } from '@pctodl/platform'
+import { ALARM_COLOR, chartConfig, palette, renderPng, renderSvg, type TopLevelSpec } from '@pctodl/report/charts'
 import { type BoardAtClock, keepsObjectives, meetBudget } from './power-budget.js'
 import { measureBoard } from './run-planned-gpu.js'
 

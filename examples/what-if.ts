@@ -1,10 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { chartConfig, palette, renderPng, renderSvg, type TopLevelSpec } from '@pctodl/charts'
 import { simulateSteadyState } from '@pctodl/gpu-sim'
 import { partition } from '@pctodl/greedy-partition'
 import { loadPerfModel } from '@pctodl/perf-model'
 import { type Configuration, smClocksAt } from '@pctodl/platform'
+import { chartConfig, palette, renderPng, renderSvg, type TopLevelSpec } from '@pctodl/report/charts'
 
 /**
  * What if the rack gave this board fewer watts? What if everything ran in one process?

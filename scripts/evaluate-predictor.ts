@@ -1,8 +1,9 @@
 /**
  * Errors and coverage, by group of configurations, on rows that no fit saw: of the shipped predictor on the boards that it was fitted to; with
- * `--variants`, on structural variants of them, beside a predictor fitted to rows of the variant. Truth is the simulator at the clock that really ran.
+ * `--variants`, on structural variants of them; beside predictors fitted to `--fit-rows` rows (300 of each variant), begun at the parameters of the boards
+ * `--from` (`nothing`: at none; default: the board itself). Truth is the simulator at the clock that really ran.
  *
- *   pnpm evaluate-predictor [--rows 1500] [--variants 0] [--fit-rows 300] [board ...]
+ *   pnpm evaluate-predictor [--rows 1500] [--variants 0] [--fit-rows 60] [--from nothing,A100] [board ...]
  */
 import { parseArgs } from 'node:util'
 import { boardVariants, calibratedBoards, type SimulatedBoard } from '@pctodl/gpu-sim'
@@ -18,28 +19,32 @@ const { values, positionals } = parseArgs({
   options: {
     rows: { type: 'string', default: '1500' },
     variants: { type: 'string', default: '0' },
-    'fit-rows': { type: 'string', default: '300' },
+    'fit-rows': { type: 'string' },
+    from: { type: 'string' },
   },
 })
-const boards = positionals.length > 0 ? positionals : calibratedBoards
+const variants = Number(values.variants)
+const fitRows = Number(values['fit-rows'] ?? (variants > 0 ? 300 : 0))
 
-for (const board of boards) {
-  const variants = Number(values.variants)
-  if (variants === 0) report(board, 'shipped', loadPerfModel(board))
-  for (const variant of variants > 0 ? boardVariants(board, { count: variants }) : []) {
-    const spec = findGpuSpec(board)
-    const design = spreadOver(profileDesign(spec, 77), Number(values['fit-rows']))
-    const rows = measuredRows(variant.name, design)
-    const { parameters } = fitPerfModel(rows, spec, {
-      source: `${rows.length} rows of ${variant.name}`,
-      folds: 3,
-      starts: 1,
-      maxIterations: 25,
-      from: loadPerfModel(board).parameters,
-    })
-    console.log(`\n${variant.name}: ${variant.differs}`)
-    report(variant.name, 'shipped', loadPerfModel(board))
-    report(variant.name, `fitted to ${rows.length} rows`, new PerfModel(parameters))
+for (const board of positionals.length > 0 ? positionals : calibratedBoards) {
+  const spec = findGpuSpec(board)
+  const truths = variants > 0 ? boardVariants(board, { count: variants }) : [{ name: board, differs: 'as it ships' }]
+  for (const { name, differs } of truths) {
+    console.log(`\n${name}: ${differs}`)
+    if (values.from === undefined) report(name, 'shipped', loadPerfModel(board))
+    if (fitRows === 0) continue
+    const rows = measuredRows(name, spreadOver(profileDesign(spec, 77), fitRows))
+    for (const start of (values.from ?? board).split(',')) {
+      if (values.from !== undefined && start === spec.key) continue
+      const { parameters } = fitPerfModel(rows, spec, {
+        source: `${rows.length} rows of ${name}`,
+        folds: 3,
+        starts: 1,
+        maxIterations: 25,
+        ...(start === 'nothing' ? {} : { from: loadPerfModel(start).parameters }),
+      })
+      report(name, `fitted to ${rows.length} rows, begun at ${start}`, new PerfModel(parameters, spec))
+    }
   }
 }
 

@@ -10,7 +10,6 @@ export const examplesOnHost: Readonly<Record<string, readonly string[]>> = {
 export const exampleCalls: Readonly<Record<string, { readonly call: string; readonly answer: RegExp }>> = {
   backend: { call: "watchBoard('A100')", answer: /simulated .*: \d+ W at \d+ MHz/ },
   baselines: { call: 'clocksUnder(150, 200)', answer: /\d/ },
-  charts: { call: 'draw()', answer: /<svg/ },
   'greedy-partition': { call: "plan('3080Ti', 'resnet50', 200)", answer: /samples\/s, 19\d\.\d W/ },
   'hetero-training': { call: 'plan(0.3)', answer: /\d+ on big at \d+ W.*the knee of/ },
   'job-array': { call: 'squares([3, 4])', answer: /4: 16/ },

@@ -14,7 +14,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   solver: ['platform'],
   'reference-data': [],
   'command-line': ['platform'],
-  charts: ['platform'],
   'job-array': ['platform', 'command-line'],
   'model-zoo': ['platform', 'numerics'],
   'gpu-sim': ['platform', 'numerics', 'model-zoo'],
@@ -37,7 +36,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   colocation: ['platform', 'numerics', 'solver', 'command-line'],
   'hetero-training': ['platform', 'numerics', 'command-line'],
   'resource-sensitivity': ['platform', 'numerics', 'solver', 'command-line', 'job-array'],
-  report: ['platform', 'numerics', 'command-line', 'charts', 'scheduler'],
+  report: ['platform', 'numerics', 'command-line'],
   run: ['platform', 'command-line', 'perf-model', 'gpu-sim', 'backend', 'scheduler', 'baselines', 'report'],
   // What its page shows is bundled into it; only its command is loaded by others.
   playground: [
@@ -58,7 +57,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'numerics',
     'traffic',
     'command-line',
-    'charts',
     'job-array',
     'model-zoo',
     'perf-model',
@@ -74,7 +72,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   cli: [
     'platform',
     'command-line',
-    'charts',
     'perf-model',
     'greedy-partition',
     'published',
@@ -99,10 +96,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** Packages that only a command line loads, when an option asks for them: optional peers of what is published. */
 const mayLoadOnDemand: Readonly<Record<string, readonly string[]>> = {
-  'perf-model': ['charts', 'model-zoo'],
-  profiler: ['charts', 'perf-model', 'greedy-partition'],
+  'perf-model': ['report', 'model-zoo'],
+  profiler: ['report', 'perf-model', 'greedy-partition'],
   'mig-deploy': ['nvml-control', 'mps-control'],
-  colocation: ['charts'],
+  colocation: ['report'],
   'hetero-training': ['nvml-control', 'gpu-sim', 'model-zoo'],
 }
 

@@ -1,7 +1,7 @@
 import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
 const build: PackageBuild = libraryBuild({
-  entry: ['src/index.ts', 'src/evaluate/index.ts', 'src/commands.ts'],
+  entry: ['src/index.ts', 'src/evaluate/index.ts', 'src/charts.ts', 'src/commands.ts'],
 })
 
 export default build

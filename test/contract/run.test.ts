@@ -371,7 +371,7 @@ describe('what a run is judged by', () => {
     const recorder = new RunRecorder()
     let energyJ = 0
     const inForce = { smClockMhz: 900, memClockMhz: 9501, powerLimitW: 200 }
-    recorder.add({ type: 'action', timeMs: 0, source: 'start', action: { smClockMhz: 900, tenants: two } })
+    recorder.add({ type: 'action', timeMs: 0, action: { smClockMhz: 900, tenants: two } })
     for (let i = 1; i <= 10 * powersW.length; i++) {
       const second = Math.ceil(i / 10) - 1
       const [powerW, powerCapW] = [powersW[second]!, capsW[second]!]
@@ -386,8 +386,7 @@ describe('what a run is judged by', () => {
         memClockMhz: 9501,
       }
       const rest = { reconfiguring: false, smClockRefusedMs: 0, failures: [], inForce, completed: 10 * i }
-      if (i % 100 === 0)
-        recorder.add({ type: 'action', timeMs: 100 * i, source: 'sample', action: { smClockMhz: 900 + i } })
+      if (i % 100 === 0) recorder.add({ type: 'action', timeMs: 100 * i, action: { smClockMhz: 900 + i } })
       recorder.add({ type: 'sample', timeMs: 100 * i, telemetry: reading, powerCapW, ...rest })
     }
     return evaluate(recorder.recording())

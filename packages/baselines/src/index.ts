@@ -12,8 +12,6 @@ export { BatchDvfsOriginalPolicy } from './batch-dvfs-original.js'
 export { DirectCapPolicy } from './direct-cap.js'
 export { PowerCapOnlyPolicy } from './power-cap-only.js'
 export { batchDvfsFigures, morakFigures, standardBatchLadder } from './network-figures.js'
-export { MemoryClockSearch } from './memory-clock-search.js'
-export { PublishedMemorySearch } from './published-memory-search.js'
 
 // Services
 export { LatencyGovernor } from './latency-governor.js'

@@ -1,6 +1,8 @@
 import { InfeasibleCapError, type Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { DirectCapPolicy, MemoryClockSearch, PowerCapOnlyPolicy, PublishedMemorySearch } from '../src/index.js'
+import { DirectCapPolicy, PowerCapOnlyPolicy } from '../src/index.js'
+import { MemoryClockSearch } from '../src/memory-clock-search.js'
+import { PublishedMemorySearch } from '../src/published-memory-search.js'
 import { a100, applied, rtx3080Ti, untouched, windowOf } from './toy-plant.js'
 
 const halves = (batchSize: number): Tenant[] => [

@@ -5,8 +5,6 @@ import type { ResultStore } from './result-store.js'
 import { runCell } from './run-cell.js'
 
 export interface ExecuteOptions {
-  /** Stop at the first cell that fails. */
-  readonly failFast: boolean
   /** Time limit for a cell, in real time, ms. */
   readonly timeoutMs?: number
   readonly signal: AbortSignal
@@ -31,9 +29,7 @@ export async function executeCells(cells: readonly Cell[], store: ResultStore, o
       continue
     }
     options.onBegin?.(cell, earlier.redoBecause)
-    const ending = await executeCell(cell, store, options)
-    options.onEnd(cell, ending)
-    if (ending.kind === 'failed' && options.failFast) return
+    options.onEnd(cell, await executeCell(cell, store, options))
   }
 }
 

@@ -20,21 +20,39 @@ export const EXECUTION_FOLDER = '.execution'
 /** Input of a process that executes part of a matrix: plain JSON in a file of the result folder. */
 export interface ExecutionPlan {
   readonly resultDir: string
-  readonly failFast: boolean
   readonly timeoutMs: number | null
   /** Cells of each job, which one process runs one after the other. */
   readonly jobs: readonly (readonly Cell[])[]
 }
 
+/** Cells of each task together, so that a process plans once for all of them. */
+function tasksOf(cells: readonly Cell[]): Cell[][] {
+  const tasks = [...new Set(cells.map(({ task }) => task))]
+  return tasks.map((task) => cells.filter((cell) => cell.task === task))
+}
+
 /**
- * Cut cells into jobs of about equal work, in order. Work is counted in iterations, because a task with a changing cap
+ * Jobs of one task each, about `jobCount` or more. The first parts of all tasks come first: processes that take them in
+ * turn then mostly go on with tasks that they have planned.
+ */
+export function cutByTask(cells: readonly Cell[], jobCount: number): Cell[][] {
+  const tasks = tasksOf(cells)
+  const parts = Math.ceil(jobCount / tasks.length)
+  const jobs = Array.from({ length: parts }, (_, part) =>
+    tasks.map((own) => own.filter((_, i) => Math.floor((i * parts) / own.length) === part)),
+  )
+  return jobs.flat().filter((job) => job.length > 0)
+}
+
+/**
+ * Cut cells into jobs of about equal work, by task. Work is counted in iterations, because a task with a changing cap
  * takes 150 of them.
  */
 export function cutIntoJobs(cells: readonly Cell[], jobCount: number): Cell[][] {
   const total = cells.reduce((sum, { iterations }) => sum + iterations, 0)
   const jobs: Cell[][] = []
   let done = 0
-  for (const cell of cells) {
+  for (const cell of tasksOf(cells).flat()) {
     const job = Math.min(jobCount - 1, Math.floor((done / total) * jobCount))
     jobs[job] ??= []
     jobs[job].push(cell)
@@ -103,13 +121,12 @@ export const executeJobs: CommandFunction = async (argv, terminal) => {
     .option('--worker <name>', 'all jobs that no other worker has taken')
   await parseCommand(command, argv)
   const { plan, job, worker = '' } = command.opts<{ plan: string; job?: number; worker?: string }>()
-  const { resultDir, failFast, timeoutMs, jobs } = readPlan(plan)
+  const { resultDir, timeoutMs, jobs } = readPlan(plan)
   if (job !== undefined && !jobs[job]) throw new UsageError(`--job: the plan has the jobs 0 to ${jobs.length - 1}`)
   const store = new ResultStore(resultDir)
   for (const [i, cells] of jobs.entries()) {
     if (job === undefined ? !take(worker, plan, i) : job !== i) continue
     await executeCells(cells, store, {
-      failFast,
       ...(timeoutMs === null ? {} : { timeoutMs }),
       signal: terminal.signal,
       onEnd: (cell, ending) => terminal.stdout.write(`${JSON.stringify({ label: cellLabel(cell), ending })}\n`),

@@ -8,19 +8,21 @@ import {
   formatStandings,
   formatTaskTable,
   type RunSummary,
+  reportContent,
   standings,
   type TableStyle,
   tableStyle,
   taskKey,
+  writeCharts,
 } from '@pctodl/report'
 import { algorithmGroups, knowsTask } from './algorithms.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { compareResults } from './compare-results.js'
-import { drawRunCharts } from './draw-run-charts.js'
 import { executeJobs } from './execution-plan.js'
 import { assertCapsFeasible } from './feasibility.js'
 import { type BenchOptions, checkOptions, parseRawOptions } from './matrix-options.js'
-import { reportResults } from './report-results.js'
+import { reportedRun, reportResults } from './report-results.js'
+import { ResultStore } from './result-store.js'
 import { type MatrixOutcome, runMatrix } from './run-matrix.js'
 import { printDetectedGpus, settlePlace } from './settle-place.js'
 import { boardName, capsWOf, contentOf } from './tasks.js'
@@ -58,7 +60,11 @@ export const benchRunner: CommandFunction = async (argv, terminal) => {
   assertCapsFeasible(options.tasks, options.parametersFolder)
   const outcome = await runMatrix(cells, options, terminal)
   const files = outcome.finished.map(({ cell }) => path.join(options.resultDir, `${cellStem(cell)}.csv`))
-  if (options.chart) files.push(...(await drawRunCharts(outcome, options.resultDir)))
+  if (options.chart) {
+    const store = new ResultStore(options.resultDir)
+    const content = reportContent({ runs: outcome.finished.map((manifest) => reportedRun(manifest, store)) })
+    files.push(...(await writeCharts(content, path.join(options.resultDir, 'charts'), terminal.signal)))
+  }
   const summaries = outcome.finished.map(({ summary }) => summary)
   const failures = outcome.failures.map(({ cell, message }) => ({
     taskId: cell.task.id,

@@ -52,7 +52,6 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly seeds: number
   readonly resultDir: string
   readonly resume?: boolean
-  readonly failFast?: boolean
   readonly timeout?: number
   readonly jobs?: number
   readonly chart?: boolean
@@ -146,7 +145,6 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     )
     .option('--result-dir <folder>', 'where results go', './benchmark_results')
     .option('--resume', 'keep complete results, run the others')
-    .option('--fail-fast', 'stop at the first run that fails')
     .option('--timeout <seconds>', 'end a run that takes longer', positiveNumber('seconds'))
     .option('--jobs <n>', 'runs at the same time, each in its own process (default: by cores)', integerFrom(1))
   withExecutorOptions(command)

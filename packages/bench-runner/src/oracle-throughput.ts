@@ -2,11 +2,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { findOracle, type Oracle, type OracleOptions } from '@pctodl/gpu-sim'
+import { mean } from '@pctodl/numerics'
 import { type Configuration, InfeasibleCapError, networkName, VirtualClock } from '@pctodl/platform'
 import type { Cell } from './cell.js'
 import { latencyObjectives } from './latency-objective.js'
 import { simulatedGpu } from './open-board.js'
-import { type BenchTask, boardName } from './tasks.js'
+import { type BenchTask, boardName, capsWOf } from './tasks.js'
 
 /**
  * The search tries all shares in steps of 20 % and refines the best to 5 %, the step of plans. It takes about a second
@@ -24,8 +25,14 @@ export const oracleExplanation: string =
   'cap lies between them. On further boards of a task the search stays near the batches and at the memory clock of the first, which finds ' +
   'within 0.6 % of a whole search. It knows one network and no latency objective: other tasks have none.'
 
-/** Mean throughput of the best static configurations under a task's caps, samples/s; null where no configuration keeps one. */
-export type OracleThroughput = ReadonlyMap<BenchTask, number | null>
+/**
+ * By `oracleKey` of a task: mean throughput of the best static configurations under its caps, samples/s; null where no
+ * configuration keeps one.
+ */
+export type OracleThroughput = ReadonlyMap<string, number | null>
+
+/** Tasks are told apart by content, because each manifest has read an object of its own. */
+export const oracleKey = ({ board, id }: Pick<BenchTask, 'board' | 'id'>): string => `${board} ${id}`
 
 /** A simulated board that a cell ran on, with a task without services. */
 export type OracleCell = Pick<Cell, 'seed' | 'variant'> & { readonly task: BenchTask }
@@ -58,18 +65,24 @@ export function oracleThroughput(cells: readonly OracleCell[], resultDir: string
     }
     return value?.throughput ?? null
   }
-  const values = new Map<BenchTask, (number | null)[]>()
+  // Each board and task counts once, whatever algorithms ran there.
+  const values = new Map<string, Map<string, (number | null)[]>>()
   for (const cell of cells) {
-    const { task } = cell
-    const caps = task.schedule ? task.schedule.capsW : [task.powerCapW!]
-    const ofBoard = task.mix || latencyObjectives(task) ? [null] : caps.map((capW) => best(cell, capW))
-    values.set(task, [...(values.get(task) ?? []), ...ofBoard])
+    const { task, seed } = cell
+    const ofTask = values.get(oracleKey(task)) ?? new Map<string, (number | null)[]>()
+    values.set(oracleKey(task), ofTask)
+    const board = `${boardName(cell)} ${seed}`
+    if (ofTask.has(board)) continue
+    ofTask.set(board, task.mix || latencyObjectives(task) ? [null] : capsWOf(task).map((capW) => best(cell, capW)))
   }
   writeFileAtomically(file, `${JSON.stringify(known, null, 2)}\n`)
-  return new Map([...values].map(([task, all]) => [task, all.includes(null) ? null : meanOf(all as number[])]))
+  return new Map(
+    [...values].map(([task, ofBoards]) => {
+      const all = [...ofBoards.values()].flat()
+      return [task, all.includes(null) ? null : mean(all as number[])]
+    }),
+  )
 }
-
-const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
 
 interface KnownBest {
   readonly throughput: number

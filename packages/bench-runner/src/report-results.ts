@@ -15,10 +15,10 @@ import {
 } from '@pctodl/report'
 import { type Cell, loadStem } from './cell.js'
 import type { Manifest } from './manifest.js'
-import { type OracleCell, type OracleThroughput, oracleExplanation, oracleThroughput } from './oracle-throughput.js'
+import { type OracleThroughput, oracleExplanation, oracleKey, oracleThroughput } from './oracle-throughput.js'
 import { playgroundAddress, playgroundFragment } from './playground-address.js'
 import { ResultStore } from './result-store.js'
-import { type BenchTask, capsWOf, contentOf, isServed } from './tasks.js'
+import { capsWOf, contentOf, isServed } from './tasks.js'
 
 interface RawPlace {
   readonly out?: string
@@ -73,21 +73,26 @@ function reportedResults(store: ResultStore, { withOracle }: { readonly withOrac
   const simulated = manifests.flatMap(({ cell: { task, ...cell } }) =>
     cell.real || isServed(task) ? [] : [{ task, ...cell }],
   )
-  const best: OracleThroughput = withOracle ? oracleThroughput(distinct(simulated), store.folder) : new Map()
+  const best: OracleThroughput = withOracle ? oracleThroughput(simulated, store.folder) : new Map()
   return {
-    runs: manifests.map(
-      (manifest): ReportedRun => ({
-        task: reportedTask(manifest.cell),
-        summary: manifest.summary,
-        repetition: manifest.cell.seed + 1000 * (manifest.cell.variant ?? 0),
-        record: () => store.readRecord(manifest.cell),
-        recordFile: store.recordFile(manifest.cell),
-        madeBy: makerOf(manifest),
-        ...inPlayground(manifest),
-      }),
-    ),
+    runs: manifests.map((manifest) => reportedRun(manifest, store)),
     failures: failures.map(({ cell: { task, algorithm }, message }) => ({ task, algorithm, message })),
-    oracle: { throughput: (task) => oracleOf(best, task), explanation: oracleExplanation },
+    oracle: { throughput: (task) => best.get(oracleKey(task)) ?? null, explanation: oracleExplanation },
+  }
+}
+
+/** A result as a run of a report. */
+export function reportedRun(manifest: Manifest, store: ResultStore): ReportedRun {
+  const { cell, summary } = manifest
+  const fragment = playgroundFragment(cell)
+  return {
+    task: reportedTask(cell),
+    summary,
+    repetition: cell.seed + 1000 * (cell.variant ?? 0),
+    record: () => store.readRecord(cell),
+    recordFile: store.recordFile(cell),
+    madeBy: makerOf(manifest),
+    ...(fragment === undefined ? {} : { playgroundFragment: fragment }),
   }
 }
 
@@ -95,33 +100,6 @@ function reportedTask(cell: Cell): ReportedTask {
   const { task } = cell
   const { board, id } = task
   return { board, id, ...contentOf(task), capsW: capsWOf(task), stem: `${board}_${loadStem(cell)}` }
-}
-
-/** Tasks are compared by content: each manifest has read an object of its own. */
-function oracleOf(best: OracleThroughput, { board, id }: ReportedTask): number | null {
-  for (const [task, throughput] of best) if (task.board === board && task.id === id) return throughput
-  return null
-}
-
-/** Each board and task once, whatever algorithms ran there, with one object per task. */
-function distinct(cells: readonly OracleCell[]): OracleCell[] {
-  const tasks = new Map<string, BenchTask>()
-  const boards = new Map<string, OracleCell>()
-  for (const { task, seed, variant } of cells) {
-    const ofTask = `${task.board} ${task.id}`
-    if (!tasks.has(ofTask)) tasks.set(ofTask, task)
-    boards.set(`${ofTask} ${seed} ${variant}`, {
-      task: tasks.get(ofTask)!,
-      seed,
-      ...(variant === undefined ? {} : { variant }),
-    })
-  }
-  return [...boards.values()]
-}
-
-function inPlayground({ cell }: Manifest): Pick<ReportedRun, 'playgroundFragment'> {
-  const fragment = playgroundFragment(cell)
-  return fragment === undefined ? {} : { playgroundFragment: fragment }
 }
 
 function makerOf({ madeBy, board, cell }: Manifest): string {

@@ -10,24 +10,20 @@ import {
   type SlurmSilence,
   silenceLine,
 } from '@pctodl/job-array'
-import { anySignal } from '@pctodl/platform'
-import type { RunSummary } from '@pctodl/report'
 import { type Cell, cellLabel } from './cell.js'
 import { type CellEnding, executeCells } from './execute-cells.js'
-import { cutIntoJobs, EXECUTION_FOLDER, jobsTakenBy, writePlan } from './execution-plan.js'
-import { writeMatrixManifest } from './matrix-manifest.js'
+import { cutByTask, cutIntoJobs, EXECUTION_FOLDER, jobsTakenBy, writePlan } from './execution-plan.js'
+import type { Manifest } from './manifest.js'
 import type { BenchOptions } from './matrix-options.js'
 import { type FailedCell, ResultStore } from './result-store.js'
 
 export interface MatrixOutcome {
-  readonly finished: readonly { readonly cell: Cell; readonly summary: RunSummary }[]
+  readonly finished: readonly Manifest[]
   readonly failures: readonly FailedCell[]
-  /** Number of results of an earlier run that were kept. */
-  readonly kept: number
 }
 
 /** Jobs per process, many enough that no process idles long at the end. */
-const JOBS_PER_PROCESS = 16
+const JOBS_PER_PROCESS = 8
 
 /** Run cells in this process, in several processes or on a cluster, and gather the results. */
 export async function runMatrix(
@@ -39,20 +35,14 @@ export async function runMatrix(
   // Kept results are decided here, once. Whoever executes a cell also keeps what exists, so that a job can be
   // restarted.
   store.removeUnfinished()
-  writeMatrixManifest(options)
   rmSync(path.join(options.resultDir, EXECUTION_FOLDER), { recursive: true, force: true, maxRetries: 5 })
   if (!options.resume) for (const cell of cells) store.clear(cell)
   const progress = new Progress(terminal.stderr, cells.length)
-  let kept = 0
-  const onEnd = (label: string, ending: CellEnding) => {
-    if (ending.kind === 'kept') kept++
-    progress.end(label, describe(ending))
-  }
+  const onEnd = (label: string, ending: CellEnding) => progress.end(label, describe(ending))
   if (options.slurm || (options.jobs > 1 && cells.length > 1)) {
     await runInProcesses(cells, options, store, terminal, onEnd)
   } else {
     await executeCells(cells, store, {
-      failFast: options.failFast ?? false,
       ...(options.timeout === undefined ? {} : { timeoutMs: 1000 * options.timeout }),
       signal: terminal.signal,
       onBegin: (cell, redoBecause) =>
@@ -60,7 +50,7 @@ export async function runMatrix(
       onEnd: (cell, ending) => onEnd(cellLabel(cell), ending),
     })
   }
-  return { ...gather(cells, store), kept }
+  return gather(cells, store)
 }
 
 function describe(ending: CellEnding): string {
@@ -75,12 +65,12 @@ function describe(ending: CellEnding): string {
 }
 
 /** Gather from the store, whichever process wrote it. */
-function gather(cells: readonly Cell[], store: ResultStore): Omit<MatrixOutcome, 'kept'> {
-  const finished: { cell: Cell; summary: RunSummary }[] = []
+function gather(cells: readonly Cell[], store: ResultStore): MatrixOutcome {
+  const finished: Manifest[] = []
   const failures: FailedCell[] = []
   for (const cell of cells) {
     const result = store.finished(cell)
-    if ('manifest' in result) finished.push({ cell, summary: result.manifest.summary })
+    if ('manifest' in result) finished.push(result.manifest)
     else failures.push(store.failure(cell) ?? { cell, message: 'did not run' })
   }
   return { finished, failures }
@@ -93,25 +83,17 @@ async function runInProcesses(
   terminal: Terminal,
   onEnd: (label: string, ending: CellEnding) => void,
 ): Promise<void> {
-  const { resultDir, failFast = false, timeout, slurm } = options
-  const timeoutMs = timeout === undefined ? null : 1000 * timeout
+  const { resultDir, timeout, slurm } = options
   const plan = {
     resultDir: path.resolve(resultDir),
-    failFast,
-    timeoutMs,
-    jobs: cutIntoJobs(byTask(cells), slurm ? slurm.elements : options.jobs * JOBS_PER_PROCESS),
+    timeoutMs: timeout === undefined ? null : 1000 * timeout,
+    jobs: slurm ? cutIntoJobs(cells, slurm.elements) : cutByTask(cells, options.jobs * JOBS_PER_PROCESS),
   }
   const planFile = writePlan(plan)
-  const { signal } = terminal
-  const stopping = new AbortController()
   const lastWords = new Map<string, string>()
-  const report = (label: string, ending: CellEnding) => {
-    onEnd(label, ending)
-    if (ending.kind === 'failed' && failFast) stopping.abort()
-  }
   const fail = (cell: Cell, message: string) => {
     store.writeFailure(cell, message)
-    report(cellLabel(cell), { kind: 'failed', message })
+    onEnd(cellLabel(cell), { kind: 'failed', message })
   }
   const cellsOfJobs = (indices: readonly number[]) => indices.flatMap((job) => plan.jobs[job]!)
   const left = () => jobsTakenBy(undefined, planFile, plan.jobs.length)
@@ -121,12 +103,12 @@ async function runInProcesses(
     const execute = [...thisProgram(), 'execute', '--plan', planFile, slurm ? '--job' : '--worker'] as const
     const jobs = ids.map((id): Job => ({ id, command: [...execute, id] }))
     return executor.run(jobs, {
-      signal: anySignal([signal, stopping.signal]),
+      signal: terminal.signal,
       onLine: (id, line, stream) => {
         if (stream === 'stderr') lastWords.set(id, line)
         else {
           const { label, ending } = JSON.parse(line) as { label: string; ending: CellEnding }
-          report(label, ending)
+          onEnd(label, ending)
         }
       },
       onOutcome: ({ id, exitCode, reason }) => {
@@ -139,8 +121,8 @@ async function runInProcesses(
           if ('redoBecause' in result && !failure && exitCode !== 0) fail(cell, ended)
           else if (slurm) {
             // The output of a node is not visible here, so progress comes from the files that it wrote.
-            if ('manifest' in result) report(cellLabel(cell), { kind: 'done', summary: result.manifest.summary })
-            else if (failure) report(cellLabel(cell), { kind: 'failed', message: failure.message })
+            if ('manifest' in result) onEnd(cellLabel(cell), { kind: 'done', summary: result.manifest.summary })
+            else if (failure) onEnd(cellLabel(cell), { kind: 'failed', message: failure.message })
           }
         }
       },
@@ -156,17 +138,9 @@ async function runInProcesses(
       }
       for (const cell of cellsOfJobs(left())) fail(cell, lastEnding)
     }
-  } catch (error) {
-    if (signal.aborted || !stopping.signal.aborted) throw error
   } finally {
     rmSync(path.join(resultDir, EXECUTION_FOLDER), { recursive: true, force: true, maxRetries: 5 })
   }
-}
-
-/** Cells of one task are adjacent, so that a process plans once for all of them. */
-function byTask(cells: readonly Cell[]): Cell[] {
-  const tasks = [...new Set(cells.map(({ task }) => task))]
-  return tasks.flatMap((task) => cells.filter((cell) => cell.task === task))
 }
 
 function executorFor(options: BenchOptions, workDir: string, { stderr }: Terminal): JobExecutor {

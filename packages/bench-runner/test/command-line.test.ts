@@ -66,7 +66,7 @@ describe('bench-runner', () => {
         /^6,"\[[\d,]+\]","\[[\d,]+\]",\d+,\d+,[\d.]+,[\d.]+,[\d.]+,[\d.]+,[\d.]+,130,2026-01-01 00:00:25$/,
       )
     }
-    const chart = path.join(cwd, 'benchmark_results/3080Ti_comparison/6_resnet50_imagenet_130W')
+    const chart = path.join(cwd, 'benchmark_results/charts/3080Ti_6_resnet50_imagenet_130W')
     expect(readFileSync(`${chart}.svg`, 'utf8')).toContain('pctodl')
     expect(readFileSync(`${chart}.png`).subarray(1, 4).toString()).toBe('PNG')
   })

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { VirtualClock } from '@pctodl/platform'
 import { afterAll, describe, expect, it } from 'vitest'
 import { simulatedGpu } from '../src/open-board.js'
-import { oracleThroughput } from '../src/oracle-throughput.js'
+import { oracleKey, oracleThroughput } from '../src/oracle-throughput.js'
 import { runTask } from '../src/run-task.js'
 import { everyTask, tasksOf } from '../src/tasks.js'
 
@@ -17,7 +17,7 @@ describe('the oracle of a report', () => {
   it("counts watts as the board's own sensor does, in which caps are set", () => {
     const seeds = [1, 2, 3, 4]
     const factors = seeds.map((seed) => simulatedGpu({ task: task!, seed }, new VirtualClock()).trueWatts(150) / 150)
-    const throughputs = seeds.map((seed) => oracleThroughput([{ task: task!, seed }], folder).get(task!)!)
+    const throughputs = seeds.map((seed) => oracleThroughput([{ task: task!, seed }], folder).get(oracleKey(task!))!)
     const order = (values: readonly number[]) => seeds.map((_, i) => i).sort((a, b) => values[a]! - values[b]!)
     expect(order(throughputs)).toEqual(order(factors))
     expect(Math.max(...factors)).toBeGreaterThan(Math.min(...factors))
@@ -25,13 +25,13 @@ describe('the oracle of a report', () => {
     const all = oracleThroughput(
       seeds.map((seed) => ({ task: task!, seed })),
       folder,
-    ).get(task!)!
+    ).get(oracleKey(task!))!
     expect(all).toBeCloseTo(throughputs.reduce((sum, value) => sum + value) / seeds.length, 6)
     expect(Object.keys(JSON.parse(readFileSync(path.join(folder, 'oracle.json'), 'utf8')))).toHaveLength(seeds.length)
   })
 
   it('is passed by no algorithm by more than half a percent', async () => {
-    const best = oracleThroughput([{ task: task!, seed: 1 }], folder).get(task!)!
+    const best = oracleThroughput([{ task: task!, seed: 1 }], folder).get(oracleKey(task!))!
     for (const algorithm of ['pctodl', 'directcap', 'plan-limit'] as const) {
       const { windows } = await runTask(task!, algorithm, { iterations: 36, seed: 1 })
       const warm = windows.slice(24)

@@ -1,4 +1,4 @@
-import { chartConfig } from '@pctodl/charts'
+import { chartConfig } from '@pctodl/report/charts'
 import { describe, expect, it } from 'vitest'
 import { slowdownChart } from '../src/cli/heat-map.js'
 import { scalingOf, standardize } from '../src/model/standardize.js'

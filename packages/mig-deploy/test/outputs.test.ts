@@ -1,4 +1,4 @@
-import { renderPng } from '@pctodl/charts'
+import { renderPng } from '@pctodl/report/charts'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import {

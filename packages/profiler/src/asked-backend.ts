@@ -6,8 +6,8 @@ export interface AskedBackend {
   readonly backend: BackendKind
   readonly gpu: string
   readonly seed: number
-  readonly worker: string | undefined
-  readonly dataset: string | undefined
+  readonly worker?: string
+  readonly dataset?: string
   readonly mps: boolean
 }
 

@@ -1,9 +1,8 @@
 import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
 import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctodl/command-line'
-import { type GpuInfo, PctodlError } from '@pctodl/platform'
-import { version } from '../package.json'
 import { openAsked } from './asked-backend.js'
+import { loadCharts } from './load-charts.js'
 import type { ProfileRow } from './measure/profile-row.js'
 import { expectedDuration } from './plan/expected-duration.js'
 import type { ProfilePlan } from './plan/profile-plan.js'
@@ -12,7 +11,7 @@ import { describeDuration, describePlan, describeRow, ProfileProgress } from './
 import { reportOf } from './report/report.js'
 import { requestedPlan } from './requested-plan.js'
 import { runPlan } from './run-plan.js'
-import { describeBoard, type Manifest, planSha256 } from './trace/manifest.js'
+import { newManifest } from './trace/manifest.js'
 import { formatRepeatsCsv, summarizeRepeats } from './trace/summarize-repeats.js'
 import { TraceStore } from './trace/trace-store.js'
 
@@ -22,8 +21,8 @@ export const pctodlProfile: CommandFunction = async (argv, terminal) => {
   const backend = await openAsked(options, (message) => terminal.stderr.write(`${message}\n`))
   try {
     const plan = await requestedPlan(options, backend.gpu.spec)
-    if (options.writePlanFile !== undefined) {
-      writeFileAtomically(options.writePlanFile, `${JSON.stringify(plan, null, 1)}\n`)
+    if (options.writePlan !== undefined) {
+      writeFileAtomically(options.writePlan, `${JSON.stringify(plan, null, 1)}\n`)
     }
     terminal.stderr.write(`${backend.description}\n${describePlan(plan)}\n`)
     if (options.dryRun) {
@@ -43,10 +42,11 @@ async function measure(
   terminal: Terminal,
 ): Promise<number> {
   const { stdout, stderr, signal } = terminal
-  const manifest = newManifest(backend, await backend.gpu.info(), plan)
+  const manifest = newManifest(backend, await backend.gpu.info(), plan, backend.inputs)
   const out = options.out ?? path.join('profile', `${backend.gpu.spec.key}.csv`)
   // A row that failed on a simulated board would fail again.
-  const store = new TraceStore(out, manifest, options.resume && !backend.livesInProcess ? 'retry' : options.resume)
+  const { resume = false } = options
+  const store = new TraceStore(out, manifest, resume && !backend.livesInProcess ? 'retry' : resume)
   const rows: ProfileRow[] = [...store.measured]
   const startedMs = performance.now()
   const boardStartedMs = backend.clock.now()
@@ -58,7 +58,7 @@ async function measure(
     await runPlan(backend, plan, {
       measured: [...rows],
       retries: store.retries,
-      leaveClocksAlone: options.leaveClocksAlone,
+      leaveClocksAlone: !options.sudo,
       signal,
       onBegin: (planned, row) => progress.begin(planned, row),
       onRow: (row) => {
@@ -88,20 +88,6 @@ async function measure(
   return rows.every((row) => row.failed && row.status !== 'out-of-memory') ? 1 : 0
 }
 
-function newManifest(backend: Backend, info: GpuInfo, plan: ProfilePlan): Manifest {
-  return {
-    version: 1,
-    tool: `@pctodl/profiler ${version}`,
-    node: process.version,
-    startedAt: new Date().toISOString(),
-    backend: backend.kind,
-    board: describeBoard(info),
-    inputs: backend.inputs,
-    planSha256: planSha256(plan),
-    plan,
-  }
-}
-
 function writeRepeats(out: string, rows: readonly ProfileRow[]): string {
   const { dir, name } = path.parse(out)
   const file = path.join(dir, `${name}.repeats.csv`)
@@ -111,11 +97,7 @@ function writeRepeats(out: string, rows: readonly ProfileRow[]): string {
 
 async function plot(out: string, rows: readonly ProfileRow[], plan: ProfilePlan): Promise<string[]> {
   const { profileChart } = await import('./report/profile-chart.js')
-  const charts = await import('@pctodl/charts').catch((cause) => {
-    throw new PctodlError('MISSING_PACKAGE', '--plot needs @pctodl/charts; install it: npm install @pctodl/charts', {
-      cause,
-    })
-  })
+  const charts = await loadCharts()
   const { dir, name } = path.parse(out)
   const stem = path.join(dir, name)
   const svg = await charts.renderSvg(profileChart(rows, plan.board, charts))

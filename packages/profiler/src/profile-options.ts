@@ -16,44 +16,12 @@ import {
 import { networkName, networkNames } from '@pctodl/platform'
 import { version } from '../package.json'
 import type { MeasureOptions } from './plan/profile-plan.js'
-import { boardOf, perTenant, shareOf } from './tenant-options.js'
+import { boardOf, measureOf, perTenant, shareOf } from './tenant-options.js'
 
 /** Sweeps that one call can request, under the Python code's names where it has them. */
 export type Mode = 'single' | 'static' | 'sweep' | 'profile-freq-scaling' | 'stress' | 'clocks' | 'mixes' | 'active'
 
-/** Checked options of one call. */
-export interface ProfileOptions {
-  readonly backend: BackendKind
-  readonly gpu: string
-  readonly seed: number
-  readonly dataset: string | undefined
-  readonly worker: string | undefined
-  readonly modes: readonly Mode[]
-  readonly models: readonly string[]
-  readonly shares: readonly number[]
-  readonly batches: readonly number[]
-  readonly smClockMhz: number | undefined
-  readonly memClocksMhz: readonly number[] | undefined
-  readonly clockRange: { readonly fromMhz?: number; readonly toMhz?: number; readonly stepMhz?: number }
-  readonly mixes: number
-  /** Rows of `--design active`. */
-  readonly rows: number
-  /** Folder of the initial parameters; undefined for the shipped ones. */
-  readonly params: string | undefined
-  readonly repeats: number
-  readonly measure: Partial<MeasureOptions>
-  readonly leaveClocksAlone: boolean
-  readonly mps: boolean
-  readonly planFile: string | undefined
-  readonly matrixFile: string | undefined
-  readonly writePlanFile: string | undefined
-  readonly out: string | undefined
-  readonly resume: boolean
-  readonly dryRun: boolean
-  readonly plot: boolean
-  readonly json: boolean
-}
-
+/** Options as typed. */
 interface RawOptions {
   readonly backend: BackendKind
   readonly gpu?: string
@@ -92,6 +60,16 @@ interface RawOptions {
   readonly dryRun?: boolean
   readonly plot?: boolean
   readonly json?: boolean
+}
+
+/** Checked options of one call. */
+export interface ProfileOptions extends RawOptions {
+  readonly gpu: string
+  readonly modes: readonly Mode[]
+  readonly models: readonly string[]
+  readonly shares: number[]
+  readonly batches: number[]
+  readonly measure: Partial<MeasureOptions>
 }
 
 const referenceSpelling: OptionAliases = {
@@ -180,40 +158,15 @@ export async function parseOptions(argv: readonly string[], terminal: Terminal):
     throw new UsageError('--plan defines the rows; omit --model, --shares, --batches, --matrix and sweeps')
   }
   return asUsage(() => ({
-    backend: raw.backend,
+    ...raw,
     gpu: boardOf(raw),
-    seed: raw.seed,
-    dataset: raw.dataset,
-    worker: raw.worker,
     modes: modes.length > 0 ? modes : ['stress'],
     models: (raw.model ?? networkNames).map((name) => (raw.worker === undefined ? networkName(name) : name)),
     ...perTenant(raw.shares ?? [100], raw.batches ?? [8]),
-    smClockMhz: raw.smClock,
-    memClocksMhz: raw.memClock,
-    clockRange: {
-      ...(raw.fStart === undefined ? {} : { fromMhz: raw.fStart }),
-      ...(raw.fEnd === undefined ? {} : { toMhz: raw.fEnd }),
-      ...(raw.fStep === undefined ? {} : { stepMhz: raw.fStep }),
-    },
-    mixes: raw.mixes ?? 0,
-    rows: raw.rows ?? 150,
-    params: raw.params,
-    repeats: raw.repeats,
     measure: {
-      ...(raw.warmupSeconds === undefined ? {} : { settleMinMs: 1000 * raw.warmupSeconds }),
-      ...(raw.measureSeconds === undefined ? {} : { windowMinMs: 1000 * raw.measureSeconds }),
+      ...measureOf(raw),
       ...(raw.standardError === undefined ? {} : { standardErrorPercent: raw.standardError }),
     },
-    leaveClocksAlone: !raw.sudo,
-    mps: raw.mps,
-    planFile: raw.plan,
-    matrixFile: raw.matrix,
-    writePlanFile: raw.writePlan,
-    out: raw.out,
-    resume: raw.resume ?? false,
-    dryRun: raw.dryRun ?? false,
-    plot: raw.plot ?? false,
-    json: raw.json ?? false,
   }))
 }
 

@@ -15,9 +15,9 @@ import { type ProfileOptions, readJsonFile } from './profile-options.js'
 export async function requestedPlan(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
   const { models, params } = options
   const known = options.modes.includes('active') ? await knownOfBoard(spec, models, params) : undefined
-  const plan = options.planFile === undefined ? planOf(options, spec, known) : readPlan(options.planFile, spec)
+  const plan = options.plan === undefined ? planOf(options, spec, known) : readPlan(options.plan, spec)
   const locked = plan.rows.some((row) => row.smClockMhz !== null || row.memClockMhz !== null)
-  if (options.leaveClocksAlone && locked) {
+  if (!options.sudo && locked) {
     throw new UsageError('--no-sudo leaves clocks alone, and this asks for some; drop one of them')
   }
   return plan
@@ -33,15 +33,19 @@ function readPlan(file: string, spec: GpuSpec): ProfilePlan {
 
 function planOf(options: ProfileOptions, spec: GpuSpec, known: KnownOfBoard | undefined): ProfilePlan {
   const wants = (mode: ProfileOptions['modes'][number]) => options.modes.includes(mode)
-  const range = options.clockRange
-  const smClockMhz = options.smClockMhz ?? null
+  const { fStart, fEnd, fStep, matrix } = options
+  const range = {
+    ...(fStart === undefined ? {} : { fromMhz: fStart }),
+    ...(fEnd === undefined ? {} : { toMhz: fEnd }),
+    ...(fStep === undefined ? {} : { stepMhz: fStep }),
+  }
+  const smClockMhz = options.smClock ?? null
   const tenants: Tenant[] = options.shares.map((mpsPercent, i) => ({
     model: options.models[0]!,
     mpsPercent,
     batchSize: options.batches[i]!,
   }))
-  const grid =
-    options.matrixFile === undefined ? anchorGrid : parseMatrix(readJsonFile(options.matrixFile), options.matrixFile)
+  const grid = matrix === undefined ? anchorGrid : parseMatrix(readJsonFile(matrix), matrix)
   const onlyTenants = options.modes.every((mode) => mode === 'single' || mode === 'sweep')
   const request: PlanRequest = {
     models: onlyTenants ? [] : options.models,
@@ -49,13 +53,11 @@ function planOf(options: ProfileOptions, spec: GpuSpec, known: KnownOfBoard | un
     ...(wants('stress') ? { grid } : {}),
     ...(wants('clocks') ? { clocks: range } : {}),
     ...(wants('profile-freq-scaling') ? { scaling: range } : {}),
-    ...(wants('static')
-      ? { static: options.leaveClocksAlone || options.smClockMhz !== undefined ? { smClockMhz } : range }
-      : {}),
+    ...(wants('static') ? { static: !options.sudo || options.smClock !== undefined ? { smClockMhz } : range } : {}),
     ...(wants('sweep') ? { sweep: { tenants, range } } : {}),
     ...(wants('single') ? { single: { tenants, smClockMhz } } : {}),
-    ...(wants('mixes') ? { mixes: options.mixes } : {}),
-    ...(known ? { active: { ...known, count: options.rows } } : {}),
+    ...(options.mixes === undefined ? {} : { mixes: options.mixes }),
+    ...(known ? { active: { ...known, count: options.rows ?? 150 } } : {}),
     repeats: options.repeats,
     seed: options.seed,
     measure: options.measure,
@@ -64,6 +66,6 @@ function planOf(options: ProfileOptions, spec: GpuSpec, known: KnownOfBoard | un
 }
 
 function memClocks(options: ProfileOptions, spec: GpuSpec): readonly (number | null)[] {
-  if (options.memClocksMhz !== undefined) return options.memClocksMhz
-  return options.leaveClocksAlone ? [null] : [spec.performanceMemClocksMhz[0]!]
+  if (options.memClock !== undefined) return options.memClock
+  return options.sudo ? [spec.performanceMemClocksMhz[0]!] : [null]
 }

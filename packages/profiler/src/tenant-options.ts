@@ -1,5 +1,6 @@
 import type { BackendKind } from '@pctodl/backend'
 import { numberBetween, UsageError } from '@pctodl/command-line'
+import type { MeasureOptions } from './plan/profile-plan.js'
 
 /** The board that `--backend` and `--gpu` name together; by default the first real one. */
 export function boardOf({ backend, gpu }: { readonly backend: BackendKind; readonly gpu?: string }): string {
@@ -13,9 +14,10 @@ export function boardOf({ backend, gpu }: { readonly backend: BackendKind; reado
 export function perTenant(
   p: readonly number[],
   b: readonly number[],
-): { readonly shares: readonly number[]; readonly batches: readonly number[] } {
+): { readonly shares: number[]; readonly batches: number[] } {
   const count = Math.max(p.length, b.length)
-  const spread = (values: readonly number[]) => (values.length === 1 ? Array<number>(count).fill(values[0]!) : values)
+  const spread = (values: readonly number[]) =>
+    values.length === 1 ? Array<number>(count).fill(values[0]!) : [...values]
   const shares = spread(p)
   const batches = spread(b)
   if (shares.length !== batches.length) {
@@ -26,6 +28,20 @@ export function perTenant(
   const sum = shares.reduce((total, share) => total + share, 0)
   if (sum > 100) throw new UsageError(`--shares sum to ${sum} %, at most 100 are there`)
   return { shares, batches }
+}
+
+/** How rows are measured, as far as it is asked for. */
+export function measureOf({
+  warmupSeconds,
+  measureSeconds,
+}: {
+  readonly warmupSeconds?: number
+  readonly measureSeconds?: number
+}): Partial<MeasureOptions> {
+  return {
+    ...(warmupSeconds === undefined ? {} : { settleMinMs: 1000 * warmupSeconds }),
+    ...(measureSeconds === undefined ? {} : { windowMinMs: 1000 * measureSeconds }),
+  }
 }
 
 /** A share of a tenant, percent. */

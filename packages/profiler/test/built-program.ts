@@ -13,7 +13,7 @@ export async function buildProgram(
     format: 'cjs',
     extension: '.cjs',
     // Optional parts stay outside, and what comes with a binary.
-    external: ['@pctodl/charts', 'koffi', 'onnxruntime-node', 'sharp'],
+    external: ['@pctodl/report', 'koffi', 'onnxruntime-node', 'sharp'],
     logOverride: { 'empty-import-meta': 'silent' },
   })
   return { program: path.join(folder, `${name}.cjs`), remove }

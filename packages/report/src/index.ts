@@ -7,14 +7,13 @@ export { STEADY_TOLERANCE } from './evaluate/index.js'
 export { type Verdict, verdict } from './verdict/verdict.js'
 export {
   firstSteadyWindow,
-  merit,
   type RunSummary,
   steadyThroughput,
   summarizeRun,
   taskKey,
 } from './verdict/run-summary.js'
 export { combineRepeatedRuns } from './verdict/combine-runs.js'
-export { bestHoldingRun, rankRuns } from './verdict/ranking.js'
+export { rankRuns } from './verdict/ranking.js'
 export { type Spread, spreadOf } from './verdict/spread.js'
 export { EQUAL_P99_IDS, EQUAL_P99_SET, type Outcome, type Ratio, standings } from './verdict/standings.js'
 export { aggregateByAlgorithm, baselineOf } from './verdict/algorithm-aggregate.js'
@@ -28,9 +27,7 @@ export { readResultFolder } from './compare/read-result-folder.js'
 export { comparisonChart } from './chart/comparison-chart.js'
 export { matrixAlgorithms, notCompeting } from './chart/matrix-algorithms.js'
 export { matrixChart } from './chart/matrix-chart.js'
-export { writeChart } from './chart/write-chart.js'
 export {
-  chartOf,
   type Oracle,
   reportContent,
   type ReportedRun,
@@ -40,7 +37,7 @@ export {
 export { type RunLog, runsOfLogs } from './page/runs-of-logs.js'
 export { htmlReport } from './page/html-report.js'
 export { markdownReport } from './page/markdown-report.js'
-export { writeReport } from './page/write-report.js'
+export { writeCharts, writeReport } from './page/write-report.js'
 export { writePaper } from './paper/write-paper.js'
 export { addReportOptions, type RawReportOptions, writtenFiles } from './report-options.js'
 export { pctodlReport } from './report-logs.js'

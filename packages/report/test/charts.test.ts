@@ -1,7 +1,7 @@
-import { renderPng, renderSvg } from '@pctodl/charts'
 import { describe, expect, it } from 'vitest'
 import { comparisonChart } from '../src/chart/comparison-chart.js'
 import { matrixChart } from '../src/chart/matrix-chart.js'
+import { renderPng, renderSvg } from '../src/charts.js'
 import { summarizeRun } from '../src/verdict/run-summary.js'
 import { dynamicSetting, fixedSetting, manners, syntheticRuns } from './synthetic-runs.js'
 

@@ -20,8 +20,6 @@ function record({
   const times = Array.from({ length: seconds * 10 }, (_, i) => (i + 1) / 10)
   let completed = 0
   return {
-    board: 'A100',
-    policy: 'scripted',
     durationMs: seconds * 1000,
     power: {
       timeMs: times.map((s) => s * 1000),
@@ -34,7 +32,6 @@ function record({
     }),
     energyCounterJ: times.map((s) => 98 * s),
     actuations,
-    windows: [],
   }
 }
 

@@ -58,7 +58,7 @@ describe('RunRecorder', () => {
     const recorder = new RunRecorder()
     const tenant = { model: 'resnet50', mpsPercent: 50, batchSize: 8 }
     const act = (timeMs: number, action: Extract<RunEvent, { type: 'action' }>['action']) =>
-      recorder.add({ timeMs, type: 'action', source: 'sample', action })
+      recorder.add({ timeMs, type: 'action', action })
     act(0, { tenants: [tenant, tenant], smClockMhz: 900, memClockMhz: 1215, powerLimitW: 200 })
     act(1, { smClockMhz: 900, memClockMhz: 1215, powerLimitW: 200 })
     act(2, { smClockMhz: 915 })

@@ -42,14 +42,11 @@ function rough(seed: number, periodMs: number, seconds: number, truth: boolean, 
     }
   }
   return {
-    board: 'A100',
-    policy: 'rough',
     durationMs: 1000 * seconds,
     power: { timeMs: times, powerCapW, sensorW, ...(truth ? { trueW } : {}) },
     completed,
     energyCounterJ,
     actuations,
-    windows: [],
   }
 }
 

@@ -1,5 +1,5 @@
-import type { chartConfig, TopLevelSpec } from '@pctodl/charts'
 import { UsageError, writeFileAtomically } from '@pctodl/command-line'
+import type { chartConfig, TopLevelSpec } from '@pctodl/report/charts'
 import type { KeptShareSource } from '../select/group-judge.js'
 
 /** Heat map: the share of throughput that a row's workload retains when it runs with a column's. */
@@ -55,11 +55,11 @@ export async function writeHeatMap(source: KeptShareSource, file: string): Promi
   writeFileAtomically(file, file.endsWith('.svg') ? svg : await renderPng(svg))
 }
 
-async function loadCharts(): Promise<typeof import('@pctodl/charts')> {
+async function loadCharts(): Promise<typeof import('@pctodl/report/charts')> {
   try {
-    return await import('@pctodl/charts')
+    return await import('@pctodl/report/charts')
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-    throw new UsageError('--heat-map needs @pctodl/charts: npm install @pctodl/charts')
+    throw new UsageError('--heat-map needs @pctodl/report: npm install @pctodl/report')
   }
 }

@@ -1,4 +1,4 @@
-import { chartConfig, INK, palette, renderSvg, type TopLevelSpec } from '@pctodl/charts'
+import { chartConfig, INK, palette, renderSvg, type TopLevelSpec } from '@pctodl/report/charts'
 import { type Comparison, errorOf, type Point, summarise } from './comparison.js'
 
 /** Rows of a comparison that are told one by one, the worst first. */

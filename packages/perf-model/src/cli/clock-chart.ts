@@ -1,4 +1,4 @@
-import type { chartConfig, palette, TopLevelSpec } from '@pctodl/charts'
+import type { chartConfig, palette, TopLevelSpec } from '@pctodl/report/charts'
 
 /** Prediction at one SM clock; the standard deviations are 0 where the predictor has none. */
 export interface ClockPoint {

@@ -1,13 +1,13 @@
 import { PctodlError } from '@pctodl/platform'
 
-type Charts = typeof import('@pctodl/charts')
+type Charts = typeof import('@pctodl/report/charts')
 
 /** Load the charts package, an optional dependency. */
 export async function loadCharts(option = '--plot'): Promise<Charts> {
   try {
-    return await import('@pctodl/charts')
+    return await import('@pctodl/report/charts')
   } catch (cause) {
-    throw new PctodlError('CHARTS_MISSING', `${option} needs @pctodl/charts: npm install @pctodl/charts`, { cause })
+    throw new PctodlError('CHARTS_MISSING', `${option} needs @pctodl/report: npm install @pctodl/report`, { cause })
   }
 }
 

@@ -1,5 +1,5 @@
-import type { chartConfig, palette, TopLevelSpec } from '@pctodl/charts'
 import { SeededRandom } from '@pctodl/numerics'
+import type { chartConfig, palette, TopLevelSpec } from '@pctodl/report/charts'
 import type { RowPrediction } from '../fit/fit-report.js'
 
 /** Maximum number of points in a chart: more would overlap and make the file large. */

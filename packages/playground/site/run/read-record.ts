@@ -219,16 +219,13 @@ function recordOfMatrix(name: string, record: Fields): OpenedRecord {
   const samplesOf = (window: Fields) => Number(window['samples'])
   const completed = timeMs.map((time) => completedAt(windows, time!, samplesOf))
   const recording = {
-    board: String(record['board']),
-    policy: String(record['algorithm']),
     durationMs: timeMs.at(-1)!,
     power: { timeMs, powerCapW, sensorW, ...(trueW ? { trueW } : {}) },
     completed,
     energyCounterJ: timeMs.map(() => null),
     actuations: [],
-    windows,
   } as unknown as RunRecording
-  return opened(recording.policy, recording.board, recording, frames)
+  return opened(String(record['algorithm']), String(record['board']), recording, frames)
 }
 
 /**

@@ -3,10 +3,9 @@ import path from 'node:path'
 import type { Backend } from '@pctodl/backend'
 import { writeFileAtomically } from '@pctodl/command-line'
 import type { GpuInfo } from '@pctodl/platform'
-import { version } from '../../package.json'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { runPlan } from '../run-plan.js'
-import { describeBoard, type Manifest, planSha256 } from '../trace/manifest.js'
+import { type Manifest, newManifest } from '../trace/manifest.js'
 import { formatProfileRow, profileHeader } from '../trace/profile-csv.js'
 import { readTrace, TraceStore } from '../trace/trace-store.js'
 import { evaluateProof, isToFit } from './evaluate-proof.js'
@@ -53,7 +52,7 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
     const info = await backend.gpu.info()
     const plan = provePlan(backend.gpu.spec, options)
     const files = proofFiles(out)
-    const manifest = newManifest(backend, info, plan)
+    const manifest = newManifest(backend, info, plan, 'resident on the device')
     const store = new TraceStore(files.trace, manifest, backend.livesInProcess ? true : 'retry')
     try {
       const sensorStep = await sensorStepOf(backend, preflight, files.sensorStep, signal)
@@ -159,18 +158,4 @@ async function sensorStepOf(
   const step = await measureSensorStep(backend, signal)
   if (step) writeFileAtomically(file, `${JSON.stringify(step)}\n`)
   return step
-}
-
-function newManifest(backend: Backend, info: GpuInfo, plan: Manifest['plan']): Manifest {
-  return {
-    version: 1,
-    tool: `@pctodl/profiler ${version}`,
-    node: process.version,
-    startedAt: new Date().toISOString(),
-    backend: backend.kind,
-    board: describeBoard(info),
-    inputs: 'resident on the device',
-    planSha256: planSha256(plan),
-    plan,
-  }
 }

@@ -1,4 +1,4 @@
-import type { chartConfig, palette, TopLevelSpec } from '@pctodl/charts'
+import type { chartConfig, palette, TopLevelSpec } from '@pctodl/report/charts'
 import type { ProfileRow } from '../measure/profile-row.js'
 
 interface ChartStyle {

@@ -1,4 +1,4 @@
-import type { chartConfig, palette, TopLevelSpec } from '@pctodl/charts'
+import type { chartConfig, palette, TopLevelSpec } from '@pctodl/report/charts'
 import { efficiencyOf } from './find-knee.js'
 import { type Sweep, unitOf } from './sweep-board.js'
 

@@ -1,6 +1,6 @@
 import { type CommandFunction, writeFileAtomically } from '@pctodl/command-line'
-import { PctodlError } from '@pctodl/platform'
 import { openAsked } from '../asked-backend.js'
+import { loadCharts } from '../load-charts.js'
 import { efficiencyOf, type KneePoint } from './find-knee.js'
 import { type Sweep, sweepBoard, unitOf } from './sweep-board.js'
 import { sweepChart } from './sweep-chart.js'
@@ -17,7 +17,8 @@ export const pctodlSweep: CommandFunction = async (argv, terminal) => {
     note(backend.description)
     const sweep = await sweepBoard(backend, {
       ...options,
-      memClockMhz: options.memClockMhz ?? backend.gpu.spec.performanceMemClocksMhz[0]!,
+      maxPoints: options.points,
+      memClockMhz: options.memClock ?? backend.gpu.spec.performanceMemClocksMhz[0]!,
       signal: terminal.signal,
       onRow: (point) => note(describePoint(over, point)),
     })
@@ -62,15 +63,5 @@ function jsonOf({ over, best, highest, points }: Sweep, board: string) {
     best: withEfficiency(best),
     highest: highest === undefined ? null : withEfficiency(highest),
     points: points.map(withEfficiency),
-  }
-}
-
-async function loadCharts() {
-  try {
-    return await import('@pctodl/charts')
-  } catch (cause) {
-    throw new PctodlError('MISSING_PACKAGE', '--plot needs @pctodl/charts; install it: npm install @pctodl/charts', {
-      cause,
-    })
   }
 }

@@ -13,26 +13,10 @@ import {
 import { networkName, type Tenant } from '@pctodl/platform'
 import { version } from '../../package.json'
 import type { MeasureOptions } from '../plan/profile-plan.js'
-import { boardOf, perTenant, shareOf } from '../tenant-options.js'
+import { boardOf, measureOf, perTenant, shareOf } from '../tenant-options.js'
 import type { SweptSetting } from './sweep-board.js'
 
-/** Checked options of one `pctodl sweep` call. */
-export interface SweepCommandOptions {
-  readonly backend: BackendKind
-  readonly gpu: string
-  readonly seed: number
-  readonly dataset: string | undefined
-  readonly worker: string | undefined
-  readonly mps: boolean
-  readonly tenants: readonly Tenant[]
-  readonly over: SweptSetting
-  readonly memClockMhz: number | null
-  readonly maxPoints: number
-  readonly measure: Partial<MeasureOptions>
-  readonly plot: string | undefined
-  readonly json: boolean
-}
-
+/** Options as typed. */
 interface RawOptions {
   readonly backend: BackendKind
   readonly gpu?: string
@@ -50,6 +34,13 @@ interface RawOptions {
   readonly measureSeconds?: number
   readonly plot?: string
   readonly json?: boolean
+}
+
+/** Checked options of one `pctodl sweep` call. */
+export interface SweepCommandOptions extends RawOptions {
+  readonly gpu: string
+  readonly tenants: readonly Tenant[]
+  readonly measure: Partial<MeasureOptions>
 }
 
 /** @throws UsageError for anything that a user could have mistyped */
@@ -93,24 +84,7 @@ export async function parseSweepOptions(argv: readonly string[], terminal: Termi
   if (raw.plot !== undefined && !/\.(svg|png)$/.test(raw.plot)) {
     throw new UsageError(`--plot: ${raw.plot} ends in neither .svg nor .png`)
   }
-  return asUsage(() => ({
-    backend: raw.backend,
-    gpu: boardOf(raw),
-    seed: raw.seed,
-    dataset: raw.dataset,
-    worker: raw.worker,
-    mps: raw.mps,
-    tenants: tenantsOf(raw),
-    over: raw.over,
-    memClockMhz: raw.memClock ?? null,
-    maxPoints: raw.points,
-    measure: {
-      ...(raw.warmupSeconds === undefined ? {} : { settleMinMs: 1000 * raw.warmupSeconds }),
-      ...(raw.measureSeconds === undefined ? {} : { windowMinMs: 1000 * raw.measureSeconds }),
-    },
-    plot: raw.plot,
-    json: raw.json ?? false,
-  }))
+  return asUsage(() => ({ ...raw, gpu: boardOf(raw), tenants: tenantsOf(raw), measure: measureOf(raw) }))
 }
 
 function tenantsOf({ model = ['resnet50'], shares: p = [100], batches: b = [16], worker }: RawOptions): Tenant[] {

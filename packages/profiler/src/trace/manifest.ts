@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import type { Backend } from '@pctodl/backend'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { type GpuInfo, InvalidInputError, PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
+import { version } from '../../package.json'
 import { type ProfilePlan, parsePlan } from '../plan/profile-plan.js'
 
 /** Board, software and plan of a trace. */
@@ -33,12 +35,24 @@ const manifestSchema = z.looseObject({
   planSha256: z.string(),
 })
 
-export function describeBoard({ spec, uuid, driverVersion, powerLimitW }: GpuInfo): Manifest['board'] {
-  return { key: spec.key, name: spec.name, uuid, driverVersion, powerLimitW }
-}
-
-export function planSha256(plan: ProfilePlan): string {
-  return createHash('sha256').update(JSON.stringify(plan)).digest('hex')
+/** @param inputs of the tenants, in words */
+export function newManifest(
+  backend: Pick<Backend, 'kind'>,
+  { spec, uuid, driverVersion, powerLimitW }: GpuInfo,
+  plan: ProfilePlan,
+  inputs: string,
+): Manifest {
+  return {
+    version: 1,
+    tool: `@pctodl/profiler ${version}`,
+    node: process.version,
+    startedAt: new Date().toISOString(),
+    backend: backend.kind,
+    board: { key: spec.key, name: spec.name, uuid, driverVersion, powerLimitW },
+    inputs,
+    planSha256: createHash('sha256').update(JSON.stringify(plan)).digest('hex'),
+    plan,
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-import { palette } from '@pctodl/charts'
+import { palette } from '../charts.js'
 import { matrixAlgorithms } from './matrix-algorithms.js'
 
 /**

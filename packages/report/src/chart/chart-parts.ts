@@ -1,4 +1,4 @@
-import { INK, type TopLevelSpec } from '@pctodl/charts'
+import { INK, type TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 

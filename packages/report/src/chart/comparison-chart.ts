@@ -1,6 +1,6 @@
-import type { TopLevelSpec } from '@pctodl/charts'
-import { chartConfig } from '@pctodl/charts'
 import { InvalidInputError } from '@pctodl/platform'
+import type { TopLevelSpec } from '../charts.js'
+import { chartConfig } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import { assertOneTask, rankRuns } from '../verdict/ranking.js'
 import { summarizeRun } from '../verdict/run-summary.js'

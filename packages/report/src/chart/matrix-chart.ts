@@ -1,6 +1,6 @@
-import type { TopLevelSpec } from '@pctodl/charts'
-import { ALARM_COLOR, chartConfig, FAINT_INK, INK } from '@pctodl/charts'
 import { InvalidInputError } from '@pctodl/platform'
+import type { TopLevelSpec } from '../charts.js'
+import { ALARM_COLOR, chartConfig, FAINT_INK, INK } from '../charts.js'
 import { assertOneTask, bestHoldingRun, rankRuns } from '../verdict/ranking.js'
 import { merit, type RunSummary, taskKey } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'

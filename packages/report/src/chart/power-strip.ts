@@ -1,4 +1,4 @@
-import { ALARM_COLOR, FAINT_INK, INK } from '@pctodl/charts'
+import { ALARM_COLOR, FAINT_INK, INK } from '../charts.js'
 import { EXCESS_TOLERANCE, movingAverageW, powerSignal } from '../evaluate/index.js'
 import { latencyText } from '../table/latency-text.js'
 import { figure } from '../table/report-table.js'

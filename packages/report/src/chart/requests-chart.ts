@@ -1,4 +1,4 @@
-import { chartConfig, INK, palette, type TopLevelSpec } from '@pctodl/charts'
+import { chartConfig, INK, palette, type TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import { chartTitle } from './chart-parts.js'
 

@@ -1,4 +1,4 @@
-import { ALARM_COLOR, INK } from '@pctodl/charts'
+import { ALARM_COLOR, INK } from '../charts.js'
 import {
   type ChartedRun,
   type ChartPanel,

@@ -1,5 +1,5 @@
 import { sameProcess, type Tenant } from '@pctodl/platform'
-import type { Action, RunEvent, WindowObservation } from '@pctodl/scheduler'
+import type { JudgedEvent } from '../record/judged-event.js'
 import type { PowerSeries } from './power-signal.js'
 
 export type ActuationKind = 'sm-clock' | 'mem-clock' | 'power-limit' | 'repartition' | 'batch-sizes'
@@ -11,8 +11,6 @@ export interface Actuation {
 
 /** Data of a run that its evaluation needs. */
 export interface RunRecording {
-  readonly board: string
-  readonly policy: string
   readonly durationMs: number
   readonly power: PowerSeries
   /** Samples completed since the run began, at each time of `power`. */
@@ -20,19 +18,36 @@ export interface RunRecording {
   /** The board's energy counter at each time of `power`, J. */
   readonly energyCounterJ: readonly (number | null)[]
   readonly actuations: readonly Actuation[]
-  readonly windows: readonly WindowObservation[]
 }
+
+/** Settings that a controller asked for; absent ones stay as they are. */
+interface Settings {
+  readonly tenants?: readonly Tenant[]
+  readonly smClockMhz?: number | 'unlocked'
+  readonly memClockMhz?: number | 'unlocked'
+  readonly powerLimitW?: number
+}
+
+/** Events that an evaluation reads. Every `RunEvent` of `@pctodl/scheduler` is one. */
+type EvaluatedEvent =
+  | {
+      readonly timeMs: number
+      readonly type: 'sample'
+      readonly powerCapW: number
+      readonly telemetry: { readonly powerAverageW: number | null; readonly energyJ: number | null }
+      readonly completed: number
+    }
+  | { readonly timeMs: number; readonly type: 'action'; readonly action: Settings }
+  | { readonly timeMs: number; readonly type: Exclude<JudgedEvent['type'], 'sample' | 'action'> }
 
 /** Builds a recording from a run's events: `onEvent: (event) => recorder.add(event)`. */
 export class RunRecorder {
   readonly #trueEnergyJ: (() => number) | undefined
-  readonly #samples: Extract<RunEvent, { type: 'sample' }>[] = []
+  readonly #samples: Extract<EvaluatedEvent, { type: 'sample' }>[] = []
   readonly #trueW: number[] = []
   readonly #actuations: Actuation[] = []
-  readonly #windows: WindowObservation[] = []
-  #run = { board: '', policy: '' }
   #lastEnergyJ: number
-  #inForce: Action = {}
+  #inForce: Settings = {}
 
   /** @param trueEnergyJ energy drawn so far, if a simulated board reports it; only for reports */
   constructor(trueEnergyJ?: () => number) {
@@ -40,10 +55,8 @@ export class RunRecorder {
     this.#lastEnergyJ = trueEnergyJ?.() ?? 0
   }
 
-  add(event: RunEvent): void {
-    if (event.type === 'run-start') this.#run = { board: event.board, policy: event.policy }
-    else if (event.type === 'action') this.#act(event.timeMs, event.action)
-    else if (event.type === 'window') this.#windows.push(event.window)
+  add(event: EvaluatedEvent): void {
+    if (event.type === 'action') this.#act(event.timeMs, event.action)
     else if (event.type === 'sample') {
       const spanMs = event.timeMs - (this.#samples.at(-1)?.timeMs ?? 0)
       this.#samples.push(event)
@@ -57,7 +70,6 @@ export class RunRecorder {
   recording(): RunRecording {
     const samples = this.#samples
     return {
-      ...this.#run,
       durationMs: samples.at(-1)?.timeMs ?? 0,
       power: {
         timeMs: samples.map(({ timeMs }) => timeMs),
@@ -68,11 +80,10 @@ export class RunRecorder {
       completed: samples.map(({ completed }) => completed),
       energyCounterJ: samples.map(({ telemetry }) => telemetry.energyJ),
       actuations: this.#actuations,
-      windows: this.#windows,
     }
   }
 
-  #act(timeMs: number, action: Action): void {
+  #act(timeMs: number, action: Settings): void {
     const before = this.#inForce
     const changed = (setter: 'smClockMhz' | 'memClockMhz' | 'powerLimitW', kind: ActuationKind) => {
       if (action[setter] !== undefined && action[setter] !== before[setter]) this.#actuations.push({ timeMs, kind })

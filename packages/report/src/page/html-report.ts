@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { compileChart, vegaForBrowsers } from '@pctodl/charts'
+import { compileChart, vegaForBrowsers } from '../charts.js'
 import type { ReportTable } from '../table/report-table.js'
 import {
   headlineCaption,

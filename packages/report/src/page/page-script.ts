@@ -1,4 +1,4 @@
-import { ALARM_COLOR, FAINT_INK, INK } from '@pctodl/charts'
+import { ALARM_COLOR, FAINT_INK, INK } from '../charts.js'
 
 /** Colours of charts for light and for dark backgrounds; those of algorithms suit both. */
 export const inTheDark: Readonly<Record<string, string>> = {

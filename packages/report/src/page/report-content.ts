@@ -1,7 +1,7 @@
-import type { TopLevelSpec } from '@pctodl/charts'
 import { comparisonChart } from '../chart/comparison-chart.js'
 import { matrixChart } from '../chart/matrix-chart.js'
 import { requestsChart } from '../chart/requests-chart.js'
+import type { TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import { type AlgorithmAggregate, aggregateByAlgorithm, baselineOf } from '../verdict/algorithm-aggregate.js'
 import { combineRepeatedRuns } from '../verdict/combine-runs.js'
@@ -157,7 +157,7 @@ function taskContent(ofTask: readonly ReportedRun[], oracle: number | null): Tas
 }
 
 /** The runs of one task over time. */
-export function chartOf(records: readonly RunRecord[]): TopLevelSpec {
+function chartOf(records: readonly RunRecord[]): TopLevelSpec {
   return records.some(({ requests }) => requests) ? requestsChart(records) : comparisonChart(records)
 }
 

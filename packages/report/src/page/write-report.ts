@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
-import { writeChart } from '../chart/write-chart.js'
+import { renderPng, renderSvg } from '../charts.js'
 import { tableAsCsv } from '../table/report-table.js'
 import { headlineTable, standingsTable } from '../table/standings-table.js'
 import { htmlReport } from './html-report.js'
@@ -42,7 +42,16 @@ export async function writeReport(
   }
   write('tasks.csv', tableAsCsv(everyTaskTable(content)))
   for (const board of content.boards) write(`${board.board}_algorithms.csv`, tableAsCsv(algorithmTable(board)))
-  if (!pictures) return files
+  return pictures ? [...files, ...(await writeCharts(content, path.join(folder, 'charts'), signal))] : files
+}
+
+/**
+ * Draw the charts of a report as SVG and PNG: `<board>_matrix` for a board with several tasks, and one for each task.
+ *
+ * @returns the files
+ */
+export async function writeCharts(content: ReportContent, folder: string, signal?: AbortSignal): Promise<string[]> {
+  const files: string[] = []
   for (const { board, chart, tasks } of content.boards) {
     const charts = [
       ...(chart ? [{ stem: `${board}_matrix`, chart }] : []),
@@ -50,7 +59,12 @@ export async function writeReport(
     ]
     for (const { stem, chart } of charts) {
       signal?.throwIfAborted()
-      files.push(...(await writeChart(path.join(folder, 'charts', stem), chart)))
+      const svg = await renderSvg(chart)
+      for (const [extension, picture] of [['svg', svg] as const, ['png', await renderPng(svg)] as const]) {
+        const file = path.join(folder, `${stem}.${extension}`)
+        writeFileAtomically(file, picture)
+        files.push(file)
+      }
     }
   }
   return files

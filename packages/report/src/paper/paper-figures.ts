@@ -1,5 +1,5 @@
-import { ALARM_COLOR, CHART_FONT, INK, palette, type TopLevelSpec } from '@pctodl/charts'
 import { chartColors, chartOrder } from '../chart/algorithm-colors.js'
+import { ALARM_COLOR, CHART_FONT, INK, palette, type TopLevelSpec } from '../charts.js'
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
 import type { Standings } from '../verdict/standings.js'
 

@@ -1,6 +1,6 @@
 import path from 'node:path'
-import { renderPdf, renderSvg, svgSize, type TopLevelSpec } from '@pctodl/charts'
 import { writeFileAtomically } from '@pctodl/command-line'
+import { renderPdf, renderSvg, svgSize, type TopLevelSpec } from '../charts.js'
 import type { ReportContent } from '../page/report-content.js'
 import { algorithmTable, everyTaskTable } from '../page/report-tables.js'
 import { type ReportTable, tableAsCsv } from '../table/report-table.js'

@@ -1,4 +1,4 @@
-import type { CapStep, Tenant } from '@pctodl/platform'
+import type { CapStep } from '@pctodl/platform'
 import type { RecordedWindow } from './run-record.js'
 
 /** First event of a log. */
@@ -38,9 +38,7 @@ export interface JudgedSample {
 export interface JudgedWindow {
   readonly timeMs: number
   readonly type: 'window'
-  readonly window: Omit<RecordedWindow, 'startedAt' | 'tenants'> & {
-    readonly tenants: readonly { readonly tenant: Tenant }[]
-  }
+  readonly window: Omit<RecordedWindow, 'startedAt'>
 }
 
 export interface JudgedTenant {

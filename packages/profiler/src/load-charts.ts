@@ -1,0 +1,12 @@
+import { PctodlError } from '@pctodl/platform'
+
+/** What draws charts, loaded for `--plot` only. @throws PctodlError `MISSING_PACKAGE` */
+export async function loadCharts(): Promise<typeof import('@pctodl/report/charts')> {
+  try {
+    return await import('@pctodl/report/charts')
+  } catch (cause) {
+    throw new PctodlError('MISSING_PACKAGE', '--plot needs @pctodl/report; install it: npm install @pctodl/report', {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,152 @@
+import { TraceFormatError } from '@pctodl/platform/trace-csv'
+import { parse } from 'csv-parse/sync'
+import type { ProfileRow } from '../measure/profile-row.js'
+import { rowStatuses } from '../measure/row-status.js'
+
+/** A column of a file: what a row has there, and which fields of a row are read from it. */
+export interface Column {
+  readonly name: string
+  readonly write: (row: ProfileRow) => string
+  readonly read: (field: Field) => Partial<ProfileRow>
+}
+
+/** The records of a CSV file, by column. */
+export function recordsOf(text: string): Record<string, string>[] {
+  return parse(text, { columns: true, bom: true, trim: true, skip_empty_lines: true })
+}
+
+/** A line without a newline. */
+export function formatRow(columns: readonly Column[], row: ProfileRow): string {
+  return columns.map(({ write }) => write(row)).join(',')
+}
+
+/** The fields of a row that the columns hold. @throws TraceFormatError naming row and column */
+export function readRow(columns: readonly Column[], row: number, record: Record<string, string>): Partial<ProfileRow> {
+  return Object.assign({}, ...columns.map(({ name, read }) => read(new Field(row, name, record[name]))))
+}
+
+/** One field of a record. */
+class Field {
+  readonly #row: number
+  readonly #column: string
+  readonly #text: string | undefined
+
+  constructor(row: number, column: string, text: string | undefined) {
+    this.#row = row
+    this.#column = column
+    this.#text = text
+  }
+
+  /** Undefined in files of earlier versions, which lack the column. */
+  get found(): string | undefined {
+    return this.#text
+  }
+
+  get text(): string {
+    if (this.#text === undefined) throw this.#error('(nothing)', 'a column that the profiler writes')
+    return this.#text
+  }
+
+  get number(): number {
+    if (this.text === '' || !Number.isFinite(Number(this.text))) throw this.#error(this.text, 'a number')
+    return Number(this.text)
+  }
+
+  get optional(): number | null {
+    return this.text === '' ? null : this.number
+  }
+
+  get integer(): number {
+    const value = this.number
+    if (!Number.isInteger(value) || value < 0) throw this.#error(String(value), 'an integer of at least 0')
+    return value
+  }
+
+  oneOf<T extends string>(values: readonly T[]): T {
+    const value = values.find((candidate) => candidate === this.text)
+    if (value === undefined) throw this.#error(this.text, `one of ${values.join(', ')}`)
+    return value
+  }
+
+  #error(found: string, expected: string): TraceFormatError {
+    return new TraceFormatError(this.#row, this.#column, found, expected)
+  }
+}
+
+/** Keys of the fields of a row whose values are of a type. */
+type KeyOf<T> = { [K in keyof ProfileRow]: ProfileRow[K] extends T ? K : never }[keyof ProfileRow] & keyof ProfileRow
+
+export const integer = (name: string, key: KeyOf<number>): Column => ({
+  name,
+  write: (row) => String(row[key]),
+  read: (field) => ({ [key]: field.integer }),
+})
+
+/** Seconds; milliseconds in the row. */
+export const seconds = (name: string, key: KeyOf<number>): Column => ({
+  name,
+  write: (row) => (row[key] / 1000).toFixed(3),
+  read: (field) => ({ [key]: 1000 * field.number }),
+})
+
+/** Blank where it is not known, which is NaN in the row. */
+export const decimal = (name: string, key: KeyOf<number>, digits: number): Column => ({
+  name,
+  write: (row) => (Number.isNaN(row[key]) ? '' : row[key].toFixed(digits)),
+  read: (field) => ({ [key]: field.optional ?? Number.NaN }),
+})
+
+/** Blank for null; in full without `digits`. */
+export const nullable = (name: string, key: KeyOf<number | null>, digits?: number): Column => ({
+  name,
+  write: (row) => (digits === undefined ? row[key]?.toString() : row[key]?.toFixed(digits)) ?? '',
+  read: (field) => ({ [key]: field.optional }),
+})
+
+/** One figure for each tenant. */
+export const list = (name: string, key: KeyOf<readonly number[]>): Column => ({
+  name,
+  write: (row) => (row[key].length === 0 ? '' : `"[${row[key].map((value) => Number(value.toFixed(3))).join(', ')}]"`),
+  read: ({ found = '' }) => ({
+    [key]:
+      found === ''
+        ? []
+        : found
+            .replace(/^\[|\]$/g, '')
+            .split(',')
+            .map(Number),
+  }),
+})
+
+export function quoted(text: string): string {
+  return text === '' ? '' : `"${text.replaceAll('"', '""').replaceAll(/\s+/g, ' ')}"`
+}
+
+/** Columns of both files. */
+export const row: Column = integer('row', 'row')
+export const repeat: Column = integer('repeat', 'repeat')
+export const status: Column = {
+  name: 'status',
+  write: (row) => row.status,
+  read: (field) => ({ status: field.oneOf(rowStatuses) }),
+}
+export const message: Column = {
+  name: 'message',
+  write: (row) => quoted(row.message),
+  read: (field) => ({ message: field.text }),
+}
+export const coolDown: Column = seconds('cool_down_s', 'coolDownMs')
+export const settle: Column = seconds('settle_s', 'settleMs')
+export const powerError: Column = decimal('power_se_pct', 'powerErrorPercent', 3)
+export const energy: Column = nullable('energy_j', 'energyJ', 3)
+export const temperature: Column = nullable('temperature_c', 'temperatureC', 1)
+export const startedAt: Column = {
+  name: 'started_at',
+  write: (row) => row.startedAt,
+  read: (field) => ({ startedAt: field.text }),
+}
+export const boardProcesses: Column = {
+  name: 'board_processes',
+  write: (row) => quoted(row.boardProcesses),
+  read: ({ found = '' }) => ({ boardProcesses: found }),
+}
