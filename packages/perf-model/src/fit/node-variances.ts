@@ -1,10 +1,10 @@
 import { smClocksAt, smsOfShare } from '@pctodl/platform'
 import { boardConstants } from '../board-constants.js'
-import { CORRECTION_NODES, correctionGrid, TENANT_NODES } from '../correction-grid.js'
-import { CORRECTIONS } from '../corrections.js'
-import { Mix, prepare, writeDemands } from '../mix.js'
+import { CORRECTION_NODES, correctionGrid } from '../correction-grid.js'
+import { correctionLayout } from '../corrections.js'
+import { Mix, prepare, writeKind } from '../mix.js'
 import { Solution, solve } from '../solve.js'
-import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js'
+import { tenantLayout } from '../tenant-coefficients.js'
 import type { ModelObjective } from './model-objective.js'
 import type { ParameterCovariance } from './standard-errors.js'
 
@@ -53,7 +53,7 @@ export function nodeVariances(
   /** Returns a function that computes the quantity's logarithm at all nodes for the current parameters. */
   function nodeEvaluator({ board, networks }: ModelObjective, index: number, of: Quantity): () => Float64Array[] {
     const coefficients = new Float64Array(tenantLayout.stride)
-    const corrections = new Float64Array(table.memClocksMhz.length * CORRECTIONS * TENANT_NODES).fill(1)
+    const corrections = new Float64Array(table.memClocksMhz.length * correctionLayout.stride).fill(1)
     const kinds = { coefficients, corrections }
     const mix = new Mix()
     const solution = new Solution()
@@ -68,9 +68,8 @@ export function nodeVariances(
         let node = 0
         for (const mpsPercent of correctionGrid.mpsPercent) {
           for (const batchSize of correctionGrid.batchSize) {
-            const sms = smsOfShare(spec, mpsPercent)
-            writeTenantCoefficients(board, networks[index]!, sms, batchSize, coefficients, 0)
-            writeDemands(constants, coefficients, 0)
+            const kind = { network: 0, sms: smsOfShare(spec, mpsPercent), batchSize }
+            writeKind(constants, networks[index]!, kind, coefficients, 0)
             for (const tenants of correctionGrid.tenants) {
               const offsets = new Int32Array(Math.min(tenants, Math.floor(100 / mpsPercent)))
               prepare(constants, kinds, offsets, offsets.length, m, mix)

@@ -1,12 +1,5 @@
 import { type GpuSpec, InvalidInputError, smClocksAt, smsOfShare, type TraceRow } from '@pctodl/platform'
-import { MAX_BATCH_SIZE } from '../tenant-coefficients.js'
-
-/** A kind of tenant: network, SMs and batch size. */
-export interface TenantKind {
-  readonly network: number
-  readonly sms: number
-  readonly batchSize: number
-}
+import { MAX_BATCH_SIZE, type TenantKind } from '../tenant-coefficients.js'
 
 /** One usable row of a trace, its tenants replaced by indices of kinds. */
 export interface TableRow {
