@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { gpuSpecs } from '@pctodl/platform'
 import { parseTraceCsv } from '@pctodl/platform/trace-csv'
 import { fitPerfModel } from '../src/fit/fit-perf-model.js'
-import { formatParameters } from '../src/parameter-folder.js'
+import { formatParameters } from '../src/cli/parameter-folder.js'
 import type { ErrorSummary } from '../src/parameters.js'
 import { updateAccuracyTable } from './accuracy-table.js'
 

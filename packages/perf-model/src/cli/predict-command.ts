@@ -1,7 +1,7 @@
 import { type CommandFunction, type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import { type Configuration, smClocksAt } from '@pctodl/platform'
 import { networkOf } from '../network-of.js'
-import { modelOf } from '../parameter-folder.js'
+import { modelOf } from './parameter-folder.js'
 import type { PerfModel } from '../perf-model.js'
 import { clockChart } from './clock-chart.js'
 import { askInstalledGpu } from './installed-gpu.js'
