@@ -16,7 +16,7 @@ import { type Domain, outsideOf } from './domain.js'
 import { KindTable } from './kind-table.js'
 import { Mix, prepare } from './mix.js'
 import { networkOf } from './network-of.js'
-import { type NetworkParameters, type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
+import { type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
 import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
 import { Solution, solve } from './solve.js'
@@ -284,7 +284,7 @@ export class PerfModel implements Predictor {
     assertConfiguration(configuration)
     const tenants = configuration.tenants.map((tenant, i) => {
       if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
-      const index = this.#networkIndex.get(tenant.model) ?? this.#indexUnderOtherName(tenant.model)
+      const index = this.#indexOf(tenant.model)
       return index === undefined ? tenant : { ...tenant, model: this.networks[index]! }
     })
     const outside = outsideOf(this.#parameters.profile, { ...configuration, tenants })
@@ -360,14 +360,14 @@ export class PerfModel implements Predictor {
   /** @throws UnknownNameError for a network that was not fitted; InvalidInputError for a batch outside 1..256 */
   memoryBytes(tenant: Tenant): number {
     if (typeof tenant !== 'object' || tenant === null) throw new InvalidInputError('tenant', tenant, EXPECTED_TENANT)
-    this.#network(tenant.model)
+    if (this.#indexOf(tenant.model) === undefined) throw new UnknownNameError('network', tenant.model, this.networks)
     assertBatch(tenant.batchSize, 0)
     return this.#processBytes(tenant)
   }
 
   /** Memory of one process, bytes; 0 for a network that was not fitted. */
   #processBytes({ model, batchSize }: Tenant): number {
-    const index = this.#networkIndex.get(model) ?? this.#indexUnderOtherName(model)
+    const index = this.#indexOf(model)
     if (index === undefined) return 0
     const { memoryBaseMib, memoryPerSampleMib } = this.#parameters.networks[index]!
     return Math.ceil((memoryBaseMib + memoryPerSampleMib * batchSize) * 1024 ** 2)
@@ -408,7 +408,7 @@ export class PerfModel implements Predictor {
       const tenant = tenants[i]!
       if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
       const { model, mpsPercent, batchSize } = tenant
-      const network = this.#networkIndex.get(model) ?? this.#indexUnderOtherName(model)
+      const network = this.#indexOf(model)
       // Report invalid shares and batches before unknown networks, as in the other packages.
       this.#put(i, network ?? -1, mpsPercent, batchSize)
       if (network === undefined) throw new UnknownNameError('network', model, this.networks)
@@ -442,14 +442,10 @@ export class PerfModel implements Predictor {
     this.#solvedMhz = 0
   }
 
-  #network(name: string): NetworkParameters {
-    const index = this.#networkIndex.get(name) ?? this.#indexUnderOtherName(name)
-    if (index === undefined) throw new UnknownNameError('network', name, this.networks)
-    return this.#parameters.networks[index]!
-  }
-
-  /** Resolve an alternative name and cache it: a planner asks for the same few names repeatedly. */
-  #indexUnderOtherName(name: string): number | undefined {
+  /** Alternative names are cached: a planner asks for the same few names again and again. */
+  #indexOf(name: string): number | undefined {
+    const known = this.#networkIndex.get(name)
+    if (known !== undefined) return known
     try {
       const index = this.networks.indexOf(networkOf(this.networks, name))
       this.#networkIndex.set(name, index)

@@ -2,7 +2,6 @@ import type { PerfModel } from '@pctodl/perf-model'
 import type { Service } from '@pctodl/platform'
 import { bestFirst, LayoutScorer, type Scored } from './layout-scorer.js'
 import { equalShares, sharesByLoad, uniformLayouts } from './layout-starts.js'
-import { noPlan } from './no-plan.js'
 import type { ServicePlanOptions } from './plan-options.js'
 import { planProblem } from './plan-problem.js'
 import type { ServicePlan } from './plan-result.js'
@@ -37,9 +36,7 @@ export function plainPlan(
   ]
   const starts = uniformLayouts(problem, sharesOf, [1]).flatMap((layout) => scorer.score(layout) ?? [])
   let best = starts.sort(bestFirst)[0]
-  if (best === undefined) return noPlan(scorer, undefined)
-  if (manner !== 'one-batch') best = ownBatches(scorer, best)
-  if (best.shortfall > 0 || best.powerW > problem.powerLimitW) return noPlan(scorer, best)
+  if (best !== undefined && manner !== 'one-batch') best = ownBatches(scorer, best)
   return servicePlan(scorer, best, 'greedy-only')
 }
 
