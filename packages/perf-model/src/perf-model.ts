@@ -22,7 +22,7 @@ import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } fro
 import { Solution, solve } from './solve.js'
 import { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 import { ErrorModel } from './uncertainty/error-model.js'
-import { ErrorTerms, type Quantity } from './uncertainty/error-terms.js'
+import { ErrorTerms, type PredictedTerms, type Quantity } from './uncertainty/error-terms.js'
 
 /** Configurations at a larger distance count as outside the measured domain. */
 const MAX_DISTANCE = 2
@@ -239,15 +239,15 @@ export class PerfModel implements Predictor {
     return powerW * Math.exp(centre - sd * this.#scored.score)
   }
 
-  /** Terms of the error model for both quantities, for fitting such a model. */
-  errorTerms(configuration: Configuration): Readonly<Record<Quantity, Pick<ErrorTerms, 'phi' | 'residual'>>> {
-    this.#evaluate(configuration)
-    const of = (quantity: Quantity) => {
+  /** What the equations alone predict, and its terms of the error model, to fit and update such a model. */
+  errorTerms(configuration: Configuration): Readonly<Record<Quantity, PredictedTerms>> {
+    const { totalThroughput, powerW } = this.#evaluate(configuration)
+    const of = (quantity: Quantity, predicted: number): PredictedTerms => {
       this.#errorOf(quantity)
       const { phi, residual } = this.#errors[quantity].terms
-      return { phi: phi.slice(), residual: residual.slice() }
+      return { predicted, phi: phi.slice(), residual: residual.slice() }
     }
-    return { throughput: of('throughput'), power: of('power') }
+    return { throughput: of('throughput', totalThroughput), power: of('power', powerW) }
   }
 
   /** The error model of a quantity, evaluated for the last solution. */

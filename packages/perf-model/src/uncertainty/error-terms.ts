@@ -18,6 +18,11 @@ const MANY_TENANTS = 20
 
 export type Quantity = 'throughput' | 'power'
 
+/** Terms of one prediction. */
+export interface PredictedTerms extends Pick<ErrorTerms, 'phi' | 'residual'> {
+  readonly predicted: number
+}
+
 /**
  * Terms phi of the expected ln(measured / predicted) of one quantity, and terms of the residual's variance. Each tenant
  * adds to phi what six variables between -1 and 1 say of it, weighted with its part of the prediction.
