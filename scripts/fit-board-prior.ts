@@ -12,7 +12,7 @@ import { partition } from '@pctodl/greedy-partition'
 import { factorise, solveFactorised } from '@pctodl/numerics'
 import { loadPerfModel, type PerfModel } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
-import { formatParameters } from '../packages/perf-model/src/parameter-folder.js'
+import { formatParameters } from '../packages/perf-model/src/cli/parameter-folder.js'
 import { FACTORS } from '../packages/perf-model/src/parameters.js'
 import { MIX_TERMS, NETWORK_TERMS } from '../packages/perf-model/src/uncertainty/error-terms.js'
 import { planLike } from './evaluation/plan-mixes.js'
@@ -25,6 +25,8 @@ const SEARCH_WEIGHT = 10
 const RIDGE = 3e-3
 
 interface Row {
+  /** What the equations predict. */
+  readonly predicted: number
   readonly weight: number
   readonly phi: Float64Array
   readonly residual: Float64Array
@@ -48,17 +50,16 @@ for (const board of ['3080Ti', 'A100']) {
     const terms = model.errorTerms(configuration)
     return {
       configuration,
-      predicted: model.predict(configuration),
       throughput: { ...terms.throughput, weight, errors: [] } as Row,
       power: { ...terms.power, weight, errors: [] } as Row,
     }
   })
   for (const variant of variantsOf(board, Number(values.variants), SEED, structures)) {
     const truth = truthOf(variant)
-    for (const { configuration, predicted, throughput, power } of rows) {
+    for (const { configuration, throughput, power } of rows) {
       const ran = truth(configuration)
-      throughput.errors.push(Math.log(ran.throughput / predicted.throughput))
-      power.errors.push(Math.log(ran.powerW / predicted.powerW))
+      throughput.errors.push(Math.log(ran.throughput / throughput.predicted))
+      power.errors.push(Math.log(ran.powerW / power.predicted))
     }
   }
   const errors = (['throughput', 'power'] as const).map((quantity) => ({

@@ -32,9 +32,8 @@ export function highestClock(
 
   const clocks = smClocksAt(predictor.spec, memClockMhz)!
   const topIndex = clocks.indexOf(highestMhz)
-  // The margin changes little with the clock, so solving with the current margin gives a clock next to the answer.
-  const deviationW = top.powerW - top.prediction.powerW
-  const guessMhz = deviationW > 0 ? predictor.solveSmClock(tenants, memClockMhz, powerLimitW - deviationW) : highestMhz
+  // The margin is nearly the same part of the power at every clock, so this clock is next to the answer.
+  const guessMhz = predictor.solveSmClock(tenants, memClockMhz, (powerLimitW * top.prediction.powerW) / top.powerW)
   let index = guessMhz === undefined ? 0 : clocks.indexOf(guessMhz)
   let found = at(clocks[index]!)
   if (found.powerW <= powerLimitW) {

@@ -100,8 +100,8 @@ function pairMoves(
     if (less < 1 || more > kinds.maxUnits) break
     const smaller = nearestBatch(problem, from, less, giverBatch)
     const larger = nearestBatch(problem, to, more, takerBatch)
-    for (const a of [smaller, rungBelow(problem, smaller)]) {
-      for (const b of [larger, rungAbove(problem, larger)]) {
+    for (const a of [smaller, rung(problem, smaller, -1)]) {
+      for (const b of [larger, rung(problem, larger, 1)]) {
         // If the shares differ by one stride, the two may just have swapped places.
         if (a === taker && b === giver) continue
         if (a !== undefined && b !== undefined) push('shift', [giver, taker], [a, b])
@@ -133,16 +133,9 @@ function nearestBatch(problem: SearchProblem, network: number, units: number, ba
   return nearest
 }
 
-function rungBelow(problem: SearchProblem, kind: number): number | undefined {
-  return rung(problem, kind - 1, kind)
-}
-
-function rungAbove(problem: SearchProblem, kind: number): number | undefined {
-  return rung(problem, kind + 1, kind)
-}
-
-/** `neighbour` if it has the network and share of `kind`; the batch size varies fastest in the numbering. */
-function rung({ kinds }: SearchProblem, neighbour: number, kind: number): number | undefined {
-  const same = kinds.network[neighbour] === kinds.network[kind] && kinds.units[neighbour] === kinds.units[kind]
-  return same ? neighbour : undefined
+/** The kind with the next smaller (-1) or larger (1) batch size, which varies fastest in the numbering; if there is one. */
+function rung({ kinds }: SearchProblem, kind: number, step: -1 | 1): number | undefined {
+  const next = kind + step
+  const same = kinds.network[next] === kinds.network[kind] && kinds.units[next] === kinds.units[kind]
+  return same ? next : undefined
 }

@@ -1,12 +1,13 @@
 import type { Predictor } from '@pctodl/perf-model'
-import { assertKnownOptions, InvalidInputError, MAX_MPS_CLIENTS } from '@pctodl/platform'
-import { integer, memClocks, memoryForTenants, number } from './option-checks.js'
+import { assertKnownOptions, InvalidInputError } from '@pctodl/platform'
 import { knownOptions, type NetworkDemand, type PartitionObjective, type PartitionOptions } from './options.js'
+import { integer, number, type SearchLimits, searchLimits } from './search-options.js'
 import { defaultBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
 
 /** Maximum number of kinds: they are numbered in 16 bits. */
 const MAX_KINDS = 65535
 
+const DEFAULT_BUDGET_EVALUATIONS = 4000
 const DEFAULT_TIME_BUDGET_MS = 50
 
 /**
@@ -16,22 +17,11 @@ const DEFAULT_TIME_BUDGET_MS = 50
 const DEFAULT_MAX_DISTANCE = 2
 
 /** Validated options with all defaults. Networks and memory clocks are in canonical order. */
-export interface SearchProblem {
+export interface SearchProblem extends SearchLimits {
   readonly kinds: TenantKinds
   /** Objective weights by network, in the order of `kinds.networks`. */
   readonly weights: readonly number[]
-  readonly powerCapW: number
-  readonly powerMarginW: number
-  /** The board's highest power limit, W; set if it replaced a higher requested cap. */
-  readonly boardLimitW: number | undefined
-  /** Cap less margin: the maximum predicted power, W. */
-  readonly powerLimitW: number
   readonly capExceedanceProbability: number | undefined
-  /** The whole board in units of the share step. */
-  readonly totalUnits: number
-  /** Memory clocks, descending, MHz. */
-  readonly memClocksMhz: readonly number[]
-  readonly maxTenants: number
   /** Latency SLO by network, ms; Infinity for no bound. */
   readonly latencySloMs: readonly number[]
   readonly latencyPercentile: 'mean' | 'p99'
@@ -39,13 +29,7 @@ export interface SearchProblem {
   readonly minTenantThroughput: readonly number[]
   /** Whether any network has an SLO or a minimum throughput. */
   readonly boundsTenants: boolean
-  readonly memoryBytes: number
   readonly maxDistance: number
-  readonly budgetEvaluations: number
-  readonly timeBudgetMs: number
-  readonly now: () => number
-  readonly seed: number
-  readonly improve: boolean
   readonly objective: PartitionObjective
 }
 
@@ -57,36 +41,22 @@ export interface SearchProblem {
 export function searchProblem(predictor: Predictor, options: PartitionOptions): SearchProblem {
   assertKnownOptions('options', options, knownOptions)
   const demands = networkDemands(options)
-  const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
-  const maxW = predictor.spec.powerLimitW.max
-  // The board cannot be set to a higher limit: it would lower its clock, and a plan for more power would not run as
-  // predicted.
-  const powerCapW = Math.min(askedCapW, maxW)
-  const powerMarginW = number(
-    'powerMarginW',
-    options.powerMarginW ?? 0,
-    'watts of at least 0 and below the cap',
-    (x) => x >= 0 && x < powerCapW,
+  const limits = searchLimits(
+    predictor,
+    options,
+    { field: 'models', sharers: demands.map((demand) => demand.model) },
+    {
+      budgetEvaluations: DEFAULT_BUDGET_EVALUATIONS,
+      timeBudgetMs: options.now === undefined ? Infinity : DEFAULT_TIME_BUDGET_MS,
+    },
   )
-  const step = integer('sharePercentStep', options.sharePercentStep ?? 5, 1, 100)
+  const step = limits.sharePercentStep
   const maxSharePercent = number(
     'maxSharePercent',
     options.maxSharePercent ?? 100,
     `a percentage from ${step} (the share step) to 100`,
     (x) => x >= step && x <= 100,
   )
-  const totalUnits = Math.floor(100 / step)
-  const maxTenants = integer('maxTenants', options.maxTenants ?? MAX_MPS_CLIENTS, 1, MAX_MPS_CLIENTS)
-  if (demands.length > Math.min(maxTenants, totalUnits)) {
-    throw new InvalidInputError(
-      'models',
-      demands.map((demand) => demand.model),
-      `at most ${Math.min(maxTenants, totalUnits)} networks, so that each can have a tenant (maxTenants, sharePercentStep)`,
-    )
-  }
-  if (options.timeBudgetMs !== undefined && options.now === undefined) {
-    throw new InvalidInputError('now', undefined, 'a function that returns milliseconds, because timeBudgetMs is given')
-  }
   const kinds = tenantKinds({
     networks: demands.map((demand) => demand.model),
     sharePercentStep: step,
@@ -115,37 +85,20 @@ export function searchProblem(predictor: Predictor, options: PartitionOptions): 
     number('capExceedanceProbability', probability, 'a probability from 1e-9 to 0.5', (x) => x >= 1e-9 && x <= 0.5)
   }
   return {
+    ...limits,
     kinds,
     weights: ordered.map((demand) => demand.weight),
-    powerCapW,
-    boardLimitW: askedCapW > maxW ? maxW : undefined,
-    powerMarginW,
-    powerLimitW: powerCapW - powerMarginW,
     capExceedanceProbability: probability,
-    totalUnits,
-    memClocksMhz: memClocks(predictor, options.memClocksMhz),
-    maxTenants,
     latencySloMs,
     latencyPercentile: latencyPercentile(options.latencyPercentile),
     minTenantThroughput,
     boundsTenants: latencySloMs.some((ms) => ms < Infinity) || minTenantThroughput.some((least) => least > 0),
-    memoryBytes: memoryForTenants(predictor, options.memoryBytes),
     maxDistance: number(
       'maxDistance',
       options.maxDistance ?? DEFAULT_MAX_DISTANCE,
       'a number of at least 1',
       (x) => x >= 1,
     ),
-    budgetEvaluations: integer('budgetEvaluations', options.budgetEvaluations ?? 4000, 1, Number.MAX_SAFE_INTEGER),
-    timeBudgetMs: number(
-      'timeBudgetMs',
-      options.timeBudgetMs ?? (options.now === undefined ? Infinity : DEFAULT_TIME_BUDGET_MS),
-      'milliseconds above 0',
-      (x) => x > 0,
-    ),
-    now: options.now ?? (() => 0),
-    seed: integer('seed', options.seed ?? 1, 0, 2 ** 32 - 1),
-    improve: options.improve ?? true,
     objective: objective(options.objective),
   }
 }

@@ -4,6 +4,7 @@ import type { BoardParameters } from './parameters.js'
 /** Parameters of a board, and the constants of a prediction derived from them. */
 export interface BoardConstants {
   readonly parameters: BoardParameters
+  readonly smCount: number
   readonly memClocksMhz: readonly number[]
   /** Highest SM clock of the table: contention is priced at it. MHz. */
   readonly topClockMhz: number
@@ -20,6 +21,7 @@ export function boardConstants(spec: GpuSpec, parameters: BoardParameters): Boar
   const table = spec.clockStates.filter((state) => memClocksMhz.includes(state.memClockMhz))
   return {
     parameters,
+    smCount: spec.smCount,
     memClocksMhz,
     topClockMhz: Math.max(...table.map((state) => state.smClocksMhz.at(-1)!)),
     boostClockMhz: spec.boostClockMhz,

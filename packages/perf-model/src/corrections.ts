@@ -15,10 +15,29 @@ for (let count = 1; count <= MAX_MPS_CLIENTS; count++) {
   tenantNodePart[count] = part
 }
 
-/** Factors per kind of tenant (device speed, host speed, dynamic power), each at every node of the tenant count. */
-export const CORRECTIONS = 3
+/**
+ * Layout of a kind's corrections at one memory clock: factors on its speeds and power, and the variances of ln(speed)
+ * and ln(power) due to uncertain parameters and corrections; each at every node of the tenant count.
+ */
+export const correctionLayout: Readonly<
+  Record<'deviceSpeed' | 'hostSpeed' | 'dynamicPower' | 'speedVariance' | 'powerVariance' | 'stride', number>
+> = {
+  deviceSpeed: 0,
+  hostSpeed: TENANT_NODES,
+  dynamicPower: 2 * TENANT_NODES,
+  speedVariance: 3 * TENANT_NODES,
+  powerVariance: 4 * TENANT_NODES,
+  stride: 5 * TENANT_NODES,
+}
 
-/** Write the factors of one kind of tenant in the layout of the evaluator, by memory clock. */
+/** Standard deviation of ln(throughput) and ln(power) where the fit gives none. */
+const UNKNOWN_SD = 0.3
+/** Lower bound of a standard deviation: the equations are not exact. */
+const MIN_SD = 1e-3
+
+const at = correctionLayout
+
+/** Write the corrections of one kind of tenant, by memory clock. */
 export function writeKindCorrections(
   { corrections, hostSpeed }: NetworkParameters,
   memClocksMhz: readonly number[],
@@ -27,12 +46,15 @@ export function writeKindCorrections(
   out: Float64Array,
   kind: number,
 ): void {
+  const nodes = kindNodes(mpsPercent, batchSize)
   memClocksMhz.forEach((memClockMhz, m) => {
     const found = corrections.find((entry) => entry.memClockMhz === memClockMhz)
-    const offset = (kind * memClocksMhz.length + m) * CORRECTIONS * TENANT_NODES
-    writeFactors(found?.speed ?? [], kindNodes(mpsPercent, batchSize), out, offset)
-    writeFactors(hostSpeed, batchNodes(batchSize), out, offset + TENANT_NODES)
-    writeFactors(found?.dynamicPower ?? [], kindNodes(mpsPercent, batchSize), out, offset + 2 * TENANT_NODES)
+    const offset = (kind * memClocksMhz.length + m) * at.stride
+    writeFactors(found?.speed ?? [], nodes, out, offset + at.deviceSpeed)
+    writeFactors(hostSpeed, batchNodes(batchSize), out, offset + at.hostSpeed)
+    writeFactors(found?.dynamicPower ?? [], nodes, out, offset + at.dynamicPower)
+    writeVariances(found?.speedSd ?? [], nodes, out, offset + at.speedVariance)
+    writeVariances(found?.powerSd ?? [], nodes, out, offset + at.powerVariance)
   })
 }
 
@@ -50,20 +72,17 @@ function writeFactors(
   }
 }
 
-/** Write a grid of standard deviations for every node of the tenant count; `unknown` replaces missing values. */
-export function writeDeviations(
+/** Write the squares of a grid of standard deviations for every node of the tenant count. */
+function writeVariances(
   grid: readonly number[],
-  mpsPercent: number,
-  batchSize: number,
-  unknown: number,
+  nodes: readonly WeightedNode[],
   out: Float64Array,
   offset: number,
 ): void {
-  const nodes = kindNodes(mpsPercent, batchSize)
   for (let node = 0; node < TENANT_NODES; node++) {
     let sum = 0
-    for (const { index, weight } of nodes) sum += weight * (grid[index * TENANT_NODES + node] ?? unknown)
-    out[offset + node] = sum
+    for (const { index, weight } of nodes) sum += weight * (grid[index * TENANT_NODES + node] ?? UNKNOWN_SD)
+    out[offset + node] = Math.max(MIN_SD, sum) ** 2
   }
 }
 

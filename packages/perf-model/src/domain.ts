@@ -55,23 +55,18 @@ export function outsideOf(
     if (i === tenants.findIndex((tenant) => tenant.model === model))
       compare('tenants.length', tenants.length, network.tenants)
   })
-  const mix = mixOf(tenants)
-  if (mix !== undefined && !profile.mixes.includes(mix)) {
-    outside.push({ field: 'tenants', value: mix, covered: profile.mixes.join(', ') })
-  }
+  const [first] = tenants
+  if (first === undefined) return outside
+  const like = tenants.every((tenant) => tenant.mpsPercent === first.mpsPercent && tenant.batchSize === first.batchSize)
+  const mix = mixOf(
+    like,
+    tenants.some(({ model }) => model !== first.model),
+  )
+  if (!profile.mixes.includes(mix)) outside.push({ field: 'tenants', value: mix, covered: profile.mixes.join(', ') })
   return outside
 }
 
-function mixOf(tenants: Configuration['tenants']): Mix | undefined {
-  const first = tenants[0]
-  if (first === undefined) return undefined
-  if (tenants.some((tenant) => tenant.model !== first.model)) return 'several networks'
-  const like = tenants.every((tenant) => tenant.mpsPercent === first.mpsPercent && tenant.batchSize === first.batchSize)
+export function mixOf(like: boolean, severalNetworks: boolean): Mix {
+  if (severalNetworks) return 'several networks'
   return like ? 'like tenants' : 'unlike tenants'
-}
-
-export const mixes: readonly Mix[] = ['like tenants', 'unlike tenants', 'several networks']
-
-export function mixIndex(likeTenants: boolean, severalNetworks: boolean): number {
-  return severalNetworks ? 2 : likeTenants ? 0 : 1
 }

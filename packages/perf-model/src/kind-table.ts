@@ -1,30 +1,25 @@
 import type { GpuSpec } from '@pctodl/platform'
 import type { BoardConstants } from './board-constants.js'
-import { TENANT_NODES } from './correction-grid.js'
-import { CORRECTIONS, writeKindCorrections } from './corrections.js'
-import { type KindArrays, writeDemands } from './mix.js'
+import { correctionLayout, writeKindCorrections } from './corrections.js'
+import { type KindArrays, writeKind } from './mix.js'
 import type { PerfModelParameters } from './parameters.js'
-import { MAX_BATCH_SIZE, tenantLayout, writeTenantCoefficients } from './tenant-coefficients.js'
-import { uncertaintyStride, writeKindUncertainty } from './uncertainty/tenant-uncertainty.js'
+import { MAX_BATCH_SIZE, tenantLayout } from './tenant-coefficients.js'
 
 const FIRST_CAPACITY = 64
 
 /**
- * Coefficients and correction factors of the kinds of tenants (network, share in TPCs, batch), added on first use. A
+ * Coefficients and corrections of the kinds of tenants (network, share in TPCs, batch), added on first use. A
  * search uses few of the tens of thousands of possible kinds; stored compactly, they stay in the CPU caches.
  */
 export class KindTable implements KindArrays {
   coefficients: Float64Array = new Float64Array(FIRST_CAPACITY * tenantLayout.stride)
   corrections: Float64Array
-  /** Uncertainty numbers of each kind (`writeKindUncertainty`). */
-  uncertainty: Float64Array
   readonly #parameters: PerfModelParameters
   readonly #spec: GpuSpec
   readonly #board: BoardConstants
   readonly #tpcCount: number
   /** Offset of each possible kind's coefficients; -1 if not yet added. */
   readonly #offsets: Int32Array
-  readonly #factorsPerKind: number
   #count = 0
 
   constructor(parameters: PerfModelParameters, spec: GpuSpec, board: BoardConstants) {
@@ -33,10 +28,7 @@ export class KindTable implements KindArrays {
     this.#board = board
     this.#tpcCount = spec.smCount / spec.smPerTpc
     this.#offsets = new Int32Array(parameters.networks.length * this.#tpcCount * MAX_BATCH_SIZE).fill(-1)
-    const { memClocksMhz } = board
-    this.#factorsPerKind = memClocksMhz.length * CORRECTIONS * TENANT_NODES
-    this.corrections = new Float64Array(FIRST_CAPACITY * this.#factorsPerKind)
-    this.uncertainty = new Float64Array(FIRST_CAPACITY * uncertaintyStride(memClocksMhz.length))
+    this.corrections = new Float64Array(FIRST_CAPACITY * board.memClocksMhz.length * correctionLayout.stride)
   }
 
   /** Offset of a kind's coefficients. A new kind may replace the arrays with larger ones. */
@@ -55,16 +47,12 @@ export class KindTable implements KindArrays {
     if (offset === this.coefficients.length) {
       this.coefficients = twiceAsLong(this.coefficients)
       this.corrections = twiceAsLong(this.corrections)
-      this.uncertainty = twiceAsLong(this.uncertainty)
     }
-    const { boardParameters, networks } = this.#parameters
+    const parameters = this.#parameters.networks[network]!
     const sms = tpcs * this.#spec.smPerTpc
-    writeTenantCoefficients(boardParameters, networks[network]!, sms, batchSize, this.coefficients, offset)
+    writeKind(this.#board, parameters, { network, sms, batchSize }, this.coefficients, offset)
     const mpsPercent = (100 * sms) / this.#spec.smCount
-    writeKindCorrections(networks[network]!, this.#board.memClocksMhz, mpsPercent, batchSize, this.corrections, kind)
-    writeKindUncertainty(networks[network]!, this.#board.memClocksMhz, mpsPercent, batchSize, this.uncertainty, kind)
-    this.coefficients[offset + tenantLayout.network] = network
-    writeDemands(this.#board, this.coefficients, offset)
+    writeKindCorrections(parameters, this.#board.memClocksMhz, mpsPercent, batchSize, this.corrections, kind)
     return offset
   }
 }

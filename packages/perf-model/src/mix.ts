@@ -1,17 +1,14 @@
 import { MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type BoardConstants, smoothMax2 } from './board-constants.js'
-import { TENANT_NODES } from './correction-grid.js'
-import { CORRECTIONS, tenantNode, tenantNodePart } from './corrections.js'
-import { tenantLayout as at } from './tenant-coefficients.js'
+import { correctionLayout, tenantNode, tenantNodePart } from './corrections.js'
+import type { NetworkParameters } from './parameters.js'
+import { tenantLayout as at, type TenantKind, writeTenantCoefficients } from './tenant-coefficients.js'
 
 /** Coefficients and corrections of all known kinds of tenants. */
 export interface KindArrays {
   /** `tenantLayout.stride` numbers per kind. */
   readonly coefficients: Float64Array
-  /**
-   * Factors on device speed, host speed and dynamic power, in this order: those of kind k and memory clock m begin at
-   * `(k * memory clocks + m) * CORRECTIONS * TENANT_NODES`.
-   */
+  /** By `correctionLayout`: those of kind k and memory clock m begin at `(k * memory clocks + m) * stride`. */
   readonly corrections: Float64Array
 }
 
@@ -75,6 +72,9 @@ export class Mix {
   topPrice = 1
   /** Square of the DRAM demand at the top clock relative to the ceiling, 0..1. */
   topDemand = 0
+  /** Standard deviation of ln(throughput) due to uncertain parameters and corrections; the same for power. */
+  speedSd = 0
+  powerSd = 0
   /** Offset of each run's kind in the coefficients. */
   readonly kinds: Int32Array = new Int32Array(MAX_MPS_CLIENTS)
   /** Terms of each run, in the order of `runLayout`. */
@@ -115,7 +115,7 @@ export function prepare(
   memIndex: number,
   mix: Mix,
 ): void {
-  const c = kinds.coefficients
+  const { coefficients: c, corrections } = kinds
   const { terms } = mix
   let traffic = 0
   let launch = 0
@@ -139,16 +139,37 @@ export function prepare(
   mix.runs = runs
   enterMemory(board, mix, memIndex, traffic)
   let speeds = 0
+  let speedVariance = 0
+  let powerVariance = 0
   for (let r = 0; r < runs; r++) {
+    const o = r * run.stride
+    const length = terms[o + run.length]!
     const offset = mix.kinds[r]!
-    const others = { launch: launch - c[offset + at.launchDemand]!, host: host - c[offset + at.hostDemand]! }
-    speeds += terms[r * run.stride + run.length]! * writeRun(board, kinds, mix, r, others.launch, others.host)
+    const first = correctionsOf(board, offset, memIndex)
+    const deviceSpeed = atTenants(corrections, first + correctionLayout.deviceSpeed, count)
+    const hostSpeed = atTenants(corrections, first + correctionLayout.hostSpeed, count)
+    const launchOthers = launch - c[offset + at.launchDemand]!
+    const hostOthers = host - c[offset + at.hostDemand]!
+    writeTerms(board, c, mix, r, offset, deviceSpeed, hostSpeed, launchOthers, hostOthers)
+    terms[o + run.watts] = atTenants(corrections, first + correctionLayout.dynamicPower, count)
+    speeds += length * deviceSpeed
+    speedVariance += length * atTenants(corrections, first + correctionLayout.speedVariance, count)
+    powerVariance += length * atTenants(corrections, first + correctionLayout.powerVariance, count)
   }
+  mix.speedSd = Math.sqrt(speedVariance / count)
+  mix.powerSd = Math.sqrt(powerVariance / count)
   solveTopPrice(board, kinds, mix, mbPerMs, speeds)
 }
 
-/** Complete a kind's coefficients with its demands when alone at the top clocks, without corrections. */
-export function writeDemands(board: BoardConstants, c: Float64Array, offset: number): void {
+/** Write a kind's coefficients, with its demands when alone at the top clocks, without corrections. */
+export function writeKind(
+  board: BoardConstants,
+  network: NetworkParameters,
+  kind: TenantKind,
+  c: Float64Array,
+  offset: number,
+): void {
+  writeTenantCoefficients(board, network, kind, c, offset)
   const mix = new Mix()
   const megabytes = c[offset + at.mixedMb]! + c[offset + at.streamMb]!
   enterMemory(board, mix, 0, megabytes)
@@ -162,11 +183,11 @@ export function writeDemands(board: BoardConstants, c: Float64Array, offset: num
 
 /** Offset of a kind's corrections at a memory clock. */
 export function correctionsOf(board: BoardConstants, offset: number, memIndex: number): number {
-  return ((offset / at.stride) * board.memClocksMhz.length + memIndex) * CORRECTIONS * TENANT_NODES
+  return ((offset / at.stride) * board.memClocksMhz.length + memIndex) * correctionLayout.stride
 }
 
-/** Factor for a number of tenants, interpolated between two nodes. */
-export function factorAt(corrections: Float64Array, first: number, tenants: number): number {
+/** Value for a number of tenants, interpolated between two nodes. */
+export function atTenants(corrections: Float64Array, first: number, tenants: number): number {
   const node = first + tenantNode[tenants]!
   return corrections[node]! + tenantNodePart[tenants]! * (corrections[node + 1]! - corrections[node]!)
 }
@@ -176,24 +197,6 @@ function enterMemory(board: BoardConstants, mix: Mix, memIndex: number, trafficM
   mix.memIndex = memIndex
   mix.missPart = trafficMb / (trafficMb + board.parameters.cacheReachMb)
   mix.msPerMb = board.msPerMb[memIndex]! * mix.missPart
-}
-
-/** Write a run's terms, given the launch and host demand of the others. @returns the factor on its device speed */
-function writeRun(
-  board: BoardConstants,
-  { coefficients, corrections }: KindArrays,
-  mix: Mix,
-  r: number,
-  launchOthers: number,
-  hostOthers: number,
-): number {
-  const offset = mix.kinds[r]!
-  const first = correctionsOf(board, offset, mix.memIndex)
-  const deviceSpeed = factorAt(corrections, first, mix.tenants)
-  const hostSpeed = factorAt(corrections, first + TENANT_NODES, mix.tenants)
-  mix.terms[r * run.stride + run.watts] = factorAt(corrections, first + 2 * TENANT_NODES, mix.tenants)
-  writeTerms(board, coefficients, mix, r, offset, deviceSpeed, hostSpeed, launchOthers, hostOthers)
-  return deviceSpeed
 }
 
 /** Write a run's terms: its coefficients, each stage divided by its speed factor, and the others' demands. */

@@ -1,1 +1,1 @@
-export { modelOf, ParameterFileError, parameterFile } from './parameter-folder.js'
+export { modelOf, ParameterFileError, parameterFile } from './cli/parameter-folder.js'

@@ -154,10 +154,11 @@ const networkParameters = record<NetworkParameters>({
 export type FittedRange = [number, number]
 
 /** How similar the tenants that share a board are. */
-export type Mix = 'like tenants' | 'unlike tenants' | 'several networks'
+export const mixes = ['like tenants', 'unlike tenants', 'several networks'] as const
+export type Mix = (typeof mixes)[number]
 
 const range = listOf(positive, 'the least and the largest value', (length) => length === 2)
-const mix = oneOfThe('like tenants', 'unlike tenants', 'several networks')
+const mix = oneOfThe(...mixes)
 
 /** Ranges that the rows of a fit covered. Predictions outside are extrapolations. */
 export interface FittedProfile {
@@ -262,7 +263,7 @@ export interface ErrorSummary {
 const errorSummary = record<ErrorSummary>({
   quantity: oneOfThe('throughput', 'tenant throughput', 'power', 'SM utilisation', 'memory utilisation'),
   unit: oneOfThe('%', 'points'),
-  rows: oneOfThe('all', 'like tenants', 'unlike tenants', 'several networks'),
+  rows: oneOfThe('all', ...mixes),
   count,
   median: nonNegative,
   p95: nonNegative,

@@ -11,24 +11,21 @@ import {
   type Tenant,
   UnknownNameError,
 } from '@pctodl/platform'
-import { type BoardConstants, boardConstants } from './board-constants.js'
+import { type BoardConstants, boardConstants, relativeVoltage } from './board-constants.js'
 import { type Domain, outsideOf } from './domain.js'
 import { KindTable } from './kind-table.js'
 import { Mix, prepare } from './mix.js'
 import { networkOf } from './network-of.js'
-import { type NetworkParameters, type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
+import { type PerfModelParameters, parsePerfModelParameters } from './parameters.js'
 import { assertBatchArrays, type BatchInput, type BatchOutput, batchOutput } from './prediction-batch.js'
 import type { Prediction, PredictionQuantiles, Predictor, TenantPrediction } from './predictor.js'
 import { Solution, solve } from './solve.js'
-import { MAX_BATCH_SIZE, tenantLayout } from './tenant-coefficients.js'
+import { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 import { ErrorModel } from './uncertainty/error-model.js'
-import { ErrorTerms } from './uncertainty/error-terms.js'
-import { TenantUncertainty, uncertaintyStride } from './uncertainty/tenant-uncertainty.js'
+import { ErrorTerms, type PredictedTerms, type Quantity } from './uncertainty/error-terms.js'
 
 /** Configurations at a larger distance count as outside the measured domain. */
 const MAX_DISTANCE = 2
-
-type Quantity = 'throughput' | 'power'
 
 /** 99th percentile of the standard normal distribution, for `p99LatencyMs`. */
 const LATE = normalQuantileOfTail(0.01)
@@ -54,16 +51,18 @@ export class PerfModel implements Predictor {
   readonly #mix = new Mix()
   readonly #offsets = new Int32Array(MAX_MPS_CLIENTS)
   readonly #solution = new Solution()
-  readonly #errors: Readonly<Record<Quantity, ErrorModel>>
-  readonly #terms: Readonly<Record<Quantity, ErrorTerms>>
-  readonly #known = new TenantUncertainty()
+  /** SM clock of the solution of the mix; 0: there is none yet. */
+  #solvedMhz = 0
+  readonly #errors: Readonly<Record<Quantity, SolutionError>>
   #scored = { probability: 0.5, score: 0 }
-  /** SM clock of the last solution, relative to the board's highest. */
-  #clock = 0
   /** Number of TPCs by whole percent of share, precomputed to avoid the division. */
   readonly #tpcs: Int32Array
-  readonly #lowestClocksMhz: readonly number[]
-  readonly #highestClocksMhz: readonly number[]
+  /** SM clocks by memory clock, ascending. */
+  readonly #clocksMhz: readonly (readonly number[])[]
+  /** For each of them, clock x voltage squared: dynamic power is nearly linear in it. */
+  readonly #drives: readonly Float64Array[]
+  /** By memory clock: index of the last solved SM clock, from which the next search starts. */
+  readonly #lastAnswers: number[]
 
   /**
    * @param parameters validated by `parsePerfModelParameters` or returned by `fitPerfModel`
@@ -89,13 +88,19 @@ export class PerfModel implements Predictor {
     this.networks = parameters.networks.map((network) => network.name)
     this.#parameters = parameters
     this.#networkIndex = new Map(this.networks.map((name, index) => [name, index]))
-    this.#lowestClocksMhz = clocks.map((states) => states[0]!)
-    this.#highestClocksMhz = clocks.map((states) => states.at(-1)!)
-    const errorsOf = (quantity: Quantity) =>
-      new ErrorModel(parameters.errors.find((entry) => entry.quantity === quantity)!, this.networks)
-    this.#errors = { throughput: errorsOf('throughput'), power: errorsOf('power') }
-    const termsOf = () => new ErrorTerms(this.networks.length)
-    this.#terms = { throughput: termsOf(), power: termsOf() }
+    this.#clocksMhz = clocks
+    this.#lastAnswers = clocks.map((states) => states.length - 1)
+    this.#drives = clocks.map((states) =>
+      Float64Array.from(states, (mhz) => {
+        const clock = mhz / spec.boostClockMhz
+        return clock * relativeVoltage(parameters.boardParameters, clock) ** 2
+      }),
+    )
+    const errorOf = (quantity: Quantity): SolutionError => {
+      const model = new ErrorModel(parameters.errors.find((entry) => entry.quantity === quantity)!, this.networks)
+      return { model, terms: new ErrorTerms(this.networks.length), known: false }
+    }
+    this.#errors = { throughput: errorOf('throughput'), power: errorOf('power') }
     this.#kinds = new KindTable(parameters, spec, board)
     this.#tpcs = Int32Array.from({ length: 101 }, (_, share) => smsOfShare(spec, Math.max(1, share)) / spec.smPerTpc)
   }
@@ -128,7 +133,9 @@ export class PerfModel implements Predictor {
     const { throughput, latencyMs } = solution
     const speed = this.#errorOf('throughput')
     const power = this.#errorOf('power')
-    const late = Math.exp(LATE * speed.sd) / speed.factor
+    const speedFactor = factorOf(speed)
+    const powerFactor = factorOf(power)
+    const late = Math.exp(LATE * speed.sd) / speedFactor
     const count = configuration.tenants.length
     const tenants = new Array<TenantPrediction>(count)
     for (let i = 0; i < count; i++) {
@@ -136,13 +143,13 @@ export class PerfModel implements Predictor {
       tenants[i] = isTwin
         ? tenants[i - 1]!
         : {
-            throughput: throughput[i]! * speed.factor,
-            latencyMs: latencyMs[i]! / speed.factor,
+            throughput: throughput[i]! * speedFactor,
+            latencyMs: latencyMs[i]! / speedFactor,
             p99LatencyMs: latencyMs[i]! * late,
           }
     }
-    const total = solution.totalThroughput * speed.factor
-    const powerW = solution.powerW * power.factor
+    const total = solution.totalThroughput * speedFactor
+    const powerW = solution.powerW * powerFactor
     return {
       throughput: total,
       powerW,
@@ -184,15 +191,16 @@ export class PerfModel implements Predictor {
       this.#solve(smClockMhz[c]!)
       const speed = this.#errorOf('throughput')
       const power = this.#errorOf('power')
-      out.throughput[c] = solution.totalThroughput * speed.factor
-      out.powerW[c] = solution.powerW * power.factor
+      const speedFactor = factorOf(speed)
+      out.throughput[c] = solution.totalThroughput * speedFactor
+      out.powerW[c] = solution.powerW * factorOf(power)
       out.smUtilPercent[c] = solution.smUtilPercent
       out.memUtilPercent[c] = solution.memUtilPercent
       out.throughputSd[c] = out.throughput[c]! * speed.sd
       out.powerSdW[c] = out.powerW[c]! * power.sd
       for (let i = 0; i < count; i++) {
-        out.tenantThroughput[from + i] = solution.throughput[i]! * speed.factor
-        out.tenantLatencyMs[from + i] = solution.latencyMs[i]! / speed.factor
+        out.tenantThroughput[from + i] = solution.throughput[i]! * speedFactor
+        out.tenantLatencyMs[from + i] = solution.latencyMs[i]! / speedFactor
       }
     }
     return out
@@ -231,45 +239,32 @@ export class PerfModel implements Predictor {
     return powerW * Math.exp(centre - sd * this.#scored.score)
   }
 
-  /** Terms of the error model for both quantities, for fitting such a model. */
-  errorTerms(configuration: Configuration): Readonly<Record<Quantity, Pick<ErrorTerms, 'phi' | 'residual'>>> {
-    this.#evaluate(configuration)
-    const of = (quantity: Quantity) => {
-      const { phi, residual } = this.#write(quantity)
-      return { phi: phi.slice(), residual: residual.slice() }
+  /** What the equations alone predict, and its terms of the error model, to fit and update such a model. */
+  errorTerms(configuration: Configuration): Readonly<Record<Quantity, PredictedTerms>> {
+    const { totalThroughput, powerW } = this.#evaluate(configuration)
+    const of = (quantity: Quantity, predicted: number): PredictedTerms => {
+      this.#errorOf(quantity)
+      const { phi, residual } = this.#errors[quantity].terms
+      return { predicted, phi: phi.slice(), residual: residual.slice() }
     }
-    return { throughput: of('throughput'), power: of('power') }
+    return { throughput: of('throughput', totalThroughput), power: of('power', powerW) }
   }
 
-  /**
-   * Error of the last solution: the factor learnt from rows of the board, the centre of the log error, and its standard
-   * deviation.
-   */
-  #errorOf(quantity: Quantity): { readonly factor: number; readonly centre: number; readonly sd: number } {
-    const model = this.#errors[quantity]
-    const terms = this.#write(quantity)
-    const { unknownSd } = this.#parameters.profile
-    const { speedSd, powerSd } = this.#known
-    const [own, judged] = quantity === 'power' ? [powerSd, unknownSd.power] : [speedSd, unknownSd.throughput]
-    const { centre, sd } = model.at(terms, own > judged ? own * own - judged * judged : 0)
-    return { factor: model.state.rows > 0 ? Math.exp(centre) : 1, centre, sd }
+  /** The error model of a quantity, evaluated for the last solution. */
+  #errorOf(quantity: Quantity): ErrorModel {
+    const error = this.#errors[quantity]
+    if (error.known) return error.model
+    error.known = true
+    error.terms.write(quantity, this.#board, this.#kinds, this.#mix, this.#solution, this.#solvedMhz)
+    const judged = this.#parameters.profile.unknownSd[quantity]
+    const own = quantity === 'power' ? this.#mix.powerSd : this.#mix.speedSd
+    error.model.evaluate(error.terms, own > judged ? own * own - judged * judged : 0)
+    return error.model
   }
 
-  #powerFactor(): number {
-    const { power } = this.#errors
-    return power.state.rows > 0 ? Math.exp(power.centre(this.#write('power'))) : 1
-  }
-
-  #write(quantity: Quantity): ErrorTerms {
-    const terms = this.#terms[quantity]
-    terms.write(quantity, this.#mix, this.#solution, {
-      coefficients: this.#kinds.coefficients,
-      numbers: this.#kinds.uncertainty,
-      stride: uncertaintyStride(this.memClocksMhz.length),
-      clock: this.#clock,
-      memClock: this.memClocksMhz[this.#mix.memIndex]! / this.memClocksMhz[0]!,
-    })
-    return terms
+  #powerW(): number {
+    const { model } = this.#errors.power
+    return model.state.rows === 0 ? this.#solution.powerW : this.#solution.powerW * factorOf(this.#errorOf('power'))
   }
 
   /** GPU memory in use apart from the tenants' processes, bytes. */
@@ -289,7 +284,7 @@ export class PerfModel implements Predictor {
     assertConfiguration(configuration)
     const tenants = configuration.tenants.map((tenant, i) => {
       if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
-      const index = this.#networkIndex.get(tenant.model) ?? this.#indexUnderOtherName(tenant.model)
+      const index = this.#indexOf(tenant.model)
       return index === undefined ? tenant : { ...tenant, model: this.networks[index]! }
     })
     const outside = outsideOf(this.#parameters.profile, { ...configuration, tenants })
@@ -309,13 +304,14 @@ export class PerfModel implements Predictor {
   /** Uncertainty of the current tenants, relative to that of the fit's own rows. */
   #distance(): number {
     const { throughput, power } = this.#parameters.profile.unknownSd
-    const { speedSd, powerSd } = this.#known
+    const { speedSd, powerSd } = this.#mix
     return Math.max(speedSd / throughput, powerSd / power)
   }
 
   #powerIfPredicted(configuration: Configuration): number | undefined {
     try {
-      return this.#evaluate(configuration).powerW * this.#powerFactor()
+      this.#evaluate(configuration)
+      return this.#powerW()
     } catch (error) {
       // The reason is already among the fields found outside.
       if (error instanceof PctodlError) return undefined
@@ -332,44 +328,46 @@ export class PerfModel implements Predictor {
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined {
     if (typeof powerCapW !== 'number' || Number.isNaN(powerCapW))
       throw new InvalidInputError('powerCapW', powerCapW, 'a number of watts')
-    this.#enter(tenants, this.#memIndex(memClockMhz))
-    const clocks = smClocksAt(this.spec, memClockMhz)!
-    const mix = this.#mix
-    const idleW = this.#board.idlePowerW[mix.memIndex]!
-    const last = clocks.length - 1
+    const memIndex = this.#memIndex(memClockMhz)
+    this.#enter(tenants, memIndex)
+    const clocks = this.#clocksMhz[memIndex]!
+    const drives = this.#drives[memIndex]!
     let low = -1
     let high = clocks.length
-    // First guess: dynamic power proportional to the square of the clock.
-    let index = last
-    let before = -1
-    let beforeW = idleW
+    let index = this.#lastAnswers[memIndex]!
+    let [driveBefore, powerBeforeW] = [0, this.#board.idlePowerW[memIndex]!]
     while (high - low > 1) {
       this.#solve(clocks[index]!)
-      const powerW = this.#solution.powerW * this.#powerFactor()
+      const drive = drives[index]!
+      const powerW = this.#powerW()
       if (powerW <= powerCapW) low = index
       else high = index
-      const wanted =
-        before < 0
-          ? index * Math.sqrt(Math.max(0, powerCapW - idleW) / (powerW - idleW))
-          : index + ((powerCapW - powerW) * (before - index)) / (beforeW - powerW)
-      before = index
-      beforeW = powerW
-      index = Math.min(high - 1, Math.max(low + 1, Math.floor(wanted) || 0))
+      const wanted = drive + ((powerCapW - powerW) * (driveBefore - drive)) / (powerBeforeW - powerW)
+      driveBefore = drive
+      powerBeforeW = powerW
+      // The highest clock left whose drive is at most the wanted one.
+      index = low + 1
+      for (let last = high - 1; index < last; ) {
+        const middle = (index + last + 1) >> 1
+        if (drives[middle]! <= wanted) index = middle
+        else last = middle - 1
+      }
     }
+    this.#lastAnswers[memIndex] = Math.max(low, 0)
     return clocks[low]
   }
 
   /** @throws UnknownNameError for a network that was not fitted; InvalidInputError for a batch outside 1..256 */
   memoryBytes(tenant: Tenant): number {
     if (typeof tenant !== 'object' || tenant === null) throw new InvalidInputError('tenant', tenant, EXPECTED_TENANT)
-    this.#network(tenant.model)
+    if (this.#indexOf(tenant.model) === undefined) throw new UnknownNameError('network', tenant.model, this.networks)
     assertBatch(tenant.batchSize, 0)
     return this.#processBytes(tenant)
   }
 
   /** Memory of one process, bytes; 0 for a network that was not fitted. */
   #processBytes({ model, batchSize }: Tenant): number {
-    const index = this.#networkIndex.get(model) ?? this.#indexUnderOtherName(model)
+    const index = this.#indexOf(model)
     if (index === undefined) return 0
     const { memoryBaseMib, memoryPerSampleMib } = this.#parameters.networks[index]!
     return Math.ceil((memoryBaseMib + memoryPerSampleMib * batchSize) * 1024 ** 2)
@@ -386,13 +384,16 @@ export class PerfModel implements Predictor {
   }
 
   #solve(smClockMhz: number): void {
+    if (smClockMhz === this.#solvedMhz) return
     solve(this.#board, this.#kinds, this.#mix, smClockMhz, this.#solution)
-    this.#clock = smClockMhz / this.#board.topClockMhz
+    this.#solvedMhz = smClockMhz
+    this.#errors.throughput.known = false
+    this.#errors.power.known = false
   }
 
   #assertSmClock(smClockMhz: number, memIndex: number): void {
-    const lowest = this.#lowestClocksMhz[memIndex]!
-    const highest = this.#highestClocksMhz[memIndex]!
+    const clocks = this.#clocksMhz[memIndex]!
+    const [lowest, highest] = [clocks[0]!, clocks[clocks.length - 1]!]
     if (!(typeof smClockMhz === 'number' && smClockMhz >= lowest && smClockMhz <= highest)) {
       throw new InvalidInputError('smClockMhz', smClockMhz, `a clock from ${lowest} to ${highest} MHz`)
     }
@@ -407,7 +408,7 @@ export class PerfModel implements Predictor {
       const tenant = tenants[i]!
       if (typeof tenant !== 'object' || tenant === null) throw wrongTenant(tenant, i)
       const { model, mpsPercent, batchSize } = tenant
-      const network = this.#networkIndex.get(model) ?? this.#indexUnderOtherName(model)
+      const network = this.#indexOf(model)
       // Report invalid shares and batches before unknown networks, as in the other packages.
       this.#put(i, network ?? -1, mpsPercent, batchSize)
       if (network === undefined) throw new UnknownNameError('network', model, this.networks)
@@ -437,19 +438,14 @@ export class PerfModel implements Predictor {
     }
     const mix = this.#mix
     if (mix.tenants === count && mix.memIndex === memIndex) return
-    const kinds = this.#kinds
-    prepare(this.#board, kinds, this.#offsets, count, memIndex, mix)
-    this.#known.read(kinds.uncertainty, this.memClocksMhz.length, this.#offsets, tenantLayout.stride, count, memIndex)
+    prepare(this.#board, this.#kinds, this.#offsets, count, memIndex, mix)
+    this.#solvedMhz = 0
   }
 
-  #network(name: string): NetworkParameters {
-    const index = this.#networkIndex.get(name) ?? this.#indexUnderOtherName(name)
-    if (index === undefined) throw new UnknownNameError('network', name, this.networks)
-    return this.#parameters.networks[index]!
-  }
-
-  /** Resolve an alternative name and cache it: a planner asks for the same few names repeatedly. */
-  #indexUnderOtherName(name: string): number | undefined {
+  /** Alternative names are cached: a planner asks for the same few names again and again. */
+  #indexOf(name: string): number | undefined {
+    const known = this.#networkIndex.get(name)
+    if (known !== undefined) return known
     try {
       const index = this.networks.indexOf(networkOf(this.networks, name))
       this.#networkIndex.set(name, index)
@@ -474,6 +470,18 @@ export class PerfModel implements Predictor {
     }
     return index
   }
+}
+
+/** The error of the last solution in one quantity; `known` once its model is evaluated for it. */
+interface SolutionError {
+  readonly model: ErrorModel
+  readonly terms: ErrorTerms
+  known: boolean
+}
+
+/** Factor learnt from rows of the board. */
+function factorOf({ state, centre }: ErrorModel): number {
+  return state.rows > 0 ? Math.exp(centre) : 1
 }
 
 function normalScore(probability: number): number {

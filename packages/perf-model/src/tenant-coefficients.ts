@@ -1,4 +1,5 @@
-import type { BoardParameters, NetworkParameters } from './parameters.js'
+import type { BoardConstants } from './board-constants.js'
+import type { NetworkParameters } from './parameters.js'
 
 /** Largest batch that the model accepts. */
 export const MAX_BATCH_SIZE = 256
@@ -22,7 +23,7 @@ export const tenantLayout = {
   hostMs: 5,
   /** Time per MB that the tenant's own SMs need, ms x MHz. */
   ownCycles: 6,
-  /** Fraction of time spent launching kernels when alone at the top clocks, 0..1. Set by `writeDemands`. */
+  /** Fraction of time spent launching kernels when alone at the top clocks, 0..1. Set by `writeKind`. */
   launchDemand: 7,
   /** Fraction of time for the rest of the host's work, likewise. */
   hostDemand: 8,
@@ -34,21 +35,30 @@ export const tenantLayout = {
   memoryEnergyMj: 12,
   /** Memory traffic per batch in the utilisation counter if all of it misses the caches, MB. */
   countedMb: 13,
-  /** Memory traffic per ms if all of it misses the caches, alone at the top clocks. Set by `writeDemands`. */
+  /** Memory traffic per ms if all of it misses the caches, alone at the top clocks. Set by `writeKind`. */
   mbPerMs: 14,
-  /** Index of the network. Set by `KindTable`. */
-  network: 15,
-  stride: 16,
+  /** Batch size and share on logarithmic scales from -1 to 1. */
+  logBatch: 15,
+  logShare: 16,
+  /** Index of the network. */
+  network: 17,
+  stride: 18,
 } as const
+
+/** A kind of tenant: index of its network, number of SMs and batch size. */
+export interface TenantKind {
+  readonly network: number
+  readonly sms: number
+  readonly batchSize: number
+}
 
 const at = tenantLayout
 
-/** Write one tenant's coefficients except its demands and `mbPerMs`, which `writeDemands` adds. */
+/** Write one kind's coefficients except its demands and `mbPerMs`, which `writeKind` adds. */
 export function writeTenantCoefficients(
-  board: BoardParameters,
+  { parameters: board, smCount }: BoardConstants,
   network: NetworkParameters,
-  sms: number,
-  batchSize: number,
+  { network: index, sms, batchSize }: TenantKind,
   out: Float64Array,
   offset: number,
 ): void {
@@ -69,4 +79,7 @@ export function writeTenantCoefficients(
   out[offset + at.coreEnergyMj] = network.coreEnergyMj * batchSize + network.batchEnergyMj
   out[offset + at.memoryEnergyMj] = network.memoryEnergyMj * batchSize
   out[offset + at.countedMb] = network.countedMbPerSample * batchSize
+  out[offset + at.logBatch] = (2 * Math.log(batchSize)) / Math.log(MAX_BATCH_SIZE) - 1
+  out[offset + at.logShare] = (2 * Math.log((100 * sms) / smCount)) / Math.log(100) - 1
+  out[offset + at.network] = index
 }

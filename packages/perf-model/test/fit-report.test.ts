@@ -20,7 +20,11 @@ function collected(rows: readonly { readonly networks: readonly string[]; readon
     }
     const predicted = { totalThroughput: 100, throughput: [100], powerW: 200, smUtilPercent: 53, memUtilPercent: 20 }
     collector.add(
-      { row: measured, networks, likeTenants: networks.length === 1 } as unknown as TableRow,
+      {
+        row: measured,
+        networks,
+        mix: networks.length === 1 ? 'like tenants' : 'several networks',
+      } as unknown as TableRow,
       predicted as unknown as Solution,
       features,
     )

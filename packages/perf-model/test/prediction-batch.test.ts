@@ -1,8 +1,10 @@
-import { type BatchInput, batchOutput, loadPerfModel } from '@pctodl/perf-model'
+import { SeededRandom } from '@pctodl/numerics'
+import { type BatchInput, batchOutput, loadPerfModel, PerfModel, refit } from '@pctodl/perf-model'
 import { type Configuration, InvalidInputError, smClocksAt } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { arbitraryTenants } from './arbitrary-tenants.js'
+import { measuredRows } from './synthetic-rows.js'
 
 const model = loadPerfModel('3080Ti')
 const configuration: fc.Arbitrary<Configuration> = fc.record({
@@ -51,6 +53,35 @@ describe('a model that has predicted before', () => {
       return throughputSd! / throughput
     })
     expect(new Set(relative).size).toBe(3)
+  })
+
+  it('answers any question as a fresh one does, whatever was asked before', () => {
+    const random = new SeededRandom(90217)
+    const drawn = <T>(list: readonly T[]) => list[random.integer(list.length)]!
+    const updated = refit(model, measuredRows(model, 5, 20)).parameters
+    const used = new PerfModel(updated)
+    const mixes = [['vgg19'], ['vgg19', 'resnet50'], ['resnet50', 'resnet50', 'vgg19'], []].map((names) =>
+      names.map((network) => ({ model: network, mpsPercent: 30, batchSize: 8 })),
+    )
+    for (let round = 0; round < 80; round++) {
+      const configuration = { tenants: drawn(mixes), smClockMhz: drawn([900, 1500, 1905]), memClockMhz: 9501 }
+      const capW = 130 + random.integer(200)
+      const ask = drawn([
+        (of: PerfModel) => of.predict(configuration),
+        (of: PerfModel) => of.upperPowerW(configuration, 0.05),
+        (of: PerfModel) => of.quantiles(configuration, [0.1, 0.5]),
+        (of: PerfModel) => of.solveSmClock(configuration.tenants, 9501, capW),
+        (of: PerfModel) => of.domain(configuration),
+      ])
+      const answer = (of: PerfModel) => {
+        try {
+          return ask(of)
+        } catch (error) {
+          return (error as Error).message
+        }
+      }
+      expect(answer(used)).toEqual(answer(new PerfModel(updated)))
+    }
   })
 })
 

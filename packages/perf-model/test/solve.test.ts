@@ -4,7 +4,7 @@ import { boardConstants } from '../src/board-constants.js'
 import { TENANT_NODES } from '../src/correction-grid.js'
 import { loadPerfModel } from '../src/index.js'
 import { KindTable } from '../src/kind-table.js'
-import { correctionsOf, factorAt, Mix, prepare } from '../src/mix.js'
+import { atTenants, correctionsOf, Mix, prepare } from '../src/mix.js'
 import { Solution, solve } from '../src/solve.js'
 import { tenantLayout as at } from '../src/tenant-coefficients.js'
 
@@ -26,7 +26,7 @@ describe.each(['A100', '3080Ti'])('what is solved on the %s', (name) => {
     const offset = offsets[i]!
     const first = correctionsOf(board, offset, memIndex)
     const [device, host] = [first, first + TENANT_NODES].map((node) =>
-      factorAt(kinds.corrections, node, offsets.length),
+      atTenants(kinds.corrections, node, offsets.length),
     )
     const of = (key: keyof typeof at) => c[offset + at[key]]!
     const others = (key: 'launchDemand' | 'hostDemand') =>

@@ -16,7 +16,7 @@ import { InvalidArgumentError } from 'commander'
 import { version } from '../../package.json'
 import type { NetworkDemand, PartitionOptions } from '../options.js'
 import { knownName } from './services-file.js'
-import { type RawServicesOptions, type ServicesCall, serviceGoals, servicesCall } from './services-options.js'
+import { given, type RawServicesOptions, type ServicesCall, serviceGoals, servicesCall } from './services-options.js'
 
 /** Checked options of one command call. */
 export interface PartitionCall {
@@ -158,15 +158,17 @@ function searchOptions(raw: RawOptions): PartitionCall['search'] {
     latencyPercentile: raw.latencyPercentile,
     seed: raw.seed,
     ...searchBudget(raw),
-    ...(raw.memClock === undefined ? {} : { memClocksMhz: [raw.memClock] }),
-    ...(risk === undefined ? {} : { capExceedanceProbability: risk }),
-    ...(raw.latencySlo === undefined ? {} : { latencySloMs: raw.latencySlo }),
-    ...(raw.minThroughput === undefined ? {} : { minTenantThroughput: raw.minThroughput }),
-    ...(raw.maxTenants === undefined ? {} : { maxTenants: raw.maxTenants }),
-    ...(raw.maxShare === undefined ? {} : { maxSharePercent: raw.maxShare }),
-    ...(raw.maxDistance === undefined ? {} : { maxDistance: raw.maxDistance }),
-    ...(raw.maxBatch === undefined ? {} : { maxBatchSize: raw.maxBatch }),
-    ...(raw.memoryMib === undefined ? {} : { memoryBytes: raw.memoryMib * 1024 ** 2 }),
+    ...given({
+      memClocksMhz: raw.memClock === undefined ? undefined : [raw.memClock],
+      capExceedanceProbability: risk,
+      latencySloMs: raw.latencySlo,
+      minTenantThroughput: raw.minThroughput,
+      maxTenants: raw.maxTenants,
+      maxSharePercent: raw.maxShare,
+      maxDistance: raw.maxDistance,
+      maxBatchSize: raw.maxBatch,
+      memoryBytes: raw.memoryMib === undefined ? undefined : raw.memoryMib * 1024 ** 2,
+    }),
   }
 }
 

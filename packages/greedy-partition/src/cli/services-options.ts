@@ -48,14 +48,14 @@ const forTenantsOnly = [
 const forServicesOnly = ['rateMargin', 'latencyMargin', 'burstiness']
 
 /**
- * @param given whether an option was given in the call, by its name in camel case
+ * @param wasGiven whether an option was given in the call, by its name in camel case
  * @returns undefined without `--services`
  * @throws UsageError for options that exclude each other, or a file that cannot be read
  */
-export function servicesCall(raw: RawServicesOptions, given: (option: string) => boolean): ServicesCall | undefined {
+export function servicesCall(raw: RawServicesOptions, wasGiven: (option: string) => boolean): ServicesCall | undefined {
   const { services: file, objective = file === undefined ? 'few-processes' : 'min-power' } = raw
   const goal = serviceGoals.find((each) => each === objective)
-  const stray = (file === undefined ? forServicesOnly : forTenantsOnly).filter(given).map(spelled)
+  const stray = (file === undefined ? forServicesOnly : forTenantsOnly).filter(wasGiven).map(spelled)
   if (file === undefined) {
     if (goal !== undefined) stray.unshift(`--objective ${goal}`)
     if (stray.length > 0) throw new UsageError(`${stray.join(', ')}: only with --services`)
@@ -73,16 +73,26 @@ export function servicesCall(raw: RawServicesOptions, given: (option: string) =>
       sharePercentStep: raw.mpsStep,
       seed: raw.seed,
       bound: true,
-      ...(raw.budgetMs === undefined ? {} : { timeBudgetMs: raw.budgetMs, now: () => performance.now() }),
-      ...(raw.budgetEvaluations === undefined ? {} : { budgetEvaluations: raw.budgetEvaluations }),
-      ...(raw.rateMargin === undefined ? {} : { rateMargin: raw.rateMargin }),
-      ...(raw.latencyMargin === undefined ? {} : { latencyMargin: raw.latencyMargin }),
-      ...(raw.burstiness === undefined ? {} : { burstiness: raw.burstiness }),
-      ...(raw.memClock === undefined ? {} : { memClocksMhz: [raw.memClock] }),
-      ...(raw.maxTenants === undefined ? {} : { maxTenants: raw.maxTenants }),
-      ...(raw.memoryMib === undefined ? {} : { memoryBytes: raw.memoryMib * 1024 ** 2 }),
+      ...given({
+        timeBudgetMs: raw.budgetMs,
+        now: raw.budgetMs === undefined ? undefined : () => performance.now(),
+        budgetEvaluations: raw.budgetEvaluations,
+        rateMargin: raw.rateMargin,
+        latencyMargin: raw.latencyMargin,
+        burstiness: raw.burstiness,
+        memClocksMhz: raw.memClock === undefined ? undefined : [raw.memClock],
+        maxTenants: raw.maxTenants,
+        memoryBytes: raw.memoryMib === undefined ? undefined : raw.memoryMib * 1024 ** 2,
+      }),
     },
   }
+}
+
+type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
+
+/** Options without those that were not given. */
+export function given<T extends object>(options: T): Given<T> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
 }
 
 function spelled(option: string): string {

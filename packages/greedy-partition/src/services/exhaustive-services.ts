@@ -2,7 +2,6 @@ import type { PerfModel } from '@pctodl/perf-model'
 import { InvalidInputError, type Service } from '@pctodl/platform'
 import { everyLayout, layoutCount } from './every-layout.js'
 import { bestFirst, LayoutScorer, type Scored } from './layout-scorer.js'
-import { noPlan } from './no-plan.js'
 import type { ServicePlanOptions } from './plan-options.js'
 import { planProblem } from './plan-problem.js'
 import type { ServicePlan } from './plan-result.js'
@@ -37,6 +36,5 @@ export function exhaustiveServices(
     const scored = scorer.score(layout)
     if (scored !== undefined && (best === undefined || bestFirst(scored, best) < 0)) best = scored
   }
-  if (best === undefined || best.shortfall > 0 || best.powerW > problem.powerLimitW) return noPlan(scorer, best)
   return servicePlan(scorer, best, 'exhausted')
 }

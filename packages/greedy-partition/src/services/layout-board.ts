@@ -1,5 +1,5 @@
 import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving'
-import { type Layout, tenantsOf } from './layout.js'
+import { configurationOf, type Layout } from './layout.js'
 import type { PlanProblem } from './plan-problem.js'
 
 /** A layout with a cache of its serving models by clock. */
@@ -28,13 +28,8 @@ export class LayoutBoard {
   #at(clockIndex: number): ServingModel {
     let serving = this.#models.get(clockIndex)
     if (serving === undefined) {
-      const { model, costs, objectives, memClocksMhz, smClocksMhz } = this.#problem
-      const { memIndex } = this.#layout
-      const configuration = {
-        tenants: tenantsOf(this.#problem, this.#layout),
-        smClockMhz: smClocksMhz[memIndex]![clockIndex]!,
-        memClockMhz: memClocksMhz[memIndex]!,
-      }
+      const { model, costs, objectives } = this.#problem
+      const configuration = configurationOf(this.#problem, this.#layout, clockIndex)
       serving = new ServingModel(model, configuration, objectives, { costs })
       this.#models.set(clockIndex, serving)
     }

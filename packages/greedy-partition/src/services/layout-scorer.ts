@@ -1,5 +1,4 @@
-import type { Configuration } from '@pctodl/platform'
-import { fits, type Layout, layoutKey, tenantsOf } from './layout.js'
+import { fits, type Layout, layoutKey } from './layout.js'
 import { LayoutBoard } from './layout-board.js'
 import { maxValue } from './max-value.js'
 import { MIN_RATE_PER_S, type PlanProblem } from './plan-problem.js'
@@ -110,15 +109,6 @@ export class LayoutScorer {
     // Heuristic: a layout worth much less at the other's clock is hardly worth more at another one.
     const there = maxValue(this.problem, this.board(layout), clockIndex)
     return (there?.value ?? 0) < -than.cost * HOPEFUL
-  }
-
-  configuration({ layout, clockIndex }: Scored): Configuration {
-    const { memClocksMhz, smClocksMhz } = this.problem
-    return {
-      tenants: tenantsOf(this.problem, layout),
-      smClockMhz: smClocksMhz[layout.memIndex]![clockIndex]!,
-      memClockMhz: memClocksMhz[layout.memIndex]!,
-    }
   }
 
   board(layout: Layout): LayoutBoard {

@@ -9,28 +9,36 @@ const MAX_PROCESSES = 4
  * at every batch size and in every memory state; plus the caller's configuration.
  */
 export function startLayouts(problem: PlanProblem): Layout[] {
-  const starts: Layout[] = []
   const given = problem.startFrom === undefined ? undefined : layoutOf(problem, problem.startFrom)
-  if (given !== undefined) starts.push(given)
+  const starts = given === undefined ? [] : [given]
+  const processes = Array.from({ length: Math.min(MAX_PROCESSES, problem.maxInstances) }, (_, i) => i + 1)
+  const sharesOf = (memIndex: number, batch: number) => [equalShares(problem), sharesByLoad(problem, memIndex, batch)]
+  return [...starts, ...uniformLayouts(problem, sharesOf, processes)]
+}
+
+/** Layouts with one batch size for all, in every memory state, for each number of processes a service. */
+export function uniformLayouts(
+  problem: PlanProblem,
+  sharesOf: (memIndex: number, batch: number) => readonly (readonly number[])[],
+  processes: readonly number[],
+): Layout[] {
+  const layouts: Layout[] = []
   const sizes = Math.max(...problem.services.map(({ batchSizes }) => batchSizes.length))
   for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
     for (let batch = 0; batch < sizes; batch++) {
-      for (const shares of [equalShares(problem), sharesByLoad(problem, memIndex, batch)]) {
-        for (let most = 1; most <= Math.min(MAX_PROCESSES, problem.maxInstances); most++) {
+      for (const shares of sharesOf(memIndex, batch)) {
+        for (const most of processes) {
           const services = shares.map((units, i) => {
             const count = Math.min(most, units)
-            return {
-              count,
-              units: Math.floor(units / count),
-              batch: Math.min(batch, problem.services[i]!.batchSizes.length - 1),
-            }
+            const last = problem.services[i]!.batchSizes.length - 1
+            return { count, units: Math.floor(units / count), batch: Math.min(batch, last) }
           })
-          starts.push({ services, memIndex })
+          layouts.push({ services, memIndex })
         }
       }
     }
   }
-  return starts.filter((layout) => fits(problem, layout))
+  return layouts.filter((layout) => fits(problem, layout))
 }
 
 export function equalShares({ services, totalUnits }: PlanProblem): number[] {

@@ -37,8 +37,13 @@ export function fits(problem: PlanProblem, { services }: Layout): boolean {
   return units <= problem.totalUnits && count <= problem.maxTenants && bytes <= problem.memoryBytes
 }
 
-export function tenantsOf(problem: PlanProblem, { services }: Layout): Tenant[] {
-  return services.flatMap(({ count, units, batch }, i) => {
+/** The configuration of a layout at one of the SM clocks. */
+export function configurationOf(
+  problem: PlanProblem,
+  { services, memIndex }: Layout,
+  clockIndex: number,
+): Configuration {
+  const tenants = services.flatMap(({ count, units, batch }, i) => {
     const { service, batchSizes } = problem.services[i]!
     const tenant: Tenant = {
       model: service.model,
@@ -48,6 +53,11 @@ export function tenantsOf(problem: PlanProblem, { services }: Layout): Tenant[] 
     }
     return new Array<Tenant>(count).fill(tenant)
   })
+  return {
+    tenants,
+    smClockMhz: problem.smClocksMhz[memIndex]![clockIndex]!,
+    memClockMhz: problem.memClocksMhz[memIndex]!,
+  }
 }
 
 /**

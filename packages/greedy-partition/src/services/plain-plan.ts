@@ -1,11 +1,9 @@
 import type { PerfModel } from '@pctodl/perf-model'
 import type { Service } from '@pctodl/platform'
-import { fits, type Layout } from './layout.js'
 import { bestFirst, LayoutScorer, type Scored } from './layout-scorer.js'
-import { equalShares, sharesByLoad } from './layout-starts.js'
-import { noPlan } from './no-plan.js'
+import { equalShares, sharesByLoad, uniformLayouts } from './layout-starts.js'
 import type { ServicePlanOptions } from './plan-options.js'
-import { type PlanProblem, planProblem } from './plan-problem.js'
+import { planProblem } from './plan-problem.js'
 import type { ServicePlan } from './plan-result.js'
 import { servicePlan } from './service-plan.js'
 
@@ -33,30 +31,13 @@ export function plainPlan(
 ): ServicePlan {
   const problem = planProblem(model, services, ratesPerS, options)
   const scorer = new LayoutScorer(problem)
-  const starts = uniform(problem, manner).flatMap((layout) => scorer.score(layout) ?? [])
+  const sharesOf = (memIndex: number, batch: number) => [
+    manner === 'shares-by-load' ? sharesByLoad(problem, memIndex, batch) : equalShares(problem),
+  ]
+  const starts = uniformLayouts(problem, sharesOf, [1]).flatMap((layout) => scorer.score(layout) ?? [])
   let best = starts.sort(bestFirst)[0]
-  if (best === undefined) return noPlan(scorer, undefined)
-  if (manner !== 'one-batch') best = ownBatches(scorer, best)
-  if (best.shortfall > 0 || best.powerW > problem.powerLimitW) return noPlan(scorer, best)
+  if (best !== undefined && manner !== 'one-batch') best = ownBatches(scorer, best)
   return servicePlan(scorer, best, 'greedy-only')
-}
-
-/** Layouts with the baseline's shares and one batch size for all, in each memory state. */
-function uniform(problem: PlanProblem, manner: PlainManner): Layout[] {
-  const most = Math.max(...problem.services.map(({ batchSizes }) => batchSizes.length))
-  const layouts: Layout[] = []
-  for (let memIndex = 0; memIndex < problem.memClocksMhz.length; memIndex++) {
-    for (let batch = 0; batch < most; batch++) {
-      const shares = manner === 'shares-by-load' ? sharesByLoad(problem, memIndex, batch) : equalShares(problem)
-      const services = shares.map((units, i) => ({
-        count: 1,
-        units,
-        batch: Math.min(batch, problem.services[i]!.batchSizes.length - 1),
-      }))
-      layouts.push({ services, memIndex })
-    }
-  }
-  return layouts.filter((layout) => fits(problem, layout))
 }
 
 /** Optimise one service's batch size after the other, until none improves. */

@@ -1,4 +1,5 @@
 import type { Configuration } from '@pctodl/platform'
+import { knownSearchOptions, type SearchOptions } from '../search-options.js'
 
 /**
  * - `min-power`: meet all objectives at the rates with minimum power
@@ -7,12 +8,8 @@ import type { Configuration } from '@pctodl/platform'
  */
 export type ServiceGoal = 'min-power' | 'max-load' | 'max-value'
 
-export interface ServicePlanOptions {
+export interface ServicePlanOptions extends SearchOptions {
   readonly objective: ServiceGoal
-  /** Power cap, W. A cap above the board's highest limit is reduced to that limit, and the result reports it. */
-  readonly powerCapW: number
-  /** Distance to stay below the cap, W. Default 0. */
-  readonly powerMarginW?: number
   /**
    * Plan for the rates times this factor, at least 1: a margin for changing rates and prediction errors. Default 1.1.
    */
@@ -29,12 +26,8 @@ export interface ServicePlanOptions {
    * service. Default 1.
    */
   readonly burstiness?: number | readonly number[]
-  /** Step of the shares, percent; an integer 1..100. Default 5. */
-  readonly sharePercentStep?: number
   /** Maximum number of processes per service. Default 4. */
   readonly maxInstances?: number
-  /** Maximum number of processes. Default 48, the MPS client limit. */
-  readonly maxTenants?: number
   /**
    * Batch sizes to choose from, at most 256. Default: 1, 2, 4, ... 256, and each service's largest if that is not above
    * 256.
@@ -42,47 +35,23 @@ export interface ServicePlanOptions {
   readonly batchSizes?: readonly number[]
   /** SM clocks to choose from, MHz. Default: all of the board. */
   readonly smClocksMhz?: readonly number[]
-  /** Memory clocks to choose from, MHz. Default: all that the model knows. */
-  readonly memClocksMhz?: readonly number[]
-  /** Device memory for all tenants, bytes, at most the board's. Default: the board's minus its reserved memory. */
-  readonly memoryBytes?: number
   /** A further starting configuration, such as the current one; it is ignored if it does not fit the options. */
   readonly startFrom?: Configuration
-  /** Maximum number of layouts (processes, shares and batches in one memory state) to evaluate. Default 2000. */
-  readonly budgetEvaluations?: number
-  /** Time limit, ms on `now`. Results depend on the speed of the machine. Default: no limit. */
-  readonly timeBudgetMs?: number
-  /** Monotonic clock in milliseconds, such as `performance.now`; required for a time limit. */
-  readonly now?: () => number
-  /** Seed of the order in which moves are tried. Default 1. */
-  readonly seed?: number
-  /** `false` returns the best start, for comparisons. Default true. */
-  readonly improve?: boolean
   /** Also compute a bound on any plan. Default false: it takes about as long as a few hundred layouts. */
   readonly bound?: boolean
 }
 
 /** All option names, to detect misspelt ones. */
-export const knownPlanOptions = [
+export const knownPlanOptions: readonly (keyof ServicePlanOptions)[] = [
+  ...knownSearchOptions,
   'objective',
-  'powerCapW',
-  'powerMarginW',
   'rateMargin',
   'loads',
   'latencyMargin',
   'burstiness',
-  'sharePercentStep',
   'maxInstances',
-  'maxTenants',
   'batchSizes',
   'smClocksMhz',
-  'memClocksMhz',
-  'memoryBytes',
   'startFrom',
-  'budgetEvaluations',
-  'timeBudgetMs',
-  'now',
-  'seed',
-  'improve',
   'bound',
-] as const
+]

@@ -8,11 +8,12 @@ import {
   type Service,
   smClocksAt,
 } from '@pctodl/platform'
-import { integer, memClocks, memoryForTenants, number } from '../option-checks.js'
+import { integer, number, type SearchLimits, searchLimits } from '../search-options.js'
 import { knownPlanOptions, type ServiceGoal, type ServicePlanOptions } from './plan-options.js'
 
 /** Largest planned batch, whatever a service allows: predictors are not fitted to larger ones. */
 export const LARGEST_BATCH_SIZE = 256
+const DEFAULT_BUDGET_EVALUATIONS = 2000
 const DEFAULT_BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
 const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
@@ -31,7 +32,7 @@ export interface PlannedService {
 }
 
 /** Validated options with all defaults. */
-export interface PlanProblem {
+export interface PlanProblem extends SearchLimits {
   readonly model: PerfModel
   readonly goal: ServiceGoal
   readonly services: readonly PlannedService[]
@@ -45,27 +46,11 @@ export interface PlanProblem {
   /** Factors on the rates whose mean power is minimised. */
   readonly loads: readonly number[]
   readonly burstiness: readonly number[]
-  readonly powerCapW: number
-  readonly powerMarginW: number
-  readonly boardLimitW: number | undefined
-  /** Cap less margin, W. */
-  readonly powerLimitW: number
-  readonly sharePercentStep: number
-  readonly totalUnits: number
   readonly maxInstances: number
-  readonly maxTenants: number
-  readonly memoryBytes: number
-  /** Memory clocks, descending, MHz. */
-  readonly memClocksMhz: readonly number[]
   /** SM clocks by memory state, each list ascending, MHz. */
   readonly smClocksMhz: readonly (readonly number[])[]
   readonly costs: BatchCostTable
   readonly startFrom: ServicePlanOptions['startFrom']
-  readonly budgetEvaluations: number
-  readonly timeBudgetMs: number
-  readonly now: () => number
-  readonly seed: number
-  readonly improve: boolean
   readonly bound: boolean
 }
 
@@ -95,14 +80,11 @@ export function planProblem(
   if (options.objective === 'max-load' && ratesPerS.every((rate) => rate === 0)) {
     throw new InvalidInputError('ratesPerS', ratesPerS, 'a rate above 0: max-load looks for a factor on them')
   }
-  const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
-  const maxW = model.spec.powerLimitW.max
-  const powerCapW = Math.min(askedCapW, maxW)
-  const powerMarginW = number(
-    'powerMarginW',
-    options.powerMarginW ?? 0,
-    'watts of at least 0 and below the cap',
-    (x) => x >= 0 && x < powerCapW,
+  const limits = searchLimits(
+    model,
+    options,
+    { field: 'services', sharers: services.map(({ name }) => name) },
+    { budgetEvaluations: DEFAULT_BUDGET_EVALUATIONS, timeBudgetMs: Infinity },
   )
   const rateMargin = number('rateMargin', options.rateMargin ?? 1.1, 'a factor from 1 to 10', (x) => x >= 1 && x <= 10)
   const latencyMargin = number(
@@ -111,26 +93,13 @@ export function planProblem(
     'a part from 0 to 0.9',
     (x) => x >= 0 && x <= 0.9,
   )
-  const step = integer('sharePercentStep', options.sharePercentStep ?? 5, 1, 100)
-  const totalUnits = Math.floor(100 / step)
-  const maxTenants = integer('maxTenants', options.maxTenants ?? MAX_MPS_CLIENTS, 1, MAX_MPS_CLIENTS)
-  if (services.length > Math.min(maxTenants, totalUnits)) {
-    throw new InvalidInputError(
-      'services',
-      services.map(({ name }) => name),
-      `at most ${Math.min(maxTenants, totalUnits)} services, so that each can have a tenant (maxTenants, sharePercentStep)`,
-    )
-  }
-  if (options.timeBudgetMs !== undefined && options.now === undefined) {
-    throw new InvalidInputError('now', undefined, 'a function that returns milliseconds, because timeBudgetMs is given')
-  }
-  const memClocksMhz = memClocks(model, options.memClocksMhz)
   const asked = ratesPerS.map((rate) => Math.max(MIN_RATE_PER_S, rate))
   const given = options.batchSizes ?? DEFAULT_BATCH_SIZES
   given.forEach((batchSize, i) => {
     integer(`batchSizes[${i}]`, batchSize, 1, LARGEST_BATCH_SIZE)
   })
   return {
+    ...limits,
     model,
     goal: options.objective,
     services: services.map((service) => {
@@ -138,7 +107,7 @@ export function planProblem(
       const sizes = [...new Set([...given.filter((size) => size <= most), ...(options.batchSizes ? [] : [most])])]
       const batchSizes = (sizes.length > 0 ? sizes : [most]).sort((a, b) => a - b)
       const memoryBytes = batchSizes.map((batchSize) =>
-        model.memoryBytes({ model: service.model, mpsPercent: step, batchSize }),
+        model.memoryBytes({ model: service.model, mpsPercent: limits.sharePercentStep, batchSize }),
       )
       return { service, batchSizes, memoryBytes }
     }),
@@ -151,24 +120,10 @@ export function planProblem(
     rateMargin,
     loads: loadsOf(options.loads ?? [1]),
     burstiness: burstinessOf(options.burstiness ?? 1, services.length),
-    powerCapW,
-    powerMarginW,
-    boardLimitW: askedCapW > maxW ? maxW : undefined,
-    powerLimitW: powerCapW - powerMarginW,
-    sharePercentStep: step,
-    totalUnits,
     maxInstances: integer('maxInstances', options.maxInstances ?? 4, 1, MAX_MPS_CLIENTS),
-    maxTenants,
-    memoryBytes: memoryForTenants(model, options.memoryBytes),
-    memClocksMhz,
-    smClocksMhz: memClocksMhz.map((memClockMhz) => smClocks(model, memClockMhz, options.smClocksMhz)),
+    smClocksMhz: limits.memClocksMhz.map((memClockMhz) => smClocks(model, memClockMhz, options.smClocksMhz)),
     costs: new BatchCostTable(model),
     startFrom: options.startFrom,
-    budgetEvaluations: integer('budgetEvaluations', options.budgetEvaluations ?? 2000, 1, Number.MAX_SAFE_INTEGER),
-    timeBudgetMs: number('timeBudgetMs', options.timeBudgetMs ?? Infinity, 'milliseconds above 0', (x) => x > 0),
-    now: options.now ?? (() => 0),
-    seed: integer('seed', options.seed ?? 1, 0, 2 ** 32 - 1),
-    improve: options.improve ?? true,
     bound: options.bound ?? false,
   }
 }

@@ -5,7 +5,6 @@ import { climbAll } from '../climb.js'
 import { Layouts, layoutClimb } from './layout-landscape.js'
 import { bestFirst, LayoutScorer } from './layout-scorer.js'
 import { startLayouts } from './layout-starts.js'
-import { noPlan } from './no-plan.js'
 import type { ServicePlanOptions } from './plan-options.js'
 import { type PlanProblem, planProblem } from './plan-problem.js'
 import type { PlanBound, ServicePlan } from './plan-result.js'
@@ -38,12 +37,11 @@ export function planServices(
 function planFor(problem: PlanProblem): ServicePlan {
   const scorer = new LayoutScorer(problem)
   const starts = startLayouts(problem).flatMap((layout) => scorer.score(layout) ?? [])
-  if (starts.length === 0) return noPlan(scorer, undefined)
+  if (starts.length === 0) return servicePlan(scorer, undefined, 'exhausted')
   const best = problem.improve
     ? climbAll(new Layouts(scorer), starts, new SeededRandom(problem.seed), layoutClimb)
     : starts.sort(bestFirst)[0]!
   const stoppedBecause = problem.improve ? (scorer.spent() ?? 'no-improving-move') : 'greedy-only'
-  if (best.shortfall > 0 || best.powerW > problem.powerLimitW) return noPlan(scorer, best)
   return servicePlan(scorer, best, stoppedBecause)
 }
 

@@ -1,18 +1,29 @@
 import { ServingModel } from '@pctodl/perf-model/serving'
 import type { StoppedBecause } from '../result.js'
+import { configurationOf } from './layout.js'
 import type { LayoutScorer, Scored } from './layout-scorer.js'
+import { noPlan } from './no-plan.js'
 import { planBound } from './plan-bound.js'
 import type { PlanProblem } from './plan-problem.js'
-import type { FeasibleServicePlan, PlanBinds, PlanBound } from './plan-result.js'
+import type { FeasibleServicePlan, PlanBinds, PlanBound, ServicePlan } from './plan-result.js'
 
 /** Factor by which the load is raised to find the limit. */
 const A_LITTLE = 1.01
 
-/** Result for the best layout that a search found. */
-export function servicePlan(scorer: LayoutScorer, best: Scored, stoppedBecause: StoppedBecause): FeasibleServicePlan {
+/** Result of a search that found this best layout, or none. */
+export function servicePlan(
+  scorer: LayoutScorer,
+  best: Scored | undefined,
+  stoppedBecause: StoppedBecause,
+): ServicePlan {
+  const fits = best !== undefined && best.shortfall === 0 && best.powerW <= scorer.problem.powerLimitW
+  return fits ? feasiblePlan(scorer, best, stoppedBecause) : noPlan(scorer, best)
+}
+
+function feasiblePlan(scorer: LayoutScorer, best: Scored, stoppedBecause: StoppedBecause): FeasibleServicePlan {
   const { problem } = scorer
   const { model, costs, goal, rateMargin, burstiness, powerCapW, boardLimitW } = problem
-  const configuration = scorer.configuration(best)
+  const configuration = configurationOf(problem, best.layout, best.clockIndex)
   const score = goal === 'max-value' ? -best.cost / rateMargin : Math.abs(best.cost)
   const services = problem.services.map(({ service }) => service)
   const admittedPerS = best.ratesPerS.map((rate, i) => {

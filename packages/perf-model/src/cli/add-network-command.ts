@@ -12,9 +12,9 @@ import { findGpuSpec, InvalidInputError, PctodlError, smClocksAt, type TraceRow 
 import CliTable from 'cli-table3'
 import { version } from '../../package.json'
 import { addNetwork } from '../fit/add-network.js'
-import { formatParameters, modelOf, parameterFile } from '../parameter-folder.js'
 import type { PerfModel } from '../perf-model.js'
 import { loadModelZoo } from './optional-packages.js'
+import { formatParameters, modelOf, parameterFile } from './parameter-folder.js'
 import { readTraceFile } from './trace-files.js'
 
 interface RawOptions {

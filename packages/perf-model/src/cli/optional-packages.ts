@@ -3,11 +3,11 @@ import { PctodlError } from '@pctodl/platform'
 type Charts = typeof import('@pctodl/report/charts')
 
 /** Load the charts package, an optional dependency. */
-export async function loadCharts(option = '--plot'): Promise<Charts> {
+export async function loadCharts(): Promise<Charts> {
   try {
     return await import('@pctodl/report/charts')
   } catch (cause) {
-    throw new PctodlError('CHARTS_MISSING', `${option} needs @pctodl/report: npm install @pctodl/report`, { cause })
+    throw new PctodlError('CHARTS_MISSING', '--plot needs @pctodl/report: npm install @pctodl/report', { cause })
   }
 }
 

@@ -13,7 +13,7 @@ import { powerParameters, throughputParameters } from './free-parameters.js'
 import { ModelObjective, type Slot, type StageResiduals } from './model-objective.js'
 import { nodeVariances } from './node-variances.js'
 import { powerResiduals, throughputResiduals } from './stage-residuals.js'
-import type { ParameterCovariance } from './standard-errors.js'
+import { curvatureAt, type ParameterCovariance } from './standard-errors.js'
 import { type TraceTable, traceTable } from './trace-table.js'
 import { type KnownNetwork, WorkLaw } from './work-law.js'
 
@@ -198,23 +198,9 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, 
  */
 function covarianceAfter(objective: ModelObjective, point: Float64Array, network: number): ParameterCovariance {
   const n = objective.parameterCount
-  const m = objective.residualCount
-  const residuals = new Float64Array(m)
-  const jacobian = new Float64Array(m * n)
-  objective.residuals(point, residuals)
-  objective.jacobian(point, residuals, jacobian)
-  const precision = new Float64Array(n * n)
-  for (let i = 0; i < m; i++) {
-    // The last `n` residuals belong to the prior and get no Huber weight.
-    const weight = i < m - n ? Math.min(1, HUBER / Math.abs(residuals[i]!)) : 1
-    for (let a = 0; a < n; a++) {
-      const first = weight * jacobian[i * n + a]!
-      if (first === 0) continue
-      for (let b = 0; b <= a; b++) precision[a * n + b]! += first * jacobian[i * n + b]!
-    }
-  }
-  factorise(precision, n)
-  const covariance = inverseFromFactor(precision, n)
+  const { normal } = curvatureAt(objective, point, [...Array(n).keys()], HUBER)
+  factorise(normal, n)
+  const covariance = inverseFromFactor(normal, n)
   const free = objective.slots.flatMap((slot, j) => (slot.network === network ? [j] : []))
   return { free, covariance: Float64Array.from(free.flatMap((j) => free.map((k) => covariance[j * n + k]!))) }
 }

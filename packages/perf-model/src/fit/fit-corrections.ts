@@ -55,7 +55,8 @@ export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[]
     const weight = (dynamicW / powerW) ** 2
     const observe = (kind: number, counts: number): Observation => {
       const { network, mpsPercent, batchSize } = kindOf(objective, kind)
-      const nodes = deviceNodes(row, correctionNodesOf(mpsPercent, batchSize, row.kinds.length), 1)
+      const of = correctionNodesOf(mpsPercent, batchSize, row.kinds.length)
+      const nodes = nodesFrom(row.memIndex * CORRECTION_NODES, of, 1)
       return { network, nodes, value: limited(value, LARGEST_POWER), weight: counts * weight }
     }
     if (row.likeTenants) return [observe(row.kinds[0]!, 1)]
@@ -91,17 +92,17 @@ function speedObservations(objective: ModelObjective, row: TableRow): Observatio
     sensitivities.set(kind, by)
     const { network, mpsPercent, batchSize } = kindOf(objective, kind)
     const count = row.kinds.length
+    const deviceNodes = correctionNodesOf(mpsPercent, batchSize, count)
+    const hostNodes = hostNodesOf(batchSize, count)
+    const { memClocksMhz } = objective.table
     const nodes = [
-      ...deviceNodes(row, correctionNodesOf(mpsPercent, batchSize, count), by.device[i]!),
-      ...hostNodes(objective.table, hostNodesOf(batchSize, count), by.host[i]!),
+      ...nodesFrom(row.memIndex * CORRECTION_NODES, deviceNodes, by.device[i]!),
+      ...nodesFrom(memClocksMhz.length * CORRECTION_NODES, hostNodes, by.host[i]!),
     ]
     // Add back the effect of the current corrections: the new grids replace them.
-    const present = objective.networks[network]!
-    const memClockMhz = objective.table.memClocksMhz[row.memIndex]!
-    const grid = present.corrections.find((entry) => entry.memClockMhz === memClockMhz)?.speed ?? []
-    const done =
-      by.device[i]! * valueAt(grid, correctionNodesOf(mpsPercent, batchSize, count)) +
-      by.host[i]! * valueAt(present.hostSpeed, hostNodesOf(batchSize, count))
+    const { corrections, hostSpeed } = objective.networks[network]!
+    const grid = corrections.find((entry) => entry.memClockMhz === memClocksMhz[row.memIndex])?.speed ?? []
+    const done = by.device[i]! * valueAt(grid, deviceNodes) + by.host[i]! * valueAt(hostSpeed, hostNodes)
     const weight = row.likeTenants ? 1 : UNLIKE_WEIGHT
     return [{ network, nodes, value: limited(remainder, LARGEST_SPEED) + done, weight }]
   })
@@ -111,12 +112,8 @@ function valueAt(grid: readonly number[], nodes: readonly WeightedNode[]): numbe
   return grid.length === 0 ? 0 : nodes.reduce((sum, { index, weight }) => sum + weight * grid[index]!, 0)
 }
 
-function deviceNodes({ memIndex }: TableRow, nodes: readonly WeightedNode[], factor: number): WeightedNode[] {
-  return nodes.map(({ index, weight }) => ({ index: memIndex * CORRECTION_NODES + index, weight: factor * weight }))
-}
-
-function hostNodes({ memClocksMhz }: TraceTable, nodes: readonly WeightedNode[], factor: number): WeightedNode[] {
-  const from = memClocksMhz.length * CORRECTION_NODES
+/** Nodes of one grid among all nodes of a network: `from` is the grid's first, `factor` how strongly it acts. */
+function nodesFrom(from: number, nodes: readonly WeightedNode[], factor: number): WeightedNode[] {
   return nodes.map(({ index, weight }) => ({ index: from + index, weight: factor * weight }))
 }
 

@@ -30,8 +30,6 @@ export interface FitOptions {
    * power limit may have lowered. Predicted power of nominal rows is capped at the power at which the board levels off.
    */
   readonly unlockedClock?: 'measured' | 'nominal'
-  /** Also fit the smooth residual of the equations. Default true. */
-  readonly corrections?: boolean
   /** Parameters of a board of the same kind, from which the fit starts: it then needs fewer rows and less time. */
   readonly from?: Pick<PerfModelParameters, 'boardParameters' | 'networks'>
   /** Called after each finished fit: first the fit of all rows, then one per fold. */
@@ -45,7 +43,6 @@ const knownOptions = [
   'starts',
   'maxIterations',
   'unlockedClock',
-  'corrections',
   'from',
   'onProgress',
 ] as const
@@ -96,7 +93,7 @@ export function* fitSteps(
   options: Omit<FitOptions, 'onProgress'>,
 ): Generator<{ readonly done: number; readonly total: number }, FittedModel> {
   assertKnownOptions('options', options as FitOptions, knownOptions)
-  const { seed = 1, folds = 5, starts = 2, maxIterations = 80, corrections = true } = options
+  const { seed = 1, folds = 5, starts = 2, maxIterations = 80 } = options
   const table = traceTable(traceRows, spec, { unlockedClock: options.unlockedClock })
   const groups = [...new Set(table.rows.map((row) => row.group))]
   if (folds !== 0 && !(Number.isInteger(folds) && folds >= 2 && folds <= groups.length)) {
@@ -104,7 +101,7 @@ export function* fitSteps(
   }
   const start = options.from && { board: options.from.boardParameters, networks: options.from.networks }
   const inSample = new ErrorCollector()
-  const full = fitRows(table, table.rows, spec, { seed, starts, maxIterations, corrections, from: start })
+  const full = fitRows(table, table.rows, spec, { seed, starts, maxIterations, from: start })
   for (const row of table.rows) addErrors(inSample, full.objective, row)
   yield { done: 1, total: folds + 1 }
 
@@ -117,7 +114,6 @@ export function* fitSteps(
       seed,
       starts: 1,
       maxIterations,
-      corrections,
       from: full.objective,
     })
     for (const row of table.rows) if (foldOf.get(row.group) === fold) addErrors(heldOut, objective, row)

@@ -1,20 +1,11 @@
 import { quantileOfSorted } from '@pctodl/numerics'
 import type { TraceRow } from '@pctodl/platform'
 import boardKind from '../../params/A100.json'
-import type { ErrorState, ErrorSummary } from '../parameters.js'
+import { type ErrorState, type ErrorSummary, mixes } from '../parameters.js'
 import type { Solution } from '../solve.js'
 import { scaledTo } from '../uncertainty/error-model.js'
 import type { ErrorTerms } from '../uncertainty/error-terms.js'
 import type { TableRow } from './trace-table.js'
-
-type Subset = ErrorSummary['rows']
-
-const subsets: Readonly<Record<Subset, (row: TableRow) => boolean>> = {
-  all: () => true,
-  'like tenants': (row) => row.likeTenants,
-  'unlike tenants': (row) => !row.likeTenants && row.networks.length === 1,
-  'several networks': (row) => row.networks.length > 1,
-}
 
 /** Errors of one row, in percent of the measurement or in points. */
 interface RowErrors {
@@ -89,8 +80,9 @@ export class ErrorCollector {
   summaries(): ErrorSummary[] {
     const quantities = Object.keys(this.#rows[0]?.errors ?? {}) as ErrorSummary['quantity'][]
     return quantities.flatMap((quantity) =>
-      (Object.keys(subsets) as Subset[]).flatMap((rows): ErrorSummary[] => {
-        const errors = this.#rows.filter((entry) => subsets[rows](entry.row)).flatMap((entry) => entry.errors[quantity])
+      (['all', ...mixes] as const).flatMap((rows): ErrorSummary[] => {
+        const own = this.#rows.filter(({ row }) => rows === 'all' || row.mix === rows)
+        const errors = own.flatMap((entry) => entry.errors[quantity])
         if (errors.length === 0) return []
         errors.sort((a, b) => a - b)
         const unit = quantity.endsWith('utilisation') ? 'points' : '%'

@@ -29,8 +29,6 @@ export interface RowFitOptions {
   readonly seed: number
   readonly starts: number
   readonly maxIterations: number
-  /** Also fit the smooth residual. */
-  readonly corrections: boolean
   /**
    * Starting point instead of typical values: a fit of nearly the same rows or of a similar board, which converges
    * quickly.
@@ -65,7 +63,7 @@ export function fitRows(
   table: TraceTable,
   rows: readonly TableRow[],
   spec: GpuSpec,
-  { seed, starts, maxIterations, corrections, from }: RowFitOptions,
+  { seed, starts, maxIterations, from }: RowFitOptions,
 ): RowFit {
   const board = from ? { ...from.board, ...idlePowers(from.board, table.memClocksMhz) } : startBoard(table.memClocksMhz)
   const networks: NetworkParameters[] = table.networkNames.map((name, k) => {
@@ -86,13 +84,13 @@ export function fitRows(
     return objective
   }
   let objective = stage(throughputParameters, throughputResiduals, starts > 1)
-  if (corrections) fitSpeedCorrections(table, rows, objective)
+  fitSpeedCorrections(table, rows, objective)
   if (rows.some((row) => row.nominalClock)) {
     limitW = powerLimitHeld(spec, rows, stage(powerParameters, powerResiduals))
     results.pop()
   }
   objective = stage(powerParameters, powerResiduals)
-  if (corrections) fitPowerCorrections(table, rows, objective)
+  fitPowerCorrections(table, rows, objective)
   objective = stage(utilisationParameters, utilisationResiduals)
   fitMemory(table, rows, board, networks)
   const covariances = results.map(({ objective: of, result }) => parameterCovariance(of, result, HUBER))

@@ -2,13 +2,12 @@ import type { LeastSquaresProblem } from '@pctodl/numerics'
 import { type GpuSpec, MAX_MPS_CLIENTS } from '@pctodl/platform'
 import { type BoardConstants, boardConstants } from '../board-constants.js'
 import { TENANT_NODES } from '../correction-grid.js'
-import { CORRECTIONS, writeKindCorrections } from '../corrections.js'
-import { type KindArrays, Mix, prepare, writeDemands } from '../mix.js'
+import { correctionLayout, writeKindCorrections } from '../corrections.js'
+import { correctionsOf, type KindArrays, Mix, prepare, writeKind } from '../mix.js'
 import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import { Solution, solve } from '../solve.js'
-import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js'
-import { ErrorTerms } from '../uncertainty/error-terms.js'
-import { TenantUncertainty, uncertaintyStride, writeKindUncertainty } from '../uncertainty/tenant-uncertainty.js'
+import { tenantLayout } from '../tenant-coefficients.js'
+import { ErrorTerms, type Quantity } from '../uncertainty/error-terms.js'
 import type { RowFeatures } from './fit-report.js'
 import type { FreeParameters } from './free-parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
@@ -47,10 +46,6 @@ export class ModelObjective implements LeastSquaresProblem {
   readonly #rowStart: Int32Array
   readonly #rowsOfNetwork: readonly (readonly number[])[]
   readonly #kindsOfNetwork: readonly (readonly number[])[]
-  readonly #coefficients: Float64Array
-  readonly #corrections: Float64Array
-  readonly #uncertainty: Float64Array
-  readonly #known = new TenantUncertainty()
   #constants: BoardConstants
   readonly #kinds: KindArrays
   readonly #mix = new Mix()
@@ -95,11 +90,11 @@ export class ModelObjective implements LeastSquaresProblem {
     this.residualCount = this.#rowStart[rows.length]! + slots.length
     this.#rowsOfNetwork = networks.map((_, k) => rows.flatMap((row, r) => (row.networks.includes(k) ? [r] : [])))
     this.#kindsOfNetwork = networks.map((_, k) => table.kinds.flatMap((kind, i) => (kind.network === k ? [i] : [])))
-    this.#coefficients = new Float64Array(table.kinds.length * tenantLayout.stride)
-    this.#corrections = new Float64Array(table.kinds.length * table.memClocksMhz.length * CORRECTIONS * TENANT_NODES)
-    this.#uncertainty = new Float64Array(table.kinds.length * uncertaintyStride(table.memClocksMhz.length))
     this.#constants = boardConstants(spec, board)
-    this.#kinds = { coefficients: this.#coefficients, corrections: this.#corrections }
+    this.#kinds = {
+      coefficients: new Float64Array(table.kinds.length * tenantLayout.stride),
+      corrections: new Float64Array(table.kinds.length * table.memClocksMhz.length * correctionLayout.stride),
+    }
     this.#offsets = new Int32Array(MAX_MPS_CLIENTS)
     this.readCorrections()
     this.#shifted = new Float64Array(this.residualCount)
@@ -180,8 +175,8 @@ export class ModelObjective implements LeastSquaresProblem {
     const { kinds, memClocksMhz } = this.table
     kinds.forEach(({ network, sms, batchSize }, kind) => {
       const mpsPercent = (100 * sms) / this.spec.smCount
-      writeKindCorrections(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, this.#corrections, kind)
-      writeKindUncertainty(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, this.#uncertainty, kind)
+      const { corrections } = this.#kinds
+      writeKindCorrections(this.networks[network]!, memClocksMhz, mpsPercent, batchSize, corrections, kind)
     })
   }
 
@@ -199,23 +194,13 @@ export class ModelObjective implements LeastSquaresProblem {
 
   /** Error-model terms of the row that was evaluated last. */
   featuresOf(row: TableRow): RowFeatures {
-    const { kinds, memIndex } = row
-    const { memClocksMhz } = this.table
-    const stride = uncertaintyStride(memClocksMhz.length)
-    const known = this.#known
-    known.read(this.#uncertainty, memClocksMhz.length, kinds, 1, kinds.length, memIndex)
-    const of = (quantity: 'power' | 'throughput') => {
+    const of = (quantity: Quantity) => {
       const terms = new ErrorTerms(this.networks.length)
-      terms.write(quantity, this.#mix, this.#solution, {
-        coefficients: this.#coefficients,
-        numbers: this.#uncertainty,
-        stride,
-        clock: row.row.smClockMhz / this.#constants.topClockMhz,
-        memClock: memClocksMhz[memIndex]! / memClocksMhz[0]!,
-      })
+      terms.write(quantity, this.#constants, this.#kinds, this.#mix, this.#solution, row.row.smClockMhz)
       return terms
     }
-    return { throughput: of('throughput'), power: of('power'), speedSd: known.speedSd, powerSd: known.powerSd }
+    const { speedSd, powerSd } = this.#mix
+    return { throughput: of('throughput'), power: of('power'), speedSd, powerSd }
   }
 
   /**
@@ -224,9 +209,9 @@ export class ModelObjective implements LeastSquaresProblem {
    */
   speedSensitivity(row: TableRow, kind: number): { readonly device: Float64Array; readonly host: Float64Array } {
     const before = Float64Array.from(this.evaluate(row).throughput.subarray(0, row.kinds.length))
-    const from = (kind * this.table.memClocksMhz.length + row.memIndex) * CORRECTIONS * TENANT_NODES
+    const from = correctionsOf(this.#constants, kind * tenantLayout.stride, row.memIndex)
     const by = (at: number): Float64Array => {
-      const factors = this.#corrections.subarray(at, at + TENANT_NODES)
+      const factors = this.#kinds.corrections.subarray(at, at + TENANT_NODES)
       const kept = Float64Array.from(factors)
       for (let node = 0; node < TENANT_NODES; node++) factors[node]! *= 1 + SENSITIVITY_STEP
       const { throughput } = this.evaluate(row)
@@ -234,7 +219,7 @@ export class ModelObjective implements LeastSquaresProblem {
       factors.set(kept)
       return change
     }
-    return { device: by(from), host: by(from + TENANT_NODES) }
+    return { device: by(from + correctionLayout.deviceSpeed), host: by(from + correctionLayout.hostSpeed) }
   }
 
   /** Predicted power of a row, W, capped at the limit for a nominal clock. */
@@ -254,15 +239,7 @@ export class ModelObjective implements LeastSquaresProblem {
     for (const index of kinds) {
       const kind = this.table.kinds[index]!
       const offset = index * tenantLayout.stride
-      writeTenantCoefficients(
-        this.board,
-        this.networks[kind.network]!,
-        kind.sms,
-        kind.batchSize,
-        this.#coefficients,
-        offset,
-      )
-      writeDemands(this.#constants, this.#coefficients, offset)
+      writeKind(this.#constants, this.networks[kind.network]!, kind, this.#kinds.coefficients, offset)
     }
   }
 

@@ -1,17 +1,15 @@
 import { smClocksAt, smsOfShare } from '@pctodl/platform'
 import { boardConstants } from '../board-constants.js'
-import { CORRECTION_NODES, correctionGrid, TENANT_NODES } from '../correction-grid.js'
-import { CORRECTIONS } from '../corrections.js'
-import { Mix, prepare, writeDemands } from '../mix.js'
+import { CORRECTION_NODES, correctionGrid } from '../correction-grid.js'
+import { correctionLayout } from '../corrections.js'
+import { Mix, prepare, writeKind } from '../mix.js'
 import { Solution, solve } from '../solve.js'
-import { tenantLayout, writeTenantCoefficients } from '../tenant-coefficients.js'
+import { tenantLayout } from '../tenant-coefficients.js'
 import type { ModelObjective } from './model-objective.js'
 import type { ParameterCovariance } from './standard-errors.js'
 
 /** Step of the finite differences, in the logarithm of a parameter. */
 const STEP = 1e-4
-
-type Quantity = 'totalThroughput' | 'powerW'
 
 /**
  * Variance of ln(throughput) or ln(power) at the nodes of the corrections that is due to the parameters of one stage:
@@ -23,69 +21,62 @@ export function nodeVariances(
   objective: ModelObjective,
   network: number,
   { free, covariance }: ParameterCovariance,
-  quantity: Quantity,
+  quantity: 'totalThroughput' | 'powerW',
 ): Float64Array[] {
-  const { spec, table } = objective
-  const used = free.map((slot, at) => ({ slot, at })).filter(({ slot }) => concerns(objective, slot, network))
-  const evaluate = nodeEvaluator(objective, network, quantity)
+  const used = free
+    .map((slot, at) => ({ slot, at, of: objective.slots[slot]!.network }))
+    .filter(({ of }) => of < 0 || of === network)
   const point = objective.pack()
-  const base = evaluate()
+  const base = valuesAtNodes(objective, network, quantity)
   const gradients = used.map(({ slot }) => {
     const shifted = Float64Array.from(point)
     shifted[slot]! += STEP
     objective.unpack(shifted)
-    return evaluate().map((values, m) => values.map((value, i) => (value - base[m]![i]!) / STEP))
+    const values = valuesAtNodes(objective, network, quantity)
+    return values.map((list, m) => list.map((value, i) => (value - base[m]![i]!) / STEP))
   })
   objective.unpack(point)
-  const count = free.length
-  return table.memClocksMhz.map((_, m) =>
-    Float64Array.from({ length: CORRECTION_NODES }, (_node, i) => {
+  return base.map((list, m) =>
+    list.map((_, i) => {
       let sum = 0
       used.forEach((a, j) => {
         used.forEach((b, k) => {
-          sum += gradients[j]![m]![i]! * covariance[a.at * count + b.at]! * gradients[k]![m]![i]!
+          sum += gradients[j]![m]![i]! * covariance[a.at * free.length + b.at]! * gradients[k]![m]![i]!
         })
       })
       return Math.max(0, sum)
     }),
   )
-
-  /** Returns a function that computes the quantity's logarithm at all nodes for the current parameters. */
-  function nodeEvaluator({ board, networks }: ModelObjective, index: number, of: Quantity): () => Float64Array[] {
-    const coefficients = new Float64Array(tenantLayout.stride)
-    const corrections = new Float64Array(table.memClocksMhz.length * CORRECTIONS * TENANT_NODES).fill(1)
-    const kinds = { coefficients, corrections }
-    const mix = new Mix()
-    const solution = new Solution()
-    const clocks = table.memClocksMhz.map((memClockMhz) => {
-      const states = smClocksAt(spec, memClockMhz)!
-      return states[states.length >> 1]!
-    })
-    return () => {
-      const constants = boardConstants(spec, board)
-      return table.memClocksMhz.map((_, m) => {
-        const values = new Float64Array(CORRECTION_NODES)
-        let node = 0
-        for (const mpsPercent of correctionGrid.mpsPercent) {
-          for (const batchSize of correctionGrid.batchSize) {
-            const sms = smsOfShare(spec, mpsPercent)
-            writeTenantCoefficients(board, networks[index]!, sms, batchSize, coefficients, 0)
-            writeDemands(constants, coefficients, 0)
-            for (const tenants of correctionGrid.tenants) {
-              const offsets = new Int32Array(Math.min(tenants, Math.floor(100 / mpsPercent)))
-              prepare(constants, kinds, offsets, offsets.length, m, mix)
-              solve(constants, kinds, mix, clocks[m]!, solution)
-              values[node++] = Math.log(solution[of])
-            }
-          }
-        }
-        return values
-      })
-    }
-  }
 }
 
-function concerns({ slots }: ModelObjective, slot: number, network: number): boolean {
-  const of = slots[slot]!.network
-  return of < 0 || of === network
+/** Logarithms of the quantity at all nodes, by memory clock, for the current parameters. */
+function valuesAtNodes(
+  { spec, table: { memClocksMhz }, board, networks }: ModelObjective,
+  network: number,
+  quantity: 'totalThroughput' | 'powerW',
+): Float64Array[] {
+  const constants = boardConstants(spec, board)
+  const coefficients = new Float64Array(tenantLayout.stride)
+  const corrections = new Float64Array(memClocksMhz.length * correctionLayout.stride).fill(1)
+  const kinds = { coefficients, corrections }
+  const mix = new Mix()
+  const solution = new Solution()
+  return memClocksMhz.map((memClockMhz, m) => {
+    const clocks = smClocksAt(spec, memClockMhz)!
+    const values = new Float64Array(CORRECTION_NODES)
+    let node = 0
+    for (const mpsPercent of correctionGrid.mpsPercent) {
+      for (const batchSize of correctionGrid.batchSize) {
+        const kind = { network: 0, sms: smsOfShare(spec, mpsPercent), batchSize }
+        writeKind(constants, networks[network]!, kind, coefficients, 0)
+        for (const tenants of correctionGrid.tenants) {
+          const offsets = new Int32Array(Math.min(tenants, Math.floor(100 / mpsPercent)))
+          prepare(constants, kinds, offsets, offsets.length, m, mix)
+          solve(constants, kinds, mix, clocks[clocks.length >> 1]!, solution)
+          values[node++] = Math.log(solution[quantity])
+        }
+      }
+    }
+    return values
+  })
 }

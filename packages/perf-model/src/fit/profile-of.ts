@@ -1,6 +1,5 @@
-import { mixes, mixIndex } from '../domain.js'
-import type { FittedProfile } from '../parameters.js'
-import type { TableRow, TraceTable } from './trace-table.js'
+import { type FittedProfile, mixes } from '../parameters.js'
+import type { TraceTable } from './trace-table.js'
 
 /** Ranges that the rows of a table cover. */
 export function profileOf({ networkNames, memClocksMhz, rows }: TraceTable): Omit<FittedProfile, 'unknownSd'> {
@@ -19,12 +18,8 @@ export function profileOf({ networkNames, memClocksMhz, rows }: TraceTable): Omi
       memClockMhz,
       range: range(rows.filter((row) => row.memIndex === m).map((row) => row.row.smClockMhz)),
     })),
-    mixes: mixes.filter((_, mix) => rows.some((row) => mixOf(row) === mix)),
+    mixes: mixes.filter((mix) => rows.some((row) => row.mix === mix)),
   }
-}
-
-function mixOf(row: TableRow): number {
-  return mixIndex(row.likeTenants, row.networks.length > 1)
 }
 
 function range(values: readonly number[]): [number, number] {

@@ -29,29 +29,19 @@ export function refit(model: PerfModel, newRows: readonly TraceRow[], options: R
     const expected = `a memory clock of the model: ${memClocksMhz.join(', ')}`
     throw new InvalidInputError(`rows[${i}].memClockMhz`, row.memClockMhz, expected)
   })
-  const plain = new PerfModel(withoutRows(parameters), spec)
-  const rows = traceTable(newRows, spec, { memClocksMhz }).rows.map(({ row }) => {
-    const { tenants, smClockMhz, memClockMhz } = row
-    const configuration = { tenants, smClockMhz, memClockMhz }
-    const { throughput, powerW } = plain.predict(configuration)
-    return {
-      terms: plain.errorTerms(configuration),
-      throughput: Math.log(row.throughput / throughput),
-      power: Math.log(row.powerAverageW / powerW),
-    }
-  })
+  const rows = traceTable(newRows, spec, { memClocksMhz }).rows.map(({ row }) => ({
+    row,
+    terms: model.errorTerms(row),
+  }))
   const errors = parameters.errors.map((state) => {
-    const { quantity } = state
     const before = options.forget ? { ...state, covariance: [] } : state
-    return new ErrorModel(before, networks).updated(
-      rows.map((row) => ({ ...row.terms[quantity], error: row[quantity] })),
-    )
+    const observed = rows.map(({ row, terms }) => {
+      const { predicted, phi, residual } = terms[state.quantity]
+      const measured = state.quantity === 'power' ? row.powerAverageW : row.throughput
+      return { phi, residual, error: Math.log(measured / predicted) }
+    })
+    return new ErrorModel(before, networks).updated(observed)
   })
   const provenance = { ...parameters.provenance, refits: parameters.provenance.refits + 1 }
   return new PerfModel({ ...parameters, provenance, errors }, spec)
-}
-
-/** A model with these parameters predicts by the equations alone. */
-function withoutRows(parameters: PerfModel['parameters']): PerfModel['parameters'] {
-  return { ...parameters, errors: parameters.errors.map((state) => ({ ...state, rows: 0 })) }
 }

@@ -9,28 +9,27 @@ export interface ParameterCovariance {
 }
 
 /**
- * Covariance of a fit's parameters from the curvature at the optimum: s^2 (J'WJ)^-1 over the parameters that are not on
- * a bound, with Huber weights W and the weighted mean square s^2 of the residuals (C. Bates and D. Watts, Nonlinear
- * Regression Analysis, 1988, section 2.3).
+ * J'WJ at a point over some of the parameters, and the weighted sum of squares, with Huber weights W. The residuals of
+ * the prior, as many as there are parameters, come last and get no weight.
  */
-export function parameterCovariance(
+export function curvatureAt(
   problem: LeastSquaresProblem,
-  { parameters, activeBounds }: LevenbergMarquardtResult,
+  point: Float64Array,
+  free: readonly number[],
   huber: number,
-): ParameterCovariance {
+): { readonly normal: Float64Array; readonly square: number } {
   const n = problem.parameterCount
   const m = problem.residualCount
-  const free = Array.from({ length: n }, (_, j) => j).filter((j) => !activeBounds.includes(j))
   const residuals = new Float64Array(m)
   const jacobian = new Float64Array(m * n)
-  problem.residuals(parameters, residuals)
-  problem.jacobian!(parameters, residuals, jacobian)
+  problem.residuals(point, residuals)
+  problem.jacobian!(point, residuals, jacobian)
   const size = free.length
   const normal = new Float64Array(size * size)
   let square = 0
   for (let i = 0; i < m; i++) {
     const residual = Math.abs(residuals[i]!)
-    const weight = residual <= huber ? 1 : huber / residual
+    const weight = i < m - n && residual > huber ? huber / residual : 1
     square += weight * residual * residual
     for (let a = 0; a < size; a++) {
       const first = weight * jacobian[i * n + free[a]!]!
@@ -38,10 +37,26 @@ export function parameterCovariance(
       for (let b = 0; b <= a; b++) normal[a * size + b]! += first * jacobian[i * n + free[b]!]!
     }
   }
+  return { normal, square }
+}
+
+/**
+ * Covariance of a fit's parameters from the curvature at the optimum: s^2 (J'WJ)^-1 over the parameters that are not on
+ * a bound, with the weighted mean square s^2 of the residuals (C. Bates and D. Watts, Nonlinear Regression Analysis,
+ * 1988, section 2.3).
+ */
+export function parameterCovariance(
+  problem: LeastSquaresProblem,
+  { parameters, activeBounds }: LevenbergMarquardtResult,
+  huber: number,
+): ParameterCovariance {
+  const n = problem.parameterCount
+  const free = Array.from({ length: n }, (_, j) => j).filter((j) => !activeBounds.includes(j))
+  const { normal, square } = curvatureAt(problem, parameters, free, huber)
   // The weak prior keeps every pivot positive.
-  factorise(normal, size)
-  const inverse = inverseFromFactor(normal, size)
-  const variance = square / Math.max(1, m - n - size)
+  factorise(normal, free.length)
+  const inverse = inverseFromFactor(normal, free.length)
+  const variance = square / Math.max(1, problem.residualCount - n - free.length)
   return { free, covariance: inverse.map((value) => variance * value) }
 }
 

@@ -1,12 +1,7 @@
 import { type GpuSpec, InvalidInputError, smClocksAt, smsOfShare, type TraceRow } from '@pctodl/platform'
-import { MAX_BATCH_SIZE } from '../tenant-coefficients.js'
-
-/** A kind of tenant: network, SMs and batch size. */
-export interface TenantKind {
-  readonly network: number
-  readonly sms: number
-  readonly batchSize: number
-}
+import { mixOf } from '../domain.js'
+import type { Mix } from '../parameters.js'
+import { MAX_BATCH_SIZE, type TenantKind } from '../tenant-coefficients.js'
 
 /** One usable row of a trace, its tenants replaced by indices of kinds. */
 export interface TableRow {
@@ -14,6 +9,7 @@ export interface TableRow {
   readonly kinds: readonly number[]
   /** Distinct networks among the tenants. */
   readonly networks: readonly number[]
+  readonly mix: Mix
   /** All tenants are of one kind. */
   readonly likeTenants: boolean
   readonly memIndex: number
@@ -72,11 +68,14 @@ export function traceTable(
       }
       return index
     })
+    const networks = [...new Set(indices.map((index) => kinds[index]!.network))]
+    const likeTenants = indices.every((index) => index === indices[0])
     return {
       row,
       kinds: indices,
-      networks: [...new Set(indices.map((index) => kinds[index]!.network))],
-      likeTenants: indices.every((index) => index === indices[0]),
+      networks,
+      mix: mixOf(likeTenants, networks.length > 1),
+      likeTenants,
       memIndex: memClocksMhz.indexOf(row.memClockMhz),
       nominalClock: unlockedClock === 'nominal' && row.targetSmClockMhz === null,
       group: [...new Set(row.tenants.map((t) => `${t.model}:${t.mpsPercent}:${t.batchSize}`))].sort().join('|'),

@@ -10,7 +10,7 @@ export interface BatchCosts {
   readonly energyJ: Float64Array
 }
 
-/** Maximum number of cached entries; when exceeded, the cache is cleared. */
+/** Number of cached entries at which the cache is cleared. */
 const MAX_KEPT = 200_000
 
 /**
@@ -20,12 +20,7 @@ const MAX_KEPT = 200_000
 export class BatchCostTable {
   readonly predictor: Predictor
   readonly #idleW: number | undefined
-  /** Nested caches: by clocks, then network, then share and largest batch size. */
-  readonly #kept = new Map<number, Map<string, Map<number, BatchCosts>>>()
-  #count = 0
-  /** Key and map of the last used clocks. */
-  #clocks = 0
-  #atClocks = new Map<string, Map<number, BatchCosts>>()
+  readonly #kept = new Map<string, BatchCosts>()
 
   /**
    * @param idlePowerW of the board at its clocks with idle processes; required unless the predictor is a `PerfModel`
@@ -51,22 +46,12 @@ export class BatchCostTable {
    * @throws what the predictor throws
    */
   of(model: string, mpsPercent: number, sizes: readonly number[], smClockMhz: number, memClockMhz: number): BatchCosts {
-    const clocks = memClockMhz * 65536 + smClockMhz
-    if (clocks !== this.#clocks) {
-      this.#clocks = clocks
-      this.#atClocks = this.#kept.get(clocks) ?? new Map()
-      this.#kept.set(clocks, this.#atClocks)
-    }
-    let ofModel = this.#atClocks.get(model)
-    if (ofModel === undefined) {
-      ofModel = new Map()
-      this.#atClocks.set(model, ofModel)
-    }
-    const key = mpsPercent * 65536 + sizes.at(-1)!
-    let costs = ofModel.get(key)
+    const key = `${model} ${mpsPercent} ${sizes.at(-1)} ${smClockMhz} ${memClockMhz}`
+    let costs = this.#kept.get(key)
     if (costs === undefined) {
       costs = this.#predict(model, mpsPercent, sizes, smClockMhz, memClockMhz)
-      ofModel.set(key, costs)
+      if (this.#kept.size === MAX_KEPT) this.#kept.clear()
+      this.#kept.set(key, costs)
     }
     return costs
   }
@@ -78,11 +63,6 @@ export class BatchCostTable {
     smClockMhz: number,
     memClockMhz: number,
   ): BatchCosts {
-    if (++this.#count > MAX_KEPT) {
-      this.#count = 0
-      this.#kept.clear()
-      this.#clocks = 0
-    }
     const idleW = this.idlePowerW(smClockMhz, memClockMhz)
     const aloneMs = new Float64Array(sizes.length)
     const energyJ = new Float64Array(sizes.length)

@@ -1,10 +1,9 @@
-import { type Mix, runLayout } from '../mix.js'
+import type { BoardConstants } from '../board-constants.js'
+import { type KindArrays, type Mix, runLayout } from '../mix.js'
 import { RESIDUAL_TERMS } from '../parameters.js'
 import type { Solution } from '../solve.js'
-import { MAX_BATCH_SIZE, tenantLayout } from '../tenant-coefficients.js'
+import { tenantLayout } from '../tenant-coefficients.js'
 
-/** Numbers per kind of tenant: batch and share on logarithmic scales from -1 to 1. */
-export const KIND_NUMBERS = 2
 /** Variables of a tenant: batch, share, clock, contention, time off the device, number of tenants. */
 const VARIABLES = 6
 /** Products of up to three of the variables, the empty one included. */
@@ -17,22 +16,11 @@ export const NETWORK_TERMS: number = 1 + VARIABLES
 /** More tenants count as this many: the prior has seen no more. */
 const MANY_TENANTS = 20
 
-export function writeKindNumbers(mpsPercent: number, batchSize: number, out: Float64Array, at: number): void {
-  out[at] = (2 * Math.log(batchSize)) / Math.log(MAX_BATCH_SIZE) - 1
-  out[at + 1] = (2 * Math.log(mpsPercent)) / Math.log(100) - 1
-}
+export type Quantity = 'throughput' | 'power'
 
-/** Inputs of the error terms other than the tenants. */
-export interface ErrorSetting {
-  /** Coefficients of the kinds. */
-  readonly coefficients: Float64Array
-  /** `KIND_NUMBERS` numbers per kind, `stride` apart. */
-  readonly numbers: Float64Array
-  readonly stride: number
-  /** SM clock relative to the board's highest. */
-  readonly clock: number
-  /** Memory clock relative to the model's highest. */
-  readonly memClock: number
+/** Terms of one prediction. */
+export interface PredictedTerms extends Pick<ErrorTerms, 'phi' | 'residual'> {
+  readonly predicted: number
 }
 
 /**
@@ -49,36 +37,42 @@ export class ErrorTerms {
     this.phi = new Float64Array(MIX_TERMS + networks * NETWORK_TERMS)
   }
 
-  write(quantity: 'power' | 'throughput', mix: Mix, solution: Solution, setting: ErrorSetting): void {
+  /** Write the terms of the solution of a mix at an SM clock. */
+  write(
+    quantity: Quantity,
+    { topClockMhz, memClocksMhz }: BoardConstants,
+    { coefficients: c }: KindArrays,
+    mix: Mix,
+    solution: Solution,
+    smClockMhz: number,
+  ): void {
     const { phi, residual } = this
     const variables = this.#variables
-    const { coefficients, numbers, stride, clock, memClock } = setting
     const power = quantity === 'power'
     const parts = power ? solution.dynamicW : solution.throughput
     const whole = power ? solution.powerW : solution.totalThroughput
     const many = (2 * Math.log(Math.min(mix.tenants, MANY_TENANTS))) / Math.log(MANY_TENANTS) - 1
     phi.fill(0)
-    variables[2] = 2 * clock - 1
+    variables[2] = (2 * smClockMhz) / topClockMhz - 1
     variables[3] = mix.topDemand
     variables[5] = many
     let tenant = 0
     for (let r = 0; r < mix.runs; r++) {
       const count = mix.terms[r * runLayout.stride + runLayout.length]!
       const kind = mix.kinds[r]!
-      const at = (kind / tenantLayout.stride) * stride
       const part = (count * parts[tenant]!) / whole
-      variables[0] = numbers[at]!
-      variables[1] = numbers[at + 1]!
+      variables[0] = c[kind + tenantLayout.logBatch]!
+      variables[1] = c[kind + tenantLayout.logShare]!
       variables[4] = 1 - solution.duty[tenant]!
       tenant += count
       this.#addProducts(part)
-      const own = MIX_TERMS + coefficients[kind + tenantLayout.network]! * NETWORK_TERMS
+      const own = MIX_TERMS + c[kind + tenantLayout.network]! * NETWORK_TERMS
       phi[own]! += part
       for (let i = 0; i < VARIABLES; i++) phi[own + 1 + i]! += part * variables[i]!
     }
     // What no tenant draws is the idle part.
     phi[0] = Math.max(0, 1 - phi[1]!)
-    phi[MIX_TERMS - 1] = 1 - memClock
+    phi[MIX_TERMS - 1] = 1 - memClocksMhz[mix.memIndex]! / memClocksMhz[0]!
     let concentration = 0
     for (let own = MIX_TERMS; own < phi.length; own += NETWORK_TERMS) concentration += phi[own]! * phi[own]!
     residual[0] = 1

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { findGpuSpec, PctodlError, UnknownNameError } from '@pctodl/platform'
-import type { PerfModelParameters } from './parameters.js'
-import { PerfModel } from './perf-model.js'
-import { loadPerfModel, shippedParameters } from './shipped-parameters.js'
+import type { PerfModelParameters } from '../parameters.js'
+import { PerfModel } from '../perf-model.js'
+import { loadPerfModel, shippedParameters } from '../shipped-parameters.js'
 
 /** A parameter file cannot be read, or its content is invalid. */
 export class ParameterFileError extends PctodlError {

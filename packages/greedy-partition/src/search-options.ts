@@ -1,0 +1,163 @@
+import type { Predictor } from '@pctodl/perf-model'
+import { InvalidInputError, MAX_MPS_CLIENTS } from '@pctodl/platform'
+
+/** Options of both kinds of plans: for tenants and for services. */
+export interface SearchOptions {
+  /** Power cap, W. A cap above the board's highest limit is reduced to that limit, and the result reports it. */
+  readonly powerCapW: number
+  /** Distance to stay below the cap, W. Default 0. */
+  readonly powerMarginW?: number
+  /** Step of the shares, percent; an integer 1..100. Default 5. */
+  readonly sharePercentStep?: number
+  /** Memory clocks to choose from, MHz. Default: all that the predictor knows. */
+  readonly memClocksMhz?: readonly number[]
+  /** Maximum number of tenants. Default 48, the MPS client limit. */
+  readonly maxTenants?: number
+  /** Device memory for all tenants, bytes, at most the board's. Default: the board's minus its reserved memory. */
+  readonly memoryBytes?: number
+  /** Monotonic clock in milliseconds, such as `performance.now`. Required for a time limit. */
+  readonly now?: () => number
+  /** Seed of the order in which moves are tried. Default 1. */
+  readonly seed?: number
+  /** `false` returns the best start, for comparisons. Default true. */
+  readonly improve?: boolean
+  /** Maximum number of configurations to evaluate. Default 4000; 2000 layouts for services. */
+  readonly budgetEvaluations?: number
+  /** Time limit, ms on `now`. Results then depend on the speed of the machine. */
+  readonly timeBudgetMs?: number
+}
+
+/** Names of these options, to detect misspelt ones. */
+export const knownSearchOptions = [
+  'powerCapW',
+  'powerMarginW',
+  'sharePercentStep',
+  'memClocksMhz',
+  'maxTenants',
+  'memoryBytes',
+  'now',
+  'seed',
+  'improve',
+  'budgetEvaluations',
+  'timeBudgetMs',
+] as const
+
+/** These options, validated and with all defaults. */
+export interface SearchLimits {
+  readonly powerCapW: number
+  readonly powerMarginW: number
+  /** The board's highest power limit, W; set if it replaced a higher requested cap. */
+  readonly boardLimitW: number | undefined
+  /** Cap less margin: the maximum predicted power, W. */
+  readonly powerLimitW: number
+  readonly sharePercentStep: number
+  /** The whole board in units of the share step. */
+  readonly totalUnits: number
+  /** Memory clocks, descending, MHz. */
+  readonly memClocksMhz: readonly number[]
+  readonly maxTenants: number
+  readonly memoryBytes: number
+  readonly now: () => number
+  readonly seed: number
+  readonly improve: boolean
+  readonly budgetEvaluations: number
+  readonly timeBudgetMs: number
+}
+
+/**
+ * @param sharers names of those that each need a tenant; `field` is their option
+ * @throws InvalidInputError naming the field
+ */
+export function searchLimits(
+  predictor: Predictor,
+  options: SearchOptions,
+  { field, sharers }: { readonly field: 'models' | 'services'; readonly sharers: readonly string[] },
+  defaults: Pick<SearchLimits, 'budgetEvaluations' | 'timeBudgetMs'>,
+): SearchLimits {
+  const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
+  const maxW = predictor.spec.powerLimitW.max
+  // The board cannot be set to a higher limit: it would lower its clock, and a plan for more power would not run as
+  // predicted.
+  const powerCapW = Math.min(askedCapW, maxW)
+  const powerMarginW = number(
+    'powerMarginW',
+    options.powerMarginW ?? 0,
+    'watts of at least 0 and below the cap',
+    (x) => x >= 0 && x < powerCapW,
+  )
+  const sharePercentStep = integer('sharePercentStep', options.sharePercentStep ?? 5, 1, 100)
+  const totalUnits = Math.floor(100 / sharePercentStep)
+  const maxTenants = integer('maxTenants', options.maxTenants ?? MAX_MPS_CLIENTS, 1, MAX_MPS_CLIENTS)
+  const most = Math.min(maxTenants, totalUnits)
+  if (sharers.length > most) {
+    const what = field === 'models' ? 'networks' : field
+    const expected = `at most ${most} ${what}, so that each can have a tenant (maxTenants, sharePercentStep)`
+    throw new InvalidInputError(field, sharers, expected)
+  }
+  if (options.timeBudgetMs !== undefined && options.now === undefined) {
+    throw new InvalidInputError('now', undefined, 'a function that returns milliseconds, because timeBudgetMs is given')
+  }
+  return {
+    powerCapW,
+    powerMarginW,
+    boardLimitW: askedCapW > maxW ? maxW : undefined,
+    powerLimitW: powerCapW - powerMarginW,
+    sharePercentStep,
+    totalUnits,
+    memClocksMhz: memClocks(predictor, options.memClocksMhz),
+    maxTenants,
+    memoryBytes: memoryForTenants(predictor, options.memoryBytes),
+    now: options.now ?? (() => 0),
+    seed: integer('seed', options.seed ?? 1, 0, 2 ** 32 - 1),
+    improve: options.improve ?? true,
+    budgetEvaluations: integer(
+      'budgetEvaluations',
+      options.budgetEvaluations ?? defaults.budgetEvaluations,
+      1,
+      Number.MAX_SAFE_INTEGER,
+    ),
+    timeBudgetMs: number(
+      'timeBudgetMs',
+      options.timeBudgetMs ?? defaults.timeBudgetMs,
+      'milliseconds above 0',
+      (x) => x > 0,
+    ),
+  }
+}
+
+/** Device memory available to tenants, bytes: the given limit or the board's, minus reserved memory. */
+function memoryForTenants({ spec, reservedMemoryBytes = 0 }: Predictor, given: number = spec.memoryBytes): number {
+  const expected = `bytes above 0 and at most ${spec.memoryBytes}, the memory of ${spec.key}`
+  const most = number('memoryBytes', given, expected, (x) => x > 0 && x <= spec.memoryBytes)
+  return Math.min(most, spec.memoryBytes - reservedMemoryBytes)
+}
+
+/** Memory clocks to search, descending. */
+function memClocks(predictor: Predictor, given: readonly number[] | undefined): readonly number[] {
+  const clocks = [...new Set(given ?? predictor.memClocksMhz)].sort((a, b) => b - a)
+  const known = predictor.memClocksMhz
+  const stray = clocks.find((clock) => !known.includes(clock))
+  if (stray !== undefined || clocks.length === 0) {
+    throw new InvalidInputError(
+      'memClocksMhz',
+      given,
+      `memory clocks that the predictor knows (${known.join(', ')} MHz)`,
+    )
+  }
+  return clocks
+}
+
+/** @throws InvalidInputError if the value fails its check */
+export function number(field: string, value: number, expected: string, holds: (value: number) => boolean): number {
+  if (typeof value !== 'number' || !holds(value)) throw new InvalidInputError(field, value, expected)
+  return value
+}
+
+export function integer(field: string, value: number, least: number, most: number): number {
+  return number(
+    field,
+    value,
+    `an integer from ${least} to ${most}`,
+    (x) => Number.isInteger(x) && x >= least && x <= most,
+  )
+}
