@@ -18,10 +18,6 @@ export interface SplitWithinPower {
 /** Share curves examined before the search ends, plus the same number per GPU. */
 const MAX_WORK = 4e6
 const MORE_WORK = 1e5
-/** Number of deadlines at which plans are sought before the search begins. */
-const SCANNED_DEADLINES = 40
-/** Ratio of each deadline to the previous plan's time. */
-const SCAN_STEP = 0.95
 /** Relative width of a deadline interval below which limits are decided before it is halved again. */
 const NARROW = 2e-3
 
@@ -63,8 +59,6 @@ class PowerSearch {
   #best: Split | null
   readonly #nodes: Node[] = []
   readonly #open = new IndexedHeap()
-  /** Level combinations (as text) whose cheapest split is known. */
-  readonly #solved = new Set<string>()
 
   constructor(
     gpus: readonly GpuOptions[],
@@ -90,7 +84,6 @@ class PowerSearch {
     const longestS = Math.max(...this.#levelShares.flatMap((limits) => limits.map((each) => each.longestS)))
     const deadlineS = Math.min(this.#objective.longestS, longestS)
     const root: Node = { floor, cap, afterS: 0, deadlineS, bound: 0, price: 0 }
-    this.#scan(root)
     this.#add(root)
     while (this.#open.size > 0 && this.#hasWork()) {
       if (this.#open.firstKey >= this.#upper()) break
@@ -115,18 +108,6 @@ class PowerSearch {
     if (node.bound >= this.#upper()) return
     this.#nodes.push(node)
     this.#open.set(this.#nodes.length - 1, node.bound)
-  }
-
-  /** Good plans at a few deadlines: the better the first ones, the less the search has to examine. */
-  #scan(root: Node): void {
-    let { deadlineS, price } = root
-    for (let i = 0; i < SCANNED_DEADLINES; i++) {
-      this.#relaxation.solve(deadlineS, root, Number.POSITIVE_INFINITY, price)
-      if (this.#relaxation.bound === Number.POSITIVE_INFINITY) return
-      price = this.#relaxation.price
-      const found = this.#round(deadlineS, root)
-      deadlineS = Math.min(found?.timeS ?? deadlineS, deadlineS) * SCAN_STEP
-    }
   }
 
   #branch(node: Node): void {
@@ -182,31 +163,9 @@ class PowerSearch {
 
   /** A plan near the relaxation's result, or as soon after the deadline as its limits allow. */
   #round(deadlineS: number, box: LevelBox): Split | null {
-    const { levels } = this.#relaxation
-    const split = this.#splitAt(this.#objective.energyWeight === 0 ? this.#raised(levels, box) : levels, deadlineS)
+    const split = this.#splitAt(this.#relaxation.levels, deadlineS)
     if (split !== null) this.#consider(split)
     return split
-  }
-
-  /**
-   * Spend the watts that rounding down left: for each GPU in turn, the highest level that is no slower, as a locked
-   * clock may be. Only if energy does not count; otherwise higher levels make plans more expensive.
-   */
-  #raised(levels: Int16Array, { cap }: LevelBox): Int16Array {
-    const raised = Int16Array.from(levels)
-    for (let gpu = 0; gpu < raised.length; gpu++) {
-      const from = raised[gpu]!
-      if (from === LEFT_OUT) continue
-      for (let level = from + 1; level <= cap[gpu]! && this.#keepsWatts(raised.with(gpu, level)); level++) {
-        if (!(this.#evenTimeS(gpu, level) > this.#evenTimeS(gpu, raised[gpu]!))) raised[gpu] = level
-      }
-    }
-    return raised
-  }
-
-  /** Time of an even share, to compare a GPU's levels. */
-  #evenTimeS(gpu: number, level: number): number {
-    return this.#gpus[gpu]!.timeS(level, Math.max(1, Math.round(this.#globalBatch / this.#gpus.length)))
   }
 
   #splitAt(levels: Int16Array, deadlineS: number): Split | null {
@@ -226,9 +185,6 @@ class PowerSearch {
 
   /** The cheapest split with these limits, exact. */
   #solve(levels: Int16Array): void {
-    const key = levels.join(' ')
-    if (this.#solved.has(key)) return
-    this.#solved.add(key)
     const fixed = this.#gpus.map((gpu, i) => withLimits(gpu, levels[i]!, levels[i]!, levels[i] === LEFT_OUT))
     const found = new DeadlineSearch(fixed, this.#globalBatch).cheapest(this.#objective, 0, this.#best)
     if (found && found !== this.#best) this.#consider({ ...found, limits: levels })

@@ -28,10 +28,6 @@ export interface Split {
 /** Relative difference below which two times are equal: equal measurements differ by rounding as curves. */
 export const SAME_TIME = 1e-9
 
-const SCANNED_DEADLINES = 20
-/** Ratio of each deadline to the previous solution's time. */
-const SCAN_STEP = 0.93
-
 interface Node {
   /** Exclusive lower bound of the slowest GPU's time, s. */
   readonly afterS: number
@@ -81,7 +77,6 @@ export class DeadlineSearch {
       if (split && split.energyJ <= maxEnergyJ && (best === null || split.cost < best.cost)) best = split
     }
     const upper = () => (best === null ? Number.POSITIVE_INFINITY : best.cost)
-    if (known === null) for (const split of this.#scan(objective, all)) consider(split)
     const open: Node[] = [{ afterS, deadlineS: longestS, ranges: all, bound: 0 }]
     for (let node = open.pop(); node; node = open.pop()) {
       if (node.bound >= upper() * (1 - SAME_COST)) continue
@@ -114,19 +109,6 @@ export class DeadlineSearch {
       open.push(late, early)
     }
     return best
-  }
-
-  /** Good solutions at a few deadlines: the better the first ones, the less the search has to examine. */
-  *#scan(objective: Objective, all: readonly ShareRange[]): Generator<Split> {
-    const relaxation = this.#relaxation
-    let longestS = objective.longestS
-    for (let i = SCANNED_DEADLINES; i > 0; i--) {
-      relaxation.solve(longestS, all)
-      if (relaxation.cost === Number.POSITIVE_INFINITY) return
-      const split = this.#split(relaxation.shares, objective)
-      yield split
-      longestS = split.timeS * SCAN_STEP
-    }
   }
 
   #atDeadline(deadlineS: number, ranges: readonly ShareRange[], objective: Objective): Split | null {
