@@ -1,11 +1,10 @@
 import { IndexedHeap } from '@pctodl/numerics'
-import { DeadlineSearch, type Objective, type Split } from './search/best-deadline.js'
+import { DeadlineSearch, type Objective, type Split, splitOf } from './search/best-deadline.js'
 import { SAME_COST } from './search/cheapest-split.js'
 import { type GpuOptions, LEFT_OUT, withLimits } from './search/option-table.js'
 import { type LevelBox, PowerRelaxation } from './search/power-relaxation.js'
 import { LevelShares } from './search/share-hull.js'
 import { splitAtLevels } from './search/split-at-levels.js'
-import { sum } from './training-job.js'
 
 /** A split whose power limits meet the budget: null if none was found, and none exists if `lowerBound` is infinite. */
 export interface SplitWithinPower {
@@ -55,7 +54,6 @@ class PowerSearch {
   readonly #powerW: number
   readonly #levelShares: readonly (readonly LevelShares[])[]
   readonly #relaxation: PowerRelaxation
-  readonly #highestPrice: number
   #best: Split | null
   readonly #nodes: Node[] = []
   readonly #open = new IndexedHeap()
@@ -74,7 +72,6 @@ class PowerSearch {
     this.#powerW = powerW
     this.#levelShares = gpus.map((gpu) => gpu.powerLimitsW.map((_, limit) => new LevelShares(gpu.table(limit))))
     this.#relaxation = new PowerRelaxation(gpus, this.#levelShares, globalBatch, powerW)
-    this.#highestPrice = 1 + sum(this.#levelShares.map((limits) => Math.max(...limits.map((each) => each.maxEnergyJ))))
   }
 
   run(): SplitWithinPower {
@@ -121,7 +118,7 @@ class PowerSearch {
     if (energyJ === Number.POSITIVE_INFINITY || energyJ + idlePowerW * afterS > maxEnergyJ) return
     const bound = Math.max(node.bound, energyWeight * energyJ + timeWeightW * afterS)
     if (bound >= this.#upper()) return
-    const rounded = this.#round(deadlineS, node)
+    const rounded = this.#round(deadlineS)
     // Later deadlines cost more than the best plan, whatever energy they save.
     const lastS =
       timeWeightW === 0 ? deadlineS : Math.min(deadlineS, (this.#upper() - energyWeight * energyJ) / timeWeightW)
@@ -162,25 +159,12 @@ class PowerSearch {
   }
 
   /** A plan near the relaxation's result, or as soon after the deadline as its limits allow. */
-  #round(deadlineS: number, box: LevelBox): Split | null {
-    const split = this.#splitAt(this.#relaxation.levels, deadlineS)
+  #round(deadlineS: number): Split | null {
+    const { levels, highestPrice } = this.#relaxation
+    const shares = splitAtLevels(this.#levelShares, levels, this.#globalBatch, deadlineS, highestPrice)
+    const split = shares && splitOf(this.#gpus, shares, levels, this.#objective)
     if (split !== null) this.#consider(split)
     return split
-  }
-
-  #splitAt(levels: Int16Array, deadlineS: number): Split | null {
-    const shares = splitAtLevels(this.#levelShares, levels, this.#globalBatch, deadlineS, this.#highestPrice)
-    if (shares === null) return null
-    const { energyWeight, timeWeightW, idlePowerW } = this.#objective
-    let timeS = 0
-    let active = 0
-    levels.forEach((level, gpu) => {
-      if (level === LEFT_OUT) return
-      timeS = Math.max(timeS, this.#gpus[gpu]!.timeS(level, shares[gpu]!))
-      active += this.#gpus[gpu]!.activeEnergyJ(level, shares[gpu]!)
-    })
-    const cost = energyWeight * active + timeWeightW * timeS
-    return { shares, limits: levels, timeS, energyJ: active + idlePowerW * timeS, cost }
   }
 
   /** The cheapest split with these limits, exact. */

@@ -119,25 +119,9 @@ export class DeadlineSearch {
   }
 
   /** With the limits the relaxation chose for these shares. */
-  #split(shares: Int32Array, { energyWeight, timeWeightW, idlePowerW }: Objective): Split {
-    const limits = new Int16Array(shares.length)
-    let timeS = 0
-    let active = 0
-    shares.forEach((share, gpu) => {
-      const limit = this.#relaxation.limitOf(gpu, share)
-      limits[gpu] = limit
-      if (limit === LEFT_OUT) return
-      const table = this.#gpus[gpu]!.table(limit)
-      timeS = Math.max(timeS, table.timeS[share]!)
-      active += table.activeEnergyJ[share]!
-    })
-    return {
-      shares: Int32Array.from(shares),
-      limits,
-      timeS,
-      energyJ: active + idlePowerW * timeS,
-      cost: energyWeight * active + timeWeightW * timeS,
-    }
+  #split(shares: Int32Array, objective: Objective): Split {
+    const limits = Int16Array.from(shares, (share, gpu) => this.#relaxation.limitOf(gpu, share))
+    return splitOf(this.#gpus, Int32Array.from(shares), limits, objective)
   }
 
   /** Earliest and latest time in an interval that any remaining share takes; null if none. */
@@ -159,4 +143,22 @@ export class DeadlineSearch {
     })
     return earliest <= latest ? [earliest, latest] : null
   }
+}
+
+export function splitOf(
+  gpus: readonly GpuOptions[],
+  shares: Int32Array,
+  limits: Int16Array,
+  { energyWeight, timeWeightW, idlePowerW }: Objective,
+): Split {
+  let timeS = 0
+  let active = 0
+  shares.forEach((share, gpu) => {
+    if (limits[gpu] === LEFT_OUT) return
+    const table = gpus[gpu]!.table(limits[gpu]!)
+    timeS = Math.max(timeS, table.timeS[share]!)
+    active += table.activeEnergyJ[share]!
+  })
+  const cost = energyWeight * active + timeWeightW * timeS
+  return { shares, limits, timeS, energyJ: active + idlePowerW * timeS, cost }
 }
