@@ -177,9 +177,9 @@ describe('pctodl colocate', () => {
       for (const [text, said] of [
         ['x', 'expected <workload>=<ms>'],
         [`${name}=-3`, 'ms'],
-        ['nobody=5', 'nobody is not in the pool'],
+        ['nobody=5', "unknown workload of batchTimesMs 'nobody'"],
         [`${slo},${slo}`, 'two objectives'],
-        [`${name}=${0.5 * aloneMs}`, 'ms alone'],
+        [`${name}=${0.5 * aloneMs}`, 'ms, its time alone'],
       ]) {
         expect(await call('pair', '--study', folder, '--slo', text!)).toMatchObject({
           code: 2,

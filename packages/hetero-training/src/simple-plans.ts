@@ -63,16 +63,17 @@ function atLargestLimits(prepared: PreparedJob, shares: readonly number[]): Trai
  */
 function withBestLimits(prepared: PreparedJob, shares: readonly number[]): TrainingPlan | null {
   const { options } = prepared
-  const deadlines = options.flatMap(({ timeS }, i) =>
-    shares[i] === 0 ? [0] : limitsOf(prepared, i).map((limit) => timeS(limit, shares[i]!)),
+  const deadlines = options.flatMap(({ table }, i) =>
+    shares[i] === 0 ? [0] : limitsOf(prepared, i).map((limit) => table(limit).timeS[shares[i]!]!),
   )
   let best: TrainingPlan | null = null
   for (const deadlineS of deadlines) {
-    const chosen = options.map(({ timeS, activeEnergyJ }, i) => {
+    const chosen = options.map(({ table }, i) => {
       const share = shares[i]!
-      const within = limitsOf(prepared, i).filter((limit) => share === 0 || timeS(limit, share) <= deadlineS)
+      const within = limitsOf(prepared, i).filter((limit) => share === 0 || table(limit).timeS[share]! <= deadlineS)
+      const energyJ = (limit: number) => table(limit).activeEnergyJ[share]!
       if (within.length === 0) return null
-      return within.reduce((a, b) => (activeEnergyJ(b, share) < activeEnergyJ(a, share) ? b : a))
+      return within.reduce((a, b) => (energyJ(b) < energyJ(a) ? b : a))
     })
     if (chosen.some((limit) => limit === null)) continue
     const plan = evaluated(prepared, shares, chosen as number[])
@@ -89,8 +90,8 @@ function limitsOf({ curves, limitIndices }: PreparedJob, gpu: number): number[] 
 /** @returns null if a share does not fit its GPU */
 function evaluated(prepared: PreparedJob, shares: readonly number[], chosen: readonly number[]): TrainingPlan | null {
   const { options, curves, limitIndices } = prepared
-  const fits = options.every(({ timeS, mayBeLeftOut }, i) =>
-    shares[i] === 0 ? mayBeLeftOut : timeS(chosen[i]!, shares[i]!) < Number.POSITIVE_INFINITY,
+  const fits = options.every(({ table, mayBeLeftOut }, i) =>
+    shares[i] === 0 ? mayBeLeftOut : table(chosen[i]!).timeS[shares[i]!]! < Number.POSITIVE_INFINITY,
   )
   if (!fits) return null
   const assignments = shares.map((share, i): Assignment => {

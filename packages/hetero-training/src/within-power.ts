@@ -1,11 +1,10 @@
 import { IndexedHeap } from '@pctodl/numerics'
-import { DeadlineSearch, type Objective, type Split } from './search/best-deadline.js'
+import { DeadlineSearch, type Objective, type Split, splitOf } from './search/best-deadline.js'
 import { SAME_COST } from './search/cheapest-split.js'
 import { type GpuOptions, LEFT_OUT, withLimits } from './search/option-table.js'
 import { type LevelBox, PowerRelaxation } from './search/power-relaxation.js'
 import { LevelShares } from './search/share-hull.js'
 import { splitAtLevels } from './search/split-at-levels.js'
-import { sum } from './training-job.js'
 
 /** A split whose power limits meet the budget: null if none was found, and none exists if `lowerBound` is infinite. */
 export interface SplitWithinPower {
@@ -18,10 +17,6 @@ export interface SplitWithinPower {
 /** Share curves examined before the search ends, plus the same number per GPU. */
 const MAX_WORK = 4e6
 const MORE_WORK = 1e5
-/** Number of deadlines at which plans are sought before the search begins. */
-const SCANNED_DEADLINES = 40
-/** Ratio of each deadline to the previous plan's time. */
-const SCAN_STEP = 0.95
 /** Relative width of a deadline interval below which limits are decided before it is halved again. */
 const NARROW = 2e-3
 
@@ -59,12 +54,9 @@ class PowerSearch {
   readonly #powerW: number
   readonly #levelShares: readonly (readonly LevelShares[])[]
   readonly #relaxation: PowerRelaxation
-  readonly #highestPrice: number
   #best: Split | null
   readonly #nodes: Node[] = []
   readonly #open = new IndexedHeap()
-  /** Level combinations (as text) whose cheapest split is known. */
-  readonly #solved = new Set<string>()
 
   constructor(
     gpus: readonly GpuOptions[],
@@ -80,7 +72,6 @@ class PowerSearch {
     this.#powerW = powerW
     this.#levelShares = gpus.map((gpu) => gpu.powerLimitsW.map((_, limit) => new LevelShares(gpu.table(limit))))
     this.#relaxation = new PowerRelaxation(gpus, this.#levelShares, globalBatch, powerW)
-    this.#highestPrice = 1 + sum(this.#levelShares.map((limits) => Math.max(...limits.map((each) => each.maxEnergyJ))))
   }
 
   run(): SplitWithinPower {
@@ -90,7 +81,6 @@ class PowerSearch {
     const longestS = Math.max(...this.#levelShares.flatMap((limits) => limits.map((each) => each.longestS)))
     const deadlineS = Math.min(this.#objective.longestS, longestS)
     const root: Node = { floor, cap, afterS: 0, deadlineS, bound: 0, price: 0 }
-    this.#scan(root)
     this.#add(root)
     while (this.#open.size > 0 && this.#hasWork()) {
       if (this.#open.firstKey >= this.#upper()) break
@@ -117,18 +107,6 @@ class PowerSearch {
     this.#open.set(this.#nodes.length - 1, node.bound)
   }
 
-  /** Good plans at a few deadlines: the better the first ones, the less the search has to examine. */
-  #scan(root: Node): void {
-    let { deadlineS, price } = root
-    for (let i = 0; i < SCANNED_DEADLINES; i++) {
-      this.#relaxation.solve(deadlineS, root, Number.POSITIVE_INFINITY, price)
-      if (this.#relaxation.bound === Number.POSITIVE_INFINITY) return
-      price = this.#relaxation.price
-      const found = this.#round(deadlineS, root)
-      deadlineS = Math.min(found?.timeS ?? deadlineS, deadlineS) * SCAN_STEP
-    }
-  }
-
   #branch(node: Node): void {
     const { energyWeight, timeWeightW, idlePowerW, maxEnergyJ } = this.#objective
     const { afterS, deadlineS, floor, cap } = node
@@ -140,7 +118,7 @@ class PowerSearch {
     if (energyJ === Number.POSITIVE_INFINITY || energyJ + idlePowerW * afterS > maxEnergyJ) return
     const bound = Math.max(node.bound, energyWeight * energyJ + timeWeightW * afterS)
     if (bound >= this.#upper()) return
-    const rounded = this.#round(deadlineS, node)
+    const rounded = this.#round(deadlineS)
     // Later deadlines cost more than the best plan, whatever energy they save.
     const lastS =
       timeWeightW === 0 ? deadlineS : Math.min(deadlineS, (this.#upper() - energyWeight * energyJ) / timeWeightW)
@@ -181,54 +159,16 @@ class PowerSearch {
   }
 
   /** A plan near the relaxation's result, or as soon after the deadline as its limits allow. */
-  #round(deadlineS: number, box: LevelBox): Split | null {
-    const { levels } = this.#relaxation
-    const split = this.#splitAt(this.#objective.energyWeight === 0 ? this.#raised(levels, box) : levels, deadlineS)
+  #round(deadlineS: number): Split | null {
+    const { levels, highestPrice } = this.#relaxation
+    const shares = splitAtLevels(this.#levelShares, levels, this.#globalBatch, deadlineS, highestPrice)
+    const split = shares && splitOf(this.#gpus, shares, levels, this.#objective)
     if (split !== null) this.#consider(split)
     return split
   }
 
-  /**
-   * Spend the watts that rounding down left: for each GPU in turn, the highest level that is no slower, as a locked
-   * clock may be. Only if energy does not count; otherwise higher levels make plans more expensive.
-   */
-  #raised(levels: Int16Array, { cap }: LevelBox): Int16Array {
-    const raised = Int16Array.from(levels)
-    for (let gpu = 0; gpu < raised.length; gpu++) {
-      const from = raised[gpu]!
-      if (from === LEFT_OUT) continue
-      for (let level = from + 1; level <= cap[gpu]! && this.#keepsWatts(raised.with(gpu, level)); level++) {
-        if (!(this.#evenTimeS(gpu, level) > this.#evenTimeS(gpu, raised[gpu]!))) raised[gpu] = level
-      }
-    }
-    return raised
-  }
-
-  /** Time of an even share, to compare a GPU's levels. */
-  #evenTimeS(gpu: number, level: number): number {
-    return this.#gpus[gpu]!.timeS(level, Math.max(1, Math.round(this.#globalBatch / this.#gpus.length)))
-  }
-
-  #splitAt(levels: Int16Array, deadlineS: number): Split | null {
-    const shares = splitAtLevels(this.#levelShares, levels, this.#globalBatch, deadlineS, this.#highestPrice)
-    if (shares === null) return null
-    const { energyWeight, timeWeightW, idlePowerW } = this.#objective
-    let timeS = 0
-    let active = 0
-    levels.forEach((level, gpu) => {
-      if (level === LEFT_OUT) return
-      timeS = Math.max(timeS, this.#gpus[gpu]!.timeS(level, shares[gpu]!))
-      active += this.#gpus[gpu]!.activeEnergyJ(level, shares[gpu]!)
-    })
-    const cost = energyWeight * active + timeWeightW * timeS
-    return { shares, limits: levels, timeS, energyJ: active + idlePowerW * timeS, cost }
-  }
-
   /** The cheapest split with these limits, exact. */
   #solve(levels: Int16Array): void {
-    const key = levels.join(' ')
-    if (this.#solved.has(key)) return
-    this.#solved.add(key)
     const fixed = this.#gpus.map((gpu, i) => withLimits(gpu, levels[i]!, levels[i]!, levels[i] === LEFT_OUT))
     const found = new DeadlineSearch(fixed, this.#globalBatch).cheapest(this.#objective, 0, this.#best)
     if (found && found !== this.#best) this.#consider({ ...found, limits: levels })

@@ -11,7 +11,7 @@ export {
 export { parseClusterFile } from './cluster/cluster-file.js'
 
 export type { Job } from './trace/job.js'
-export { formatReplayCsv, parseReplayCsv } from './trace/replay-csv.js'
+export { parseReplayCsv } from './trace/replay-csv.js'
 export {
   type DurationRange,
   type GenerateOptions,
@@ -20,7 +20,6 @@ export {
   multiGpu,
   phillyDurations,
   shortDurations,
-  singleGpu,
 } from './trace/generate-trace.js'
 
 export { type MechanismName, mechanismNames, type PolicyName, policyNames } from './engine/scheduling-options.js'

@@ -72,7 +72,6 @@ describe('a world in which anything happens at any time', () => {
       mechanism: fc.constantFrom('tune' as const, 'tune' as const, 'fair' as const),
       limitsChange: fc.boolean(),
       budgetLeadS: fc.constantFrom(0, 40),
-      starvationAfterS: fc.constantFrom(300, 1e6),
       spreadPenalty: fc.constantFrom(1, 1.3),
     })
     fc.assert(

@@ -1,10 +1,11 @@
 // A training job that heeds the contract of the scheduler and goes as its profile says: `paced-job.mjs <profile.json> [start-up in s]`. Where the profile has
-// rates by power limit, the limit is that of its start, or what `<checkpoint>.limit` says since.
+// rates by power limit, the limit is that of its start, or what `<checkpoint>.<run>.limit` says since.
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 
 const {
   PCTODL_CHECKPOINT: checkpoint,
   PCTODL_ITERATIONS: iterations,
+  PCTODL_RUN: run,
   PCTODL_GPUS: gpus,
   PCTODL_CPUS: cpus,
 } = process.env
@@ -20,10 +21,13 @@ function rate() {
     const at = cpusPerGpu.findLastIndex((level) => level <= share)
     return throughput[Math.max(0, at)][0] / iterationS
   }
-  const file = `${checkpoint}.limit`
-  return ratesByLimitW[existsSync(file) ? readFileSync(file, 'utf8') : process.env.PCTODL_POWER_LIMIT_W]
+  const file = `${checkpoint}.${run}.limit`
+  // Who writes the file truncates it first: a limit that is not there yet changes nothing.
+  const limitW = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  return ratesByLimitW[limitW] ?? rateNow ?? ratesByLimitW[process.env.PCTODL_POWER_LIMIT_W]
 }
-let rateNow = rate()
+let rateNow
+rateNow = rate()
 
 function count() {
   const nowMs = performance.now()

@@ -1,10 +1,10 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { type Clock, systemClock } from '@pctodl/platform'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { longTests } from '../../../test/long-tests.js'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
 import { type EngineEvent, type Job, type ScheduleAction, ScheduleEngine, simulate } from '../src/index.js'
 import { executeSchedule, type SlurmRun, SlurmScheduleExecutor } from '../src/node.js'
@@ -81,41 +81,38 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
     expect(journal.flatMap(([timeS, events]) => again.plan(timeS, events))).toEqual(executed)
   })
 
-  it.skipIf(!longTests)(
-    'keeps a budget of watts: limits fall, the last leaves, all comes back (weekly, a known flake)',
-    async () => {
-      const jobs = [job(0, 'watts', 1, 9), job(1, 'watts', 1, 7)]
-      const incidents = [
-        [4, 400],
-        [8, 250],
-        [11, 1000],
-      ].map(([atS, powerBudgetW]) => ({ atS: atS!, event: { type: 'budget', powerBudgetW: powerBudgetW! } as const }))
-      const options = { ...wattRules, jobs, incidents, restartCostS: 1 }
-      const said = (list: string[]) => (_: number, actions: readonly ScheduleAction[]) => {
-        for (const { type, jobId, run, ...more } of actions) {
-          const watts = 'powerLimitsW' in more ? `${more.powerLimitsW!.join()} W` : 'reason' in more ? more.reason : ''
-          list.push(`${type} ${jobId}.${run} ${watts}`)
-        }
+  it('keeps a budget of watts: limits fall, the last leaves, all comes back', async () => {
+    const jobs = [job(0, 'watts', 1, 9), job(1, 'watts', 1, 7)]
+    const incidents = [
+      [4, 400],
+      [8, 250],
+      [11, 1000],
+    ].map(([atS, powerBudgetW]) => ({ atS: atS!, event: { type: 'budget', powerBudgetW: powerBudgetW! } as const }))
+    const options = { ...wattRules, jobs, incidents, restartCostS: 1 }
+    const said = (list: string[]) => (_: number, actions: readonly ScheduleAction[]) => {
+      for (const { type, jobId, run, ...more } of actions) {
+        const watts = 'powerLimitsW' in more ? `${more.powerLimitsW!.join()} W` : 'reason' in more ? more.reason : ''
+        list.push(`${type} ${jobId}.${run} ${watts}`)
       }
-      const [simulated, executed, limits] = [[] as string[], [] as string[], [] as string[]]
-      simulate({ ...options, stopS: 0.1, onActions: said(simulated) })
-      const executor = new SlurmScheduleExecutor({
-        ...pacedJobs(folder),
-        limitPower: async ({ jobId, run, powerLimitW }) => {
-          limits.push(`${jobId}.${run} ${powerLimitW} W`)
-          writeFileSync(path.join(folder, 'work', 'checkpoint', `${jobId}.json.limit`), String(powerLimitW))
-        },
-      })
-      const result = await executeSchedule({ ...options, onActions: said(executed) }, executor)
-      expect(result.map(({ outcome, runs }) => [outcome, runs])).toEqual([
-        ['finished', 1],
-        ['finished', 2],
-      ])
-      expect(executed).toEqual(simulated)
-      expect(limits.slice(0, 2)).toEqual(['0.1 150 W', '1.1 150 W'])
-      expect(executed).toContain('preempt 1.1 budget')
-    },
-  )
+    }
+    const [simulated, executed, limits] = [[] as string[], [] as string[], [] as string[]]
+    simulate({ ...options, stopS: 0.1, onActions: said(simulated) })
+    const executor = new SlurmScheduleExecutor({
+      ...pacedJobs(folder),
+      limitPower: async ({ jobId, run, powerLimitW }) => {
+        limits.push(`${jobId}.${run} ${powerLimitW} W`)
+        writeFileSync(path.join(folder, 'work', 'checkpoint', `${jobId}.json.${run}.limit`), String(powerLimitW))
+      },
+    })
+    const result = await executeSchedule({ ...options, onActions: said(executed) }, executor)
+    expect(result.map(({ outcome, runs }) => [outcome, runs])).toEqual([
+      ['finished', 1],
+      ['finished', 2],
+    ])
+    expect(executed).toEqual(simulated)
+    expect(limits.slice(0, 2)).toEqual(['0.1 150 W', '1.1 150 W'])
+    expect(executed).toContain('preempt 1.1 budget')
+  })
 
   it('lets a job that failed go on, gives one up that fails again and again, and says how it ended', async () => {
     const paced = pacedJobs(folder)
@@ -222,6 +219,28 @@ describe.skipIf(hindrance)(`a schedule on a real Slurm${hindrance ? ` (skipped: 
     )
     await expect(running).rejects.toThrow('enough')
     expect(told).toEqual(['undefined 0', 'true 0', 'undefined 0'])
+  })
+})
+
+describe('a paced job', () => {
+  it('outlives a limit that is read before it is written', async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'paced-job-'))
+    const [program, ...args] = pacedJobs(folder).commandOf(job(0, 'watts', 1, 1))
+    const checkpoint = path.join(folder, 'checkpoint')
+    const limit = `${checkpoint}.1.limit`
+    // What is read of a file between its truncation and its text.
+    writeFileSync(limit, '')
+    const env = { PCTODL_CHECKPOINT: checkpoint, PCTODL_ITERATIONS: '40', PCTODL_RUN: '1', PCTODL_POWER_LIMIT_W: '150' }
+    const child = spawn(program, args, { env: { ...env, PCTODL_GPUS: '1', PCTODL_CPUS: '1' }, stdio: 'inherit' })
+    const ended = once(child, 'exit')
+    await systemClock.sleep(200)
+    writeFileSync(limit, '300')
+    try {
+      expect(await Promise.race([ended, systemClock.sleep(20_000)])).toEqual([0, null])
+    } finally {
+      child.kill('SIGKILL')
+      rmSync(folder, { recursive: true })
+    }
   })
 })
 

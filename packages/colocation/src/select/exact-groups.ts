@@ -19,38 +19,32 @@ export function candidateGroups(
   maxMembers: number,
   most: number,
 ): CandidateGroup[] | null {
-  const counts = countByPlace(pool)
-  const places = [...counts.keys()].sort((a, b) => a - b)
-  if (countGroups([...counts.values()], maxMembers) > most) return null
-  const groups: CandidateGroup[] = []
-  const extend = (members: readonly number[], from: number): void => {
-    for (let i = from; i < places.length; i++) {
-      const place = places[i]!
-      if (members.filter((member) => member === place).length === counts.get(place)) continue
-      const grown = [...members, place]
-      const judged = judge.judge(grown)
-      if (judged) groups.push({ members: grown, value: judged.value })
-      if (grown.length < maxMembers) extend(grown, i)
-    }
-  }
-  extend([], 0)
-  return groups
+  const all = multisetsOf(countByPlace([...pool].sort((a, b) => a - b)), 1, maxMembers, most)
+  if (all === null) return null
+  return all.flatMap((members) => {
+    const judged = judge.judge(members)
+    return judged ? [{ members, value: judged.value }] : []
+  })
 }
 
-/**
- * Number of multisets of 1 to `maxMembers` jobs, from the coefficients of the product of 1 + x + ... + x^count over the
- * workloads.
- */
-function countGroups(counts: readonly number[], maxMembers: number): number {
-  let bySize = Float64Array.of(1, ...new Array<number>(maxMembers).fill(0))
-  for (const count of counts) {
-    bySize = bySize.map((_, size) => {
-      let sum = 0
-      for (let taken = 0; taken <= Math.min(count, size); taken++) sum += bySize[size - taken]!
-      return sum
+/** All multisets of these sizes; null if there are more than `most`. */
+export function multisetsOf(
+  counts: ReadonlyMap<number, number>,
+  minSize: number,
+  maxSize: number,
+  most: number,
+): number[][] | null {
+  const entries = [...counts]
+  const found: number[][] = []
+  const extend = (members: number[], from: number): boolean => {
+    if (members.length >= minSize && found.push(members) > most) return false
+    if (members.length === maxSize) return true
+    return entries.slice(from).every(([place, count], step) => {
+      const taken = members.filter((member) => member === place).length
+      return taken === count || extend([...members, place], from + step)
     })
   }
-  return bySize.reduce((sum, groups) => sum + groups, -1)
+  return extend([], 0) ? found : null
 }
 
 /**

@@ -1,4 +1,4 @@
-import { countByPlace } from './exact-groups.js'
+import { countByPlace, multisetsOf } from './exact-groups.js'
 import type { GroupJudge, KeptShareSource } from './group-judge.js'
 
 /** Steps of the search for the best price of a GPU. */
@@ -46,24 +46,7 @@ export function upperBound(judge: GroupJudge, pool: readonly number[], maxMember
 /** Highest kept share of a workload next to `coRunners` of the others. */
 function maxKept(source: KeptShareSource, own: number, others: readonly number[], coRunners: number): number {
   if (coRunners === 0) return 1
-  const all = coRunnerGroupsOf([...countByPlace(others)], coRunners, MAX_GROUPS_JUDGED)
+  const all = multisetsOf(countByPlace(others), coRunners, coRunners, MAX_GROUPS_JUDGED)
   if (all === null) return source.maxKept?.(own, others, coRunners) ?? Infinity
   return all.reduce((most, some) => Math.max(most, source.keptShares([own, ...some])[0]!), 0)
-}
-
-/** All multisets of this size; null if there are more than `most`. */
-function coRunnerGroupsOf(
-  counts: readonly (readonly [place: number, count: number])[],
-  coRunners: number,
-  most: number,
-): number[][] | null {
-  const found: number[][] = []
-  const extend = (members: readonly number[], from: number): boolean => {
-    if (members.length === coRunners) return found.push([...members]) <= most
-    return counts.slice(from).every(([place, count], step) => {
-      const taken = members.filter((member) => member === place).length
-      return taken === count || extend([...members, place], from + step)
-    })
-  }
-  return extend([], 0) ? found : null
 }

@@ -28,10 +28,6 @@ export interface Split {
 /** Relative difference below which two times are equal: equal measurements differ by rounding as curves. */
 export const SAME_TIME = 1e-9
 
-const SCANNED_DEADLINES = 20
-/** Ratio of each deadline to the previous solution's time. */
-const SCAN_STEP = 0.93
-
 interface Node {
   /** Exclusive lower bound of the slowest GPU's time, s. */
   readonly afterS: number
@@ -81,7 +77,6 @@ export class DeadlineSearch {
       if (split && split.energyJ <= maxEnergyJ && (best === null || split.cost < best.cost)) best = split
     }
     const upper = () => (best === null ? Number.POSITIVE_INFINITY : best.cost)
-    if (known === null) for (const split of this.#scan(objective, all)) consider(split)
     const open: Node[] = [{ afterS, deadlineS: longestS, ranges: all, bound: 0 }]
     for (let node = open.pop(); node; node = open.pop()) {
       if (node.bound >= upper() * (1 - SAME_COST)) continue
@@ -116,19 +111,6 @@ export class DeadlineSearch {
     return best
   }
 
-  /** Good solutions at a few deadlines: the better the first ones, the less the search has to examine. */
-  *#scan(objective: Objective, all: readonly ShareRange[]): Generator<Split> {
-    const relaxation = this.#relaxation
-    let longestS = objective.longestS
-    for (let i = SCANNED_DEADLINES; i > 0; i--) {
-      relaxation.solve(longestS, all)
-      if (relaxation.cost === Number.POSITIVE_INFINITY) return
-      const split = this.#split(relaxation.shares, objective)
-      yield split
-      longestS = split.timeS * SCAN_STEP
-    }
-  }
-
   #atDeadline(deadlineS: number, ranges: readonly ShareRange[], objective: Objective): Split | null {
     this.#relaxation.solve(deadlineS, ranges)
     const shares = cheapestSplit(this.#relaxation, ranges, this.#globalBatch)
@@ -137,25 +119,9 @@ export class DeadlineSearch {
   }
 
   /** With the limits the relaxation chose for these shares. */
-  #split(shares: Int32Array, { energyWeight, timeWeightW, idlePowerW }: Objective): Split {
-    const limits = new Int16Array(shares.length)
-    let timeS = 0
-    let active = 0
-    shares.forEach((share, gpu) => {
-      const limit = this.#relaxation.limitOf(gpu, share)
-      limits[gpu] = limit
-      if (limit === LEFT_OUT) return
-      const table = this.#gpus[gpu]!.table(limit)
-      timeS = Math.max(timeS, table.timeS[share]!)
-      active += table.activeEnergyJ[share]!
-    })
-    return {
-      shares: Int32Array.from(shares),
-      limits,
-      timeS,
-      energyJ: active + idlePowerW * timeS,
-      cost: energyWeight * active + timeWeightW * timeS,
-    }
+  #split(shares: Int32Array, objective: Objective): Split {
+    const limits = Int16Array.from(shares, (share, gpu) => this.#relaxation.limitOf(gpu, share))
+    return splitOf(this.#gpus, Int32Array.from(shares), limits, objective)
   }
 
   /** Earliest and latest time in an interval that any remaining share takes; null if none. */
@@ -177,4 +143,22 @@ export class DeadlineSearch {
     })
     return earliest <= latest ? [earliest, latest] : null
   }
+}
+
+export function splitOf(
+  gpus: readonly GpuOptions[],
+  shares: Int32Array,
+  limits: Int16Array,
+  { energyWeight, timeWeightW, idlePowerW }: Objective,
+): Split {
+  let timeS = 0
+  let active = 0
+  shares.forEach((share, gpu) => {
+    if (limits[gpu] === LEFT_OUT) return
+    const table = gpus[gpu]!.table(limits[gpu]!)
+    timeS = Math.max(timeS, table.timeS[share]!)
+    active += table.activeEnergyJ[share]!
+  })
+  const cost = energyWeight * active + timeWeightW * timeS
+  return { shares, limits, timeS, energyJ: active + idlePowerW * timeS, cost }
 }

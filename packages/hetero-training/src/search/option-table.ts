@@ -22,10 +22,6 @@ export interface GpuOptions {
   readonly powerLimitsW: readonly number[]
   readonly idlePowerW: number
   readonly mayBeLeftOut: boolean
-  /** Time, s; infinite if the share is not allowed. */
-  timeS(limit: number, share: number): number
-  /** Energy above idle over the same time, J. */
-  activeEnergyJ(limit: number, share: number): number
   /**
    * Time and energy of all shares. Created on demand, since tables for many GPUs with many limits would fill memory
    * with entries no search reads.
@@ -45,22 +41,20 @@ export function gpuOptions(
   mayBeLeftOut: boolean,
 ): GpuOptions {
   const tables: ShareTable[] = []
-  const timeS = (limit: number, share: number) =>
-    share >= allowed.first && share <= allowed.last ? curves.timeS(limits[limit]!, share) : Number.POSITIVE_INFINITY
-  const activeEnergyJ = (limit: number, share: number) =>
-    (curves.powerW(limits[limit]!, share) - curves.idlePowerW) * curves.timeS(limits[limit]!, share)
+  const tableOf = (limit: number): ShareTable => {
+    const table = { timeS: new Float64Array(globalBatch + 1), activeEnergyJ: new Float64Array(globalBatch + 1) }
+    for (let share = 0; share <= globalBatch; share++) {
+      const timeS = curves.timeS(limit, share)
+      table.timeS[share] = share >= allowed.first && share <= allowed.last ? timeS : Number.POSITIVE_INFINITY
+      table.activeEnergyJ[share] = (curves.powerW(limit, share) - curves.idlePowerW) * timeS
+    }
+    return table
+  }
   return {
     powerLimitsW: limits.map((limit) => curves.powerLimitsW[limit]!),
     idlePowerW: curves.idlePowerW,
     mayBeLeftOut,
-    timeS,
-    activeEnergyJ,
-    table: (limit) =>
-      (tables[limit] ??= shareTable(
-        globalBatch,
-        (share) => timeS(limit, share),
-        (share) => activeEnergyJ(limit, share),
-      )),
+    table: (limit) => (tables[limit] ??= tableOf(limits[limit]!)),
   }
 }
 
@@ -70,21 +64,6 @@ export function withLimits(gpu: GpuOptions, first: number, last: number, mayBeLe
     powerLimitsW: gpu.powerLimitsW.slice(first, last + 1),
     idlePowerW: gpu.idlePowerW,
     mayBeLeftOut,
-    timeS: (limit, share) => gpu.timeS(first + limit, share),
-    activeEnergyJ: (limit, share) => gpu.activeEnergyJ(first + limit, share),
     table: (limit) => gpu.table(first + limit),
   }
-}
-
-function shareTable(
-  globalBatch: number,
-  timeS: (share: number) => number,
-  activeEnergyJ: (share: number) => number,
-): ShareTable {
-  const table = { timeS: new Float64Array(globalBatch + 1), activeEnergyJ: new Float64Array(globalBatch + 1) }
-  for (let share = 0; share <= globalBatch; share++) {
-    table.timeS[share] = timeS(share)
-    table.activeEnergyJ[share] = activeEnergyJ(share)
-  }
-  return table
 }

@@ -55,7 +55,8 @@ export class PowerRelaxation {
   readonly #levelShares: readonly (readonly LevelShares[])[]
   readonly #globalBatch: number
   readonly #powerW: number
-  readonly #highestPrice: number
+  /** At this price a sample outweighs the total energy, J per sample. */
+  readonly highestPrice: number
 
   constructor(
     gpus: readonly GpuOptions[],
@@ -68,8 +69,7 @@ export class PowerRelaxation {
     this.#globalBatch = globalBatch
     this.#powerW = powerW
     this.levels = new Int16Array(gpus.length)
-    // At this price a sample outweighs the total energy.
-    this.#highestPrice =
+    this.highestPrice =
       1 + levelShares.reduce((sum, limits) => sum + Math.max(...limits.map((each) => each.maxEnergyJ)), 0)
   }
 
@@ -90,7 +90,7 @@ export class PowerRelaxation {
     if (near === null) return
     let low: Priced | null = near.left > 0 ? near : null
     let high: Priced | null = near.left > 0 ? null : near
-    let step = Math.max(Math.abs(nearPrice) / 8, 1e-9 * this.#highestPrice)
+    let step = Math.max(Math.abs(nearPrice) / 8, 1e-9 * this.highestPrice)
     for (let i = 0; i < MAX_PRICES && best!.bound < enough; i++) {
       if (low !== null && high !== null) {
         if (low.left === 0 || high.left === 0) break
@@ -98,7 +98,7 @@ export class PowerRelaxation {
         // Both lines lie above the bound, which is concave in the price: it never exceeds their intersection.
         const meet = (high.bound - low.bound + low.left * low.price - high.left * high.price) / (low.left - high.left)
         const most = low.bound + low.left * (meet - low.price)
-        if (most - best!.bound <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.#highestPrice) break
+        if (most - best!.bound <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.highestPrice) break
         const inside = meet > low.price && meet < high.price
         const priced: Priced = at(inside && i % 4 !== 3 ? meet : (low.price + high.price) / 2)!
         if (priced.left > 0) low = priced
@@ -107,9 +107,9 @@ export class PowerRelaxation {
       }
       const end: Priced = (low ?? high)!
       if (end.left === 0) break
-      if (Math.abs(end.price) >= this.#highestPrice) return
+      if (Math.abs(end.price) >= this.highestPrice) return
       const direction: number = low === null ? -1 : 1
-      const next = Math.max(-this.#highestPrice, Math.min(this.#highestPrice, end.price + direction * step))
+      const next = Math.max(-this.highestPrice, Math.min(this.highestPrice, end.price + direction * step))
       step *= 6
       const priced: Priced = at(next)!
       if (priced.left > 0) low = priced

@@ -37,21 +37,14 @@ export function leftmost(cost: Float64Array, hull: Int32Array, length: number, p
   return low
 }
 
-/**
- * The shares of one GPU at one level, queried repeatedly for the cheapest at a price and a deadline. A deadline admits
- * the shares up to the last one in time. The hulls of all these prefixes form one tree: the hull that ends with a share
- * is that share plus the hull that ends with its parent. If time falls somewhere with the share, some shares of a
- * prefix are late; the result is then a bound.
- */
+/** The shares of one GPU at one level, queried repeatedly for the cheapest at a price and a deadline. */
 export class LevelShares {
+  readonly #timeS: Float64Array
   readonly #cost: Float64Array
-  /** Minimum time over a share and all larger ones, s. */
-  readonly #earliestS: Float64Array
-  readonly #parent: Int32Array
-  /** A more distant ancestor, so that any ancestor is found in logarithmically many steps (Myers 1983). */
-  readonly #jump: Int32Array
+  readonly #inTime: Float64Array
+  readonly #hull: Int32Array
+  #hullLength = 0
   #deadlineS = Number.NaN
-  #last = 0
   /** Maximum time of a share, s. */
   readonly longestS: number
   /** Maximum energy of a share above idle, J. */
@@ -60,44 +53,18 @@ export class LevelShares {
   share = 0
 
   constructor({ timeS, activeEnergyJ }: ShareTable) {
-    const shares = timeS.length
+    this.#timeS = timeS
     this.#cost = activeEnergyJ
-    this.#earliestS = timeS.slice()
-    this.#parent = new Int32Array(shares).fill(-1)
-    this.#jump = new Int32Array(shares).fill(-1)
-    const depth = new Int32Array(shares)
-    let longestS = 0
-    let maxEnergyJ = 0
-    let before = -1
-    for (let share = 0; share < shares; share++) {
-      if (timeS[share] === Number.POSITIVE_INFINITY) continue
-      longestS = Math.max(longestS, timeS[share]!)
+    this.#inTime = new Float64Array(timeS.length)
+    this.#hull = new Int32Array(timeS.length)
+    let [longestS, maxEnergyJ] = [0, 0]
+    timeS.forEach((seconds, share) => {
+      if (seconds === Number.POSITIVE_INFINITY) return
+      longestS = Math.max(longestS, seconds)
       maxEnergyJ = Math.max(maxEnergyJ, activeEnergyJ[share]!)
-      let parent = before
-      while (parent >= 0 && this.#parent[parent]! >= 0 && !this.#isConvex(this.#parent[parent]!, parent, share)) {
-        parent = this.#parent[parent]!
-      }
-      before = share
-      this.#parent[share] = parent
-      if (parent < 0) continue
-      depth[share] = depth[parent]! + 1
-      const jump = this.#jump[parent]!
-      const isEven =
-        jump >= 0 &&
-        this.#jump[jump]! >= 0 &&
-        depth[parent]! - depth[jump]! === depth[jump]! - depth[this.#jump[jump]!]!
-      this.#jump[share] = isEven ? this.#jump[jump]! : parent
-    }
-    for (let share = shares - 2; share >= 0; share--) {
-      this.#earliestS[share] = Math.min(this.#earliestS[share]!, this.#earliestS[share + 1]!)
-    }
+    })
     this.longestS = longestS
     this.maxEnergyJ = maxEnergyJ
-  }
-
-  #isConvex(a: number, b: number, c: number): boolean {
-    const cost = this.#cost
-    return (cost[b]! - cost[a]!) * (c - a) < (cost[c]! - cost[a]!) * (b - a)
   }
 
   /**
@@ -107,34 +74,19 @@ export class LevelShares {
    * @returns J; infinite if no share is as fast
    */
   cheapest(pricePerSample: number, deadlineS: number): number {
-    if (deadlineS !== this.#deadlineS) this.#findLast(deadlineS)
-    if (this.#last < 0) return Number.POSITIVE_INFINITY
-    let share = this.#last
-    while (this.#falls(share, pricePerSample)) {
-      const jump = this.#jump[share]!
-      share = this.#falls(jump, pricePerSample) ? jump : this.#parent[share]!
-    }
-    this.share = share
-    return this.#cost[share]! - pricePerSample * share
+    if (deadlineS !== this.#deadlineS) this.#admit(deadlineS)
+    if (this.#hullLength === 0) return Number.POSITIVE_INFINITY
+    this.share = this.#hull[leftmost(this.#cost, this.#hull, this.#hullLength, pricePerSample)]!
+    return this.#cost[this.share]! - pricePerSample * this.share
   }
 
-  /** Whether the parent of a share costs no more at a price. */
-  #falls(share: number, price: number): boolean {
-    const parent = this.#parent[share]!
-    return parent >= 0 && this.#cost[share]! - this.#cost[parent]! >= price * (share - parent)
-  }
-
-  #findLast(deadlineS: number): void {
+  #admit(deadlineS: number): void {
+    this.#deadlineS = deadlineS
     // Disallowed shares take infinite time, which no deadline admits.
     const latestS = Math.min(deadlineS, Number.MAX_VALUE)
-    let low = 0
-    let high = this.#earliestS.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#earliestS[middle]! <= latestS) low = middle + 1
-      else high = middle
+    for (let share = 0; share < this.#timeS.length; share++) {
+      this.#inTime[share] = this.#timeS[share]! <= latestS ? this.#cost[share]! : Number.POSITIVE_INFINITY
     }
-    this.#last = low - 1
-    this.#deadlineS = deadlineS
+    this.#hullLength = lowerHull(this.#inTime, 0, this.#timeS.length - 1, this.#hull)
   }
 }

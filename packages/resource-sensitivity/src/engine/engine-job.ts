@@ -23,11 +23,10 @@ export class EngineJob {
   readonly gpus: number
   state: 'waiting' | 'running' | 'finished' = 'waiting'
   /**
-   * `key`: sort key of the last round; `isSteady`: only time can change it; `rank`: position in the waiting queue;
-   * `chosenAt`: the last plan that chose the job.
+   * `key`: sort key of the last round; `rank`: position in the waiting queue; `chosenAt`: the last plan that chose the
+   * job.
    */
   key: number = Number.NaN
-  isSteady = false
   rank = 0
   chosenAt = 0
   /** Number of starts requested from the executor. */

@@ -125,7 +125,6 @@ export class RunningJobs {
     for (let i = 0; i < placement.servers.length; i++) this.pool.take(placement.servers[i]!, placement.gpus[i]!)
     this.#touched.add(job)
     this.#seat(job, placement)
-    job.isSteady = false
     job.savedRemaining = job.remaining
     job.state = 'running'
     job.waitedS += nowS - job.heldSinceS
@@ -208,7 +207,6 @@ export class RunningJobs {
   /** Set a job's progress, whatever was estimated. */
   setDone(job: EngineJob, doneIterations: number): void {
     job.remaining = Math.max(0, job.job.iterations - doneIterations)
-    job.isSteady = false
     if (job.state !== 'running') return
     job.countedS = Math.max(job.countedS, this.nowS)
     if (job.rate > 0) this.#expect(job)

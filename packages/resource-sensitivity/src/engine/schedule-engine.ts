@@ -64,7 +64,7 @@ export class ScheduleEngine {
     this.running = new RunningJobs(canonical, startS)
     const rules = new ShareRules(cluster)
     this.#mechanism = createMechanism(canonical, this.running, rules)
-    this.#order = new ServiceOrder(checked.policy, checked.starvationAfterS)
+    this.#order = new ServiceOrder(checked.policy)
     this.#availability = new ServerAvailability(expandServers(cluster))
     this.#actions = new ActionRecord((job) => this.#seatsOf(job))
     const { powerBudgetW, budgetLeadS } = checked
@@ -242,8 +242,11 @@ export class ScheduleEngine {
       case 'server-returned': {
         const server = this.#servers.inside[event.server]!
         const { type } = event
-        const change = { 'server-failed': 'fail', 'server-draining': 'drain', 'server-returned': 'restore' } as const
-        if (!this.#availability[change[type]](server)) return false
+        const isNew =
+          type === 'server-returned'
+            ? this.#availability.restore(server)
+            : this.#availability.leave(server, type === 'server-failed' ? 'failed' : 'draining')
+        if (!isNew) return false
         this.#events++
         const mustLeave = this.#refit(server, type === 'server-draining' ? type : 'server-failed')
         if (type === 'server-failed') this.#lose(event.server)

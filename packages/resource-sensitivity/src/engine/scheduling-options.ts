@@ -45,10 +45,6 @@ export interface EngineOptions extends SchedulingOptions {
   readonly resizeCostS?: number
   /** Minimum slowdown factor of a job on several servers; a model's own penalty applies if larger. Default 1. */
   readonly spreadPenalty?: number
-  /**
-   * A job that has not run for this long goes first under any policy (FIFO needs no such rule), s. Default 3 600 000.
-   */
-  readonly starvationAfterS?: number
 }
 
 /** Checked options with all defaults applied. */
@@ -87,7 +83,6 @@ export function checkEngineOptions(options: EngineOptions): CheckedEngineOptions
     restartCostS: atLeast('restartCostS', options.restartCostS ?? 0, 0),
     resizeCostS: atLeast('resizeCostS', options.resizeCostS ?? 0, 0),
     spreadPenalty: atLeast('spreadPenalty', options.spreadPenalty ?? 1, 1),
-    starvationAfterS: atLeast('starvationAfterS', options.starvationAfterS ?? 1000 * 3600, 0, true),
   }
 }
 

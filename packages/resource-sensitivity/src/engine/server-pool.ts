@@ -1,9 +1,6 @@
 import { type Cluster, expandServers, type ServerKind } from '../cluster/cluster.js'
 import type { EngineJob, Placement } from './engine-job.js'
 
-/** Number of servers with equally many free GPUs that are compared before one is chosen. */
-const LOOK_AT = 32
-
 /** Tracks the free GPUs of each server. Servers are grouped by free GPUs, so the best fit is found without a scan. */
 export class ServerPool {
   readonly kinds: ServerKind[]
@@ -31,8 +28,8 @@ export class ServerPool {
    *
    * @returns -1 if no server has the GPUs (or none is accepted)
    */
-  bestFit(gpus: number, score: (server: number) => number = () => 0, lookAt: number = LOOK_AT): number {
-    return this.#least(gpus, score, lookAt, true)
+  bestFit(gpus: number, score: (server: number) => number = () => 0): number {
+    return this.#least(gpus, score, true)
   }
 
   /**
@@ -41,16 +38,15 @@ export class ServerPool {
    * @returns -1 if no server has the GPUs
    */
   minOf(gpus: number, score: (server: number) => number): number {
-    return this.#least(gpus, score, LOOK_AT, false)
+    return this.#least(gpus, score, false)
   }
 
-  #least(gpus: number, score: (server: number) => number, lookAt: number, isFitting: boolean): number {
+  #least(gpus: number, score: (server: number) => number, isFitting: boolean): number {
     let best = -1
     let bestScore = Number.POSITIVE_INFINITY
     for (let free = gpus; free < this.#byFree.length; free++) {
       const candidates = this.#byFree[free]!
-      const stop = Math.max(0, candidates.length - lookAt)
-      for (let i = candidates.length - 1; i >= stop; i--) {
+      for (let i = candidates.length - 1; i >= 0; i--) {
         const value = score(candidates[i]!)
         if (value < bestScore) {
           best = candidates[i]!
@@ -73,11 +69,7 @@ export class ServerPool {
     let missing = gpus
     for (let free = this.#byFree.length - 1; free >= 1 && missing > 0; free--) {
       if (missing < free && room === null) {
-        const fitting = this.bestFit(
-          missing,
-          (server) => (servers.includes(server) ? Number.POSITIVE_INFINITY : 0),
-          Number.POSITIVE_INFINITY,
-        )
+        const fitting = this.bestFit(missing, (server) => (servers.includes(server) ? Number.POSITIVE_INFINITY : 0))
         if (fitting >= 0) {
           servers.push(fitting)
           taken.push(missing)

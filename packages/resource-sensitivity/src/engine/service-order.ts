@@ -22,51 +22,19 @@ const PROMOTE_AFTER = 8
  */
 export class ServiceOrder {
   readonly #policy: PolicyName
-  readonly #starvationAfterS: number
-  /** By job index: time until which the key of a waiting job stays valid. */
-  readonly #steadyUntilS: number[] = []
 
-  constructor(policy: PolicyName, starvationAfterS: number) {
+  constructor(policy: PolicyName) {
     this.#policy = policy
-    this.#starvationAfterS = starvationAfterS
   }
 
-  /**
-   * The unfinished jobs in service order.
-   *
-   * @param jobs the result of the last call, followed by newly arrived jobs
-   */
+  /** The unfinished jobs in service order. */
   sorted(jobs: readonly EngineJob[], nowS: number): EngineJob[] {
-    // Of tens of thousands of jobs, most have waited since the last round and are still in order.
-    const steady: EngineJob[] = []
-    const others: EngineJob[] = []
-    for (const job of jobs) {
-      if (job.state === 'finished') continue
-      if (job.isSteady && nowS < this.#steadyUntilS[job.index]!) steady.push(job)
-      else {
-        if (job.state === 'running') job.count(nowS)
-        this.#setKey(job, nowS)
-        others.push(job)
-      }
+    const unfinished = jobs.filter(({ state }) => state !== 'finished')
+    for (const job of unfinished) {
+      if (job.state === 'running') job.count(nowS)
+      job.key = this.#keyOf(job, nowS)
     }
-    return merged(steady, others.sort(inOrder))
-  }
-
-  #setKey(job: EngineJob, nowS: number): void {
-    const starvesAtS = job.lastRunS + this.#starvationAfterS
-    const waits = job.state !== 'running'
-    const starved = waits && this.#policy !== 'fifo' && nowS - job.lastRunS > this.#starvationAfterS
-    job.key = starved ? Number.NEGATIVE_INFINITY : this.#keyOf(job, nowS)
-    job.isSteady = waits && this.#policy !== 'ftf'
-    const changesAtS = starved ? Number.POSITIVE_INFINITY : Math.min(starvesAtS, this.#forgivenAtS(job))
-    // Rounding may put the exact moment on either side.
-    this.#steadyUntilS[job.index] = changesAtS - 1
-  }
-
-  #forgivenAtS(job: EngineJob): number {
-    if (this.#policy !== 'las' && this.#policy !== 'drf') return Number.POSITIVE_INFINITY
-    const service = job.attainedGpuS - job.forgivenGpuS
-    return service === 0 ? Number.POSITIVE_INFINITY : job.lastRunS + (PROMOTE_AFTER * service) / job.gpus
+    return unfinished.sort(inOrder)
   }
 
   #keyOf(job: EngineJob, nowS: number): number {
@@ -90,24 +58,6 @@ export class ServiceOrder {
 /** Compares two jobs whose keys were computed at the same time. */
 export function inOrder(a: EngineJob, b: EngineJob): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : a.index - b.index
-}
-
-/** Merges two sorted lists. */
-function merged(long: readonly EngineJob[], short: readonly EngineJob[]): EngineJob[] {
-  const all: EngineJob[] = []
-  let next = 0
-  for (const job of short) {
-    let [low, high] = [next, long.length]
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (inOrder(long[middle]!, job) < 0) low = middle + 1
-      else high = middle
-    }
-    while (next < low) all.push(long[next++]!)
-    all.push(job)
-  }
-  while (next < long.length) all.push(long[next++]!)
-  return all
 }
 
 /** Attained service that counts; it restarts at zero after a long wait. */

@@ -80,7 +80,7 @@ export class GreedyMechanism implements Mechanism {
     const { pool } = this.#running
     const room = (server: number) => this.#room(server, kind)
     const fits = (server: number) => (room(server) >= kind.gpus ? 0 : Number.POSITIVE_INFINITY)
-    const server = pool.bestFit(kind.gpus, fits, Number.POSITIVE_INFINITY)
+    const server = pool.bestFit(kind.gpus, fits)
     return server >= 0 ? { servers: [server], gpus: [kind.gpus] } : pool.spread(kind.gpus, room)
   }
 

@@ -10,9 +10,8 @@ const MAX_CLEARED = 32
  *
  * Without `mix`, a job takes the server with the fewest sufficient free GPUs, which keeps whole servers free for large
  * jobs. With `mix`, a job that wants more than its share goes to the server with the most spare CPU or memory per free GPU, and a
- * job that wants less to the one with the least, so that lenders sit beside borrowers. If spreading slows jobs, mixing
- * comes second to the best fit, and single-server jobs are moved to avoid spreading another job if that gains more than
- * their restarts cost.
+ * job that wants less to the one with the least, so that lenders sit beside borrowers. If spreading slows jobs,
+ * single-server jobs are moved to avoid spreading another job if that gains more than their restarts cost.
  */
 export class Placer {
   readonly #running: RunningJobs
@@ -77,11 +76,7 @@ export class Placer {
       if (missing <= 0) break
       const isFull = (other: number) =>
         other === server || pool.freeGpus[other]! - (promised.get(other) ?? 0) < job.gpus
-      const to = pool.bestFit(
-        job.gpus,
-        (other) => (isFull(other) ? Number.POSITIVE_INFINITY : 0),
-        Number.POSITIVE_INFINITY,
-      )
+      const to = pool.bestFit(job.gpus, (other) => (isFull(other) ? Number.POSITIVE_INFINITY : 0))
       if (to < 0) continue
       promised.set(to, (promised.get(to) ?? 0) + job.gpus)
       moves.push([job, to])
@@ -99,16 +94,14 @@ export class Placer {
   #choose(job: EngineJob): number {
     const { pool } = this.#running
     if (!this.#mix) return pool.bestFit(job.gpus)
-    const fitting = (score: (server: number) => number) =>
-      this.#consolidates && this.#running.restartCostS > 0 ? pool.bestFit(job.gpus, score) : pool.minOf(job.gpus, score)
     const cpuAppetite = job.profile.demand.cpus / this.#fair.cpus
     const memoryAppetite = job.profile.demand.memoryGb / this.#fair.memoryGb
     if (Math.max(cpuAppetite, memoryAppetite) <= 1) {
-      return fitting((server) => Math.min(this.#cpuSlack(server), this.#memorySlack(server)))
+      return pool.minOf(job.gpus, (server) => Math.min(this.#cpuSlack(server), this.#memorySlack(server)))
     }
     return cpuAppetite >= memoryAppetite
-      ? fitting((server) => -this.#cpuSlack(server))
-      : fitting((server) => -this.#memorySlack(server))
+      ? pool.minOf(job.gpus, (server) => -this.#cpuSlack(server))
+      : pool.minOf(job.gpus, (server) => -this.#memorySlack(server))
   }
 
   /** Unclaimed CPU of a server per free GPU, relative to the GPU-proportional share. */

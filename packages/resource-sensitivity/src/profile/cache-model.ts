@@ -18,7 +18,6 @@ export interface CacheModelResult {
   readonly epochS: number
   /** Storage rate below which the epoch takes longer, MB/s. */
   readonly storageMBps: number
-  readonly bound: 'storage' | 'compute'
 }
 
 /**
@@ -38,9 +37,9 @@ export function epochWithCache(input: CacheModelInput): CacheModelResult {
   if (!(input.cacheGb >= 0)) throw new InvalidInputError('cacheGb', input.cacheGb, 'a number of at least 0')
   const cachedGb = Math.min(datasetGb, input.cacheGb)
   const missingGb = datasetGb - cachedGb
-  if (missingGb === 0) return { epochS: cachedEpochS, storageMBps: 0, bound: 'compute' }
+  if (missingGb === 0) return { epochS: cachedEpochS, storageMBps: 0 }
   const cacheS = cachedGb / memoryGBps
   const fetchS = cacheS + (missingGb * 1024) / storageMBps
-  if (fetchS > cachedEpochS) return { epochS: fetchS, storageMBps, bound: 'storage' }
-  return { epochS: cachedEpochS, storageMBps: (missingGb * 1024) / (cachedEpochS - cacheS), bound: 'compute' }
+  if (fetchS > cachedEpochS) return { epochS: fetchS, storageMBps }
+  return { epochS: cachedEpochS, storageMBps: (missingGb * 1024) / (cachedEpochS - cacheS) }
 }

@@ -82,27 +82,25 @@ export interface CpuSearchOptions {
   readonly gpus?: number
   /** Maximum error of an estimated point, percent. Default 5. */
   readonly tolerancePercent?: number
-  /** The knee is the smallest core count within this percentage of the best throughput. Default 10. */
-  readonly kneePercent?: number
-  /** Maximum width of the knee's bracket, in cores. Default `gpus`. */
-  readonly minGap?: number
-  /** Maximum number of runs. Default: a third of the core counts, at least 3. */
-  readonly maxRuns?: number
 }
 
 export interface CpuSearchResult {
   /** Measured core counts in run order. */
   readonly runs: readonly CurvePoint[]
   readonly curve: readonly CurveEstimate[]
-  /** Smallest core count within `kneePercent` of the best throughput. */
+  /** Smallest core count within 10 % of the best throughput. */
   readonly kneeCpus: number
   /** Maximum error of an estimated point if the curve is concave, percent. */
   readonly worstErrorPercent: number
 }
 
+/** The knee has this fraction of the best throughput. */
+const KNEE = 0.9
+
 /**
  * Find throughput over CPU cores with few runs: first the largest and smallest core counts, then always the point with
- * the widest bounds, until each is within the tolerance. Remaining runs narrow the knee.
+ * the widest bounds, until each is within the tolerance. Remaining runs narrow the knee. At most
+ * a third of the core counts are run, and at least three.
  *
  * @param measure runs the job with a number of cores; any error ends the search
  * @throws InvalidInputError
@@ -111,21 +109,14 @@ export async function searchCpus(
   measure: (cpus: number) => Promise<number>,
   options: CpuSearchOptions,
 ): Promise<CpuSearchResult> {
-  const { gpus = 1, tolerancePercent = 5, kneePercent = 10 } = options
-  const { minGap = gpus } = options
+  const { gpus = 1, tolerancePercent = 5 } = options
   if (!(Number.isInteger(gpus) && gpus >= 1)) throw new InvalidInputError('gpus', gpus, 'an integer of at least 1')
   if (!(Number.isInteger(options.maxCpus) && options.maxCpus >= gpus)) {
     throw new InvalidInputError('maxCpus', options.maxCpus, `an integer of at least ${gpus}, one core a GPU`)
   }
   if (!(tolerancePercent > 0)) throw new InvalidInputError('tolerancePercent', tolerancePercent, 'a positive number')
-  if (!(kneePercent > 0 && kneePercent < 100)) {
-    throw new InvalidInputError('kneePercent', kneePercent, 'a number between 0 and 100')
-  }
-  if (!(minGap >= 1)) throw new InvalidInputError('minGap', minGap, 'a number of at least 1')
   const counts = Array.from({ length: Math.floor(options.maxCpus / gpus) }, (_, i) => (i + 1) * gpus)
-  const maxRuns = options.maxRuns ?? Math.max(3, Math.floor(counts.length / 3))
-  if (!(Number.isInteger(maxRuns) && maxRuns >= 2))
-    throw new InvalidInputError('maxRuns', maxRuns, 'an integer of at least 2')
+  const maxRuns = Math.max(3, Math.floor(counts.length / 3))
 
   const runs: CurvePoint[] = []
   const run = async (cpus: number) => {
@@ -136,9 +127,9 @@ export async function searchCpus(
   for (;;) {
     const curve = new ThroughputCurve(runs)
     const estimates = counts.map((cpus) => curve.at(cpus))
-    const least = (1 - kneePercent / 100) * curve.best
+    const least = KNEE * curve.best
     const worst = estimates.reduce((most, estimate) => (errorPercent(estimate) > errorPercent(most) ? estimate : most))
-    const next = runs.length >= maxRuns ? undefined : nextCount(estimates, worst, tolerancePercent, least, minGap)
+    const next = runs.length >= maxRuns ? undefined : nextCount(estimates, worst, tolerancePercent, least, gpus)
     if (next === undefined) {
       return {
         runs,
@@ -161,13 +152,13 @@ function nextCount(
   worst: CurveEstimate,
   tolerancePercent: number,
   least: number,
-  minGap: number,
+  gpus: number,
 ): number | undefined {
   if (errorPercent(worst) > tolerancePercent) return worst.cpus
   // The knee lies between the first point that may be fast enough and the first that surely is.
   const from = estimates.findIndex(({ high }) => high >= least)
   const to = estimates.findIndex(({ low }) => low >= least)
-  if (estimates[to]!.cpus - estimates[from]!.cpus <= minGap) return undefined
+  if (estimates[to]!.cpus - estimates[from]!.cpus <= gpus) return undefined
   const middle = estimates[Math.floor((from + to) / 2)]!
   return middle.measured ? undefined : middle.cpus
 }

@@ -17,15 +17,15 @@ export interface ModelledRates {
 }
 
 const cpuCounts = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24]
+/** GPU-proportional share at which the throughput is 1. */
+const fair = { cpus: 3, memoryGb: 62.5 }
 const cachedParts = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 1]
 
 /**
  * Throughput table of a pipeline with overlapping stages: the slowest of GPU, CPU cores and storage sets the pace, and
  * a cache that holds a fixed fraction of the data set saves that fraction of the storage reads.
- *
- * @param fair GPU-proportional share at which the throughput is 1
  */
-export function modelledProfile(rates: ModelledRates, fair = { cpus: 3, memoryGb: 62.5 }): JobProfile {
+export function modelledProfile(rates: ModelledRates): JobProfile {
   const { gpuRate, ratePerCpu, datasetGb, sampleKb, storageMBps, residentGb } = rates
   const rate = (cpus: number, memoryGb: number) => {
     const missing = 1 - Math.min(1, Math.max(0, memoryGb - residentGb) / datasetGb)

@@ -94,7 +94,8 @@ export function parseReportLines(output: string): RunReport | null {
   return { iterationS, iterations: counted.length }
 }
 
-function tryJson(line: string): unknown {
+/** Null for text that is no JSON. */
+export function tryJson(line: string): unknown {
   try {
     return JSON.parse(line)
   } catch {

@@ -87,17 +87,12 @@ export function matrixAxes({ points }: Pick<SensitivityMatrix, 'points'>): {
   return { cpus, memoryGb, at: (cpu, memory) => byPlace.get(`${cpu}/${memory}`)! }
 }
 
-/** Smallest share (first of cores, then of memory) with throughput within `percent` of the best. */
-export function minDemand(matrixOf: Pick<SensitivityMatrix, 'points'>, percent = 10): SensitivityPoint {
+/** Smallest share (first of cores, then of memory) with throughput within 10 % of the best. */
+export function minDemand(matrixOf: Pick<SensitivityMatrix, 'points'>): SensitivityPoint {
   const { cpus, memoryGb, at } = matrixAxes(matrixOf)
   const best = matrixOf.points.reduce((most, each) => Math.max(most, each.samplesPerSecond), 0)
-  for (const cpu of cpus) {
-    for (const memory of memoryGb) {
-      const candidate = at(cpu, memory)
-      if (candidate.samplesPerSecond >= best * (1 - percent / 100)) return candidate
-    }
-  }
-  throw new InvalidInputError('percent', percent, 'a number from 0 to 100')
+  const all = cpus.flatMap((cpu) => memoryGb.map((memory) => at(cpu, memory)))
+  return all.find(({ samplesPerSecond }) => samplesPerSecond >= 0.9 * best)!
 }
 
 /**

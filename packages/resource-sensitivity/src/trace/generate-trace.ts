@@ -29,8 +29,6 @@ export const shortDurations: readonly DurationRange[] = [
   { probability: 0.2, fromMinutes: 10 ** 2.5, toMinutes: 10 ** 2.7 },
 ]
 
-export const singleGpu: readonly GpuCount[] = [{ gpus: 1, probability: 1 }]
-
 /** GPU counts of the published evaluation. */
 export const multiGpu: readonly GpuCount[] = [
   { gpus: 1, probability: 0.7 },

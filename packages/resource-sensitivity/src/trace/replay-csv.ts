@@ -43,10 +43,3 @@ function number(file: string, row: number, field: string, text: string, least: n
   }
   return value
 }
-
-/** The inverse: a trace as CSV for replay. */
-export function formatReplayCsv(jobs: readonly Job[]): string {
-  return jobs
-    .map(({ id, model, arrivalS, iterations, gpus }) => `${id},${model},${arrivalS},${iterations},${gpus}\n`)
-    .join('')
-}

@@ -5,7 +5,7 @@ import { openToWrite, writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { z } from 'zod'
 import { InputFileError } from '../../errors.js'
-import type { RunReport } from '../run-report.js'
+import { type RunReport, tryJson } from '../run-report.js'
 
 const header = z.object({ fingerprint: z.string() })
 const entry = z.object({
@@ -80,13 +80,5 @@ export class RunLog {
       )
     }
     this.#done.set(cpus, report)
-  }
-}
-
-function tryJson(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return null
   }
 }
