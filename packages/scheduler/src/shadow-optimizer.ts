@@ -77,10 +77,6 @@ export class ShadowOptimizer {
     this.#interval = interval
   }
 
-  get inTrial(): boolean {
-    return this.#trial !== undefined
-  }
-
   /** After a new cap, measured throughput no longer compares; the predictor's errors still do. */
   capChanged(): void {
     this.#trial = undefined

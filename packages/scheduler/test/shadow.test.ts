@@ -82,7 +82,6 @@ describe('ShadowOptimizer', () => {
   it('tries a neighbour that fits, keeps the cap and promises a gain, and says why', () => {
     const { shadow, candidate } = trying()
     expect(keyOf(candidate)).not.toBe(keyOf(present))
-    expect(shadow.inTrial).toBe(true)
     expect(shadow.takeDecisions()).toMatchObject([{ kind: 'shadow-try', throughputBefore: 900 }])
     expect(shadow.takeDecisions()).toEqual([])
   })
@@ -109,9 +108,7 @@ describe('ShadowOptimizer', () => {
     shadow.takeDecisions()
     for (const throughput of [1, 500, 950])
       expect(shadow.observe(window(candidate, throughput), targetW)).toBeUndefined()
-    expect(shadow.inTrial).toBe(true)
     expect(shadow.observe(window(candidate, 950), targetW)).toBeUndefined()
-    expect(shadow.inTrial).toBe(false)
     expect(shadow.takeDecisions()).toMatchObject([{ kind: 'shadow-kept', after: 950 }])
   })
 
