@@ -23,16 +23,14 @@ const SAMPLES_PER_S = 10
 const DRAIN = 0.5
 /** Requests may be shed once the one-second mean power reaches this share of the cap. */
 const AT_CAP = 0.9
-/** The clock falls to what sufficed over this many samples, if that is lower by more than this many states. */
+/**
+ * The clock falls to what sufficed over this many samples, if that is lower by more than this many states. At the cap, it
+ * rises by more than as many.
+ */
 const HELD_SAMPLES = 10
 const BAND_STATES = 2
-/**
- * Interval between changes of the admitted shares, ms; the model's capacities shrink by this factor while a queue is too
- * long, and grow by the next while it is not.
- */
+/** Interval between changes of the admitted shares, ms, in which requests that wait beyond a batch are to be answered. */
 const SHED_MS = 500
-const STRICTER = 1.05
-const EASIER = 0.99
 /** Change of a share that is worth a request. */
 const SAME_SHARE = 0.02
 /**
@@ -57,7 +55,7 @@ interface Need {
 
 /**
  * Chooses the lowest clock at which every service meets its predicted p99 and drains its queue. It rises at once and
- * falls when a second sample agrees. If no clock suffices, it is the highest under the cap, and requests are shed by
+ * falls when a second has agreed. If no clock suffices, it is the highest under the cap, and requests are shed by
  * weight, which happens only at the cap or the highest clock.
  */
 export class ServicesPolicy implements PowerCapPolicy {
@@ -84,7 +82,6 @@ export class ServicesPolicy implements PowerCapPolicy {
   /** While requests are shed: the clocks chosen together with the shares. */
   #admission: Admission | undefined
   #shedMs = 0
-  #strictness = 1
   #memoryMs = 0
   #borneMs = 0
   #replannedMs = 0
@@ -227,13 +224,15 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   #chooseClock({ applied, smClockRefusedMs }: SampleObservation): Action {
-    const topMhz = this.#clocks.smClocksMhz.at(-1)!
+    const clocks = this.#clocks.smClocksMhz
     const need = this.#need()
-    const shortMhz = this.#admission?.smClockMhz ?? topMhz
-    const held = this.#hold(need ?? { smClockMhz: shortMhz, binding: 'top' })
+    const held = this.#hold(need ?? { smClockMhz: this.#admission?.smClockMhz ?? clocks.at(-1)!, binding: 'top' })
     const ceilingMhz = this.#ceilingMhz(held.smClockMhz)
     const capped = held.smClockMhz > ceilingMhz
-    this.#smClockMhz = Math.min(held.smClockMhz, ceilingMhz)
+    const smClockMhz = capped ? ceilingMhz : held.smClockMhz
+    // At the cap, a rise within the band would only be followed by a fall.
+    const rise = clocks.indexOf(smClockMhz) - clocks.indexOf(this.#smClockMhz)
+    if (!capped || rise < 0 || rise > BAND_STATES) this.#smClockMhz = smClockMhz
     this.#short = need === undefined || capped
     const binding = capped ? 'cap' : held.binding
     const rates = this.#watches.map(({ service, rate }) => `${service.name} ${rate.perS.toFixed(0)}/s`)
@@ -278,19 +277,15 @@ export class ServicesPolicy implements PowerCapPolicy {
     const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
     const above = secondW !== null && secondW > AIM * this.#powerCapW && this.#smClockMhz === clocks[0]
     const atTop = this.#smClockMhz === clocks.at(-1) && applied.smClockMhz === clocks.at(-1)
-    if (this.#reconfiguring || !(atCap || atTop)) {
-      this.#strictness = 1
-      return this.#admitted(undefined)
-    }
+    if (this.#reconfiguring || !(atCap || atTop)) return this.#admitted(undefined)
     if (this.#timeMs - this.#shedMs < SHED_MS) return {}
     const { services } = this.#clocks.predict(this.#smClockMhz, this.#ratesPerS, this.#burstiness)
     const tooMany = above || services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS))
     if (!this.#admission && !tooMany) return {}
     this.#shedMs = this.#timeMs
     const others = this.#memories.filter((clocks) => clocks !== this.#clocks)
-    this.#strictness = Math.max(1, this.#strictness * (tooMany ? STRICTER : EASIER))
-    const ratesPerS = this.#ratesPerS.map((rate) => this.#strictness * rate)
-    const admission = this.#letIn([this.#clocks, ...others], this.#smClockMhz, ratesPerS)
+    const backlogPerS = this.#watches.map(({ backlog }) => (1000 / SHED_MS) * backlog)
+    const admission = this.#letIn([this.#clocks, ...others], this.#smClockMhz, this.#ratesPerS, backlogPerS)
     const memory = admission.clocks === this.#clocks ? {} : this.#setMemory(admission.clocks, 'more is answered')
     return { ...memory, ...this.#admitted(admission) }
   }
@@ -311,10 +306,15 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { admitted }
   }
 
-  #letIn(memories: readonly ServingClocks[], presentMhz: number, ratesPerS: readonly number[]): Admission {
+  #letIn(
+    memories: readonly ServingClocks[],
+    presentMhz: number,
+    ratesPerS: readonly number[],
+    backlogPerS = ratesPerS.map(() => 0),
+  ): Admission {
     const services = this.#watches.map(({ service }) => service)
     const targetW = AIM * this.#powerCapW - Math.max(0, this.#cap.offsetW)
-    return letIn(memories, presentMhz, { services, ratesPerS, targetW })
+    return letIn(memories, presentMhz, { services, ratesPerS, backlogPerS, targetW })
   }
 
   /** The memory clock with the least power at the present rates among those that bear the rates to be ready for. */

@@ -2,7 +2,7 @@ import type { Service } from '@pctodl/platform'
 import type { ServingClocks } from './serving-clocks.js'
 
 /** Share of its capacity that an overloaded service is given. */
-const FULL = 0.97
+const FULL = 0.92
 /** States between the clocks that are tried. */
 const STRIDE = 5
 /** Relative gain in answered requests for which the clock moves. */
@@ -15,6 +15,8 @@ const HALVINGS = 6
 export interface Shortage {
   readonly services: readonly Service[]
   readonly ratesPerS: readonly number[]
+  /** Part of its capacity that each service needs for requests that already wait, requests/s. */
+  readonly backlogPerS: readonly number[]
   /** Predicted power to stay within, W. */
   readonly targetW: number
 }
@@ -57,14 +59,16 @@ export function letIn(memories: readonly ServingClocks[], presentMhz: number, sh
 }
 
 function letInAt(clocks: ServingClocks, smClockMhz: number, shortage: Shortage): number[] | undefined {
-  const { services, ratesPerS, targetW } = shortage
+  const { services, ratesPerS, backlogPerS, targetW } = shortage
   const predict = (shares: readonly number[]) =>
     clocks.predict(
       smClockMhz,
       ratesPerS.map((rate, i) => rate * shares[i]!),
     )
   const { services: busy } = predict(ratesPerS.map(() => 1))
-  const shares = busy.map(({ capacityPerS }, i) => Math.min(1, (FULL * capacityPerS) / ratesPerS[i]!))
+  const shares = busy.map(({ capacityPerS }, i) =>
+    Math.max(LEAST, Math.min(1, (FULL * capacityPerS - backlogPerS[i]!) / ratesPerS[i]!)),
+  )
   const { powerW } = predict(shares)
   if (powerW <= targetW) return shares
   const worth = shares.map((share, i) => {
