@@ -7,9 +7,9 @@
  * failed, joules for each request in time over those of all of it (geometric mean), and clock changes a minute.
  */
 import { parseArgs } from 'node:util'
-import { createServerPolicy, runServerLoad, serverTasksOf } from '@pctodl/bench-runner/server'
+import { runServerLoad, serverTasksOf } from '@pctodl/bench-runner/server'
 import { loadPerfModel } from '@pctodl/perf-model'
-import { type PowerCapPolicy, planWithModel, ServicesPolicy, ServingClocks } from '@pctodl/scheduler'
+import { planWithModel, ServicesPolicy, ServingClocks } from '@pctodl/scheduler'
 import { ArrivalRate } from '../packages/scheduler/src/services/arrival-rate.js'
 import { CapLaw } from '../packages/scheduler/src/services/cap-law.js'
 import { ServiceWatch } from '../packages/scheduler/src/services/service-watch.js'
@@ -42,7 +42,7 @@ const { predict } = ServingClocks.prototype
 const { update } = ServiceWatch.prototype
 const { ceilingMhz } = CapLaw.prototype
 
-/** How each part is switched off; `replan` and `highest-load` are where the policy is made. */
+/** How each part is switched off; `replan` and `lean-tenants` are where the policy is made. */
 const parts: Record<string, () => () => void> = {
   caution: () => replaced(ServiceWatch, 'readyPerS', ({ rate }) => rate.perS),
   // The model is told of Poisson traffic; windows still know better.
@@ -60,7 +60,7 @@ const parts: Record<string, () => () => void> = {
     }),
   offset: () => replaced(CapLaw, 'offsetW', () => 0),
   replan: () => () => undefined,
-  'highest-load': () => () => undefined,
+  'lean-tenants': () => () => undefined,
 }
 
 const { values } = parseArgs({
@@ -78,17 +78,18 @@ async function serve(cell: string, without: string) {
   const task = serverTasksOf(boardName, [Number(id)])[0]!
   const load = { ...task, boardName, loadFactor: Number(loadFactor), seed: Number(values.seed) }
   const model = loadPerfModel(boardName)
-  const policy: PowerCapPolicy =
-    without === 'highest-load'
-      ? new ServicesPolicy({
-          model,
-          services: task.services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service),
-          expectedPerS: Object.fromEntries(
-            task.services.map(({ service, meanPerS }) => [service.name, load.loadFactor * meanPerS]),
-          ),
-          plan: (mix, goal) => planWithModel(model)(mix, goal === 'max-load' ? 'min-power' : goal),
-        })
-      : createServerPolicy('pctodl', load, { model, loadFactor: load.loadFactor })
+  const plan = planWithModel(model)
+  const policy = new ServicesPolicy({
+    model,
+    services: task.services.filter(({ fromS = 0 }) => fromS === 0).map(({ service }) => service),
+    expectedPerS: Object.fromEntries(
+      task.services.map(({ service, meanPerS, toldFactor = 1 }) => [
+        service.name,
+        load.loadFactor * toldFactor * meanPerS,
+      ]),
+    ),
+    plan: (mix, goal) => plan(mix, without === 'lean-tenants' && goal === 'min-power' ? 'max-load' : goal),
+  })
   if (without === 'replan') policy.onIdle = () => undefined
   let changes = 0
   let askedMhz: unknown

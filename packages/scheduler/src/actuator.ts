@@ -180,6 +180,7 @@ export class Actuator {
   }
 }
 
-function lockOf(clock: number | 'unlocked'): number | null {
+/** The clock that a request locks, MHz; null if it unlocks it. */
+export function lockOf(clock: number | 'unlocked'): number | null {
   return clock === 'unlocked' ? null : clock
 }

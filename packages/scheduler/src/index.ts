@@ -6,12 +6,11 @@ export type {
   PowerCapPolicy,
   SampleObservation,
   ServiceWindow,
-  TenantFailure,
   TenantWindow,
   WindowObservation,
 } from './policy.js'
-export type { ActionSource, RunEvent, RunEventBody, Setter } from './run-event.js'
-export type { ServedOptions, ServiceListStep } from './run-services.js'
+export type { RunEvent, RunEventBody } from './run-event.js'
+export type { ServiceListStep } from './run-services.js'
 export { type Replay, type ReplayDifference, replayRun } from './replay.js'
 export { PctodlPolicy } from './pctodl/pctodl-policy.js'
 export type { PctodlPolicyOptions } from './pctodl/pctodl-policy-options.js'
@@ -26,7 +25,5 @@ export { ServingClocks } from './services/serving-clocks.js'
 export { ArrivalRate } from './services/arrival-rate.js'
 export { CapLaw } from './services/cap-law.js'
 export { type ClockPlan, planClocks } from './plan-clocks.js'
-export { type PlanOptions, planPartition, type ServedNetworks } from './plan-partition.js'
+export { type PlanOptions, planPartition } from './plan-partition.js'
 export { commonLoad, commonLoadPredictor, type LoadMix } from './common-load.js'
-export { type ShadowContext, ShadowOptimizer, type ShadowOptions } from './shadow-optimizer.js'
-export type { Candidate } from './neighbourhood.js'

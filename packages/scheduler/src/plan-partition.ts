@@ -5,9 +5,9 @@ import { type Configuration, InfeasibleCapError, InvalidInputError, PctodlError 
 /** The networks to serve: one by name, or a list with the demands on each. */
 export interface ServedNetworks {
   /** One network. */
-  readonly model?: string
+  readonly model?: string | undefined
   /** One or several; each of several gets at least one tenant. Replaces `model`. */
-  readonly models?: string | readonly NetworkDemand[]
+  readonly models?: string | readonly NetworkDemand[] | undefined
 }
 
 /** The partitioner's options, with the networks as policies get them. */
@@ -29,10 +29,7 @@ export function servedNetworks({ model, models }: ServedNetworks): string | read
  *   stand in the way
  */
 export function planPartition(predictor: Predictor, { model, models, ...options }: PlanOptions): Configuration {
-  const served = servedNetworks({
-    ...(model === undefined ? {} : { model }),
-    ...(models === undefined ? {} : { models }),
-  })
+  const served = servedNetworks({ model, models })
   const result = partition(predictor, { ...options, models: served })
   if (result.feasible) return result.configuration
   if (result.reason === 'power-cap' && result.lowestFeasibleCapW !== null) {

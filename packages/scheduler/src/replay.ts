@@ -1,4 +1,5 @@
 import type { Tenant } from '@pctodl/platform'
+import { lockOf } from './actuator.js'
 import type { Action, AppliedState, Decision, PowerCapPolicy } from './policy.js'
 import type { ActionSource, RunEvent } from './run-event.js'
 import { toldCapW } from './run-policy.js'
@@ -19,7 +20,7 @@ export interface Replay {
   readonly differences: readonly ReplayDifference[]
 }
 
-type Sample = Extract<RunEvent, { readonly type: 'sample' }>
+type InForce = Omit<AppliedState, 'tenants'>
 
 /**
  * Feed a fresh policy everything that a recorded one saw, in order, and compare both. A policy is a state machine, so
@@ -39,6 +40,11 @@ class Replayer {
   /** Position in the record from which the effects of the present call are searched. */
   #position = 0
   #tenants: readonly Tenant[] = []
+  #inForce: InForce = { smClockMhz: null, memClockMhz: null, powerLimitW: 0 }
+  #tolerancePercent = 0
+  #capW = 0
+  #samples = 0
+  #windows = 0
   #actions = 0
   #decisions = 0
 
@@ -48,127 +54,102 @@ class Replayer {
   }
 
   run(): Replay {
-    let samples = 0
-    let windows = 0
-    let pending: Sample | undefined
-    let inForce: Omit<AppliedState, 'tenants'> = { smClockMhz: null, memClockMhz: null, powerLimitW: 0 }
-    const finish = () => {
-      const sample = pending
-      if (!sample) return
-      pending = undefined
-      const { timeMs, telemetry, reconfiguring, smClockRefusedMs, failures } = sample
-      const applied = { ...inForce, tenants: this.#tenants }
-      const seen = {
-        timeMs,
-        telemetry,
-        powerCapW: capW,
-        applied,
-        reconfiguring,
-        smClockRefusedMs,
-        failures,
-        ...(sample.activeShare === undefined ? {} : { activeShare: sample.activeShare }),
-        ...(sample.stallNoticeMs === undefined ? {} : { stallNoticeMs: sample.stallNoticeMs }),
-        ...(sample.meterPowerW === undefined ? {} : { meterPowerW: sample.meterPowerW }),
-        ...(sample.services === undefined ? {} : { services: sample.services }),
-      }
-      inForce = this.#call(timeMs, 'sample', inForce, () => this.#policy.onSample(seen))
-      const { onIdle } = this.#policy
-      if (onIdle) {
-        const idle = { ...inForce, tenants: this.#tenants }
-        this.#call(timeMs, 'idle', inForce, () => onIdle.call(this.#policy, timeMs, idle))
-      }
-    }
-    let capW = 0
-    let tolerancePercent = 0
+    let pending: Extract<RunEvent, { readonly type: 'sample' }> | undefined
     for (this.#position = 0; this.#position < this.#events.length; this.#position++) {
       const event = this.#events[this.#position]!
-      if (event.type === 'run-start') {
-        tolerancePercent = event.sensorTolerancePercent ?? 0
-        capW = toldCapW(event.caps[0]!.powerCapW, tolerancePercent)
-        inForce = { ...inForce, powerLimitW: event.powerLimitW }
-        inForce = this.#call(0, 'start', inForce, () => this.#policy.start(capW))
-      } else if (event.type === 'sample') {
-        samples++
+      if (event.type === 'sample') {
+        this.#samples++
+        this.#inForce = event.inForce
         pending = event
-        inForce = event.inForce
-      } else if (event.type === 'window') {
-        windows++
-        const applied = { ...event.window.applied, tenants: this.#tenants }
-        inForce = this.#call(event.timeMs, 'window', inForce, () =>
-          this.#policy.onWindow({
-            ...event.window,
-            powerCapW: toldCapW(event.window.powerCapW, tolerancePercent),
-            applied,
-          }),
-        )
-      } else if (event.type === 'cap') {
-        capW = toldCapW(event.powerCapW, tolerancePercent)
-        const applied = { ...inForce, tenants: this.#tenants }
-        inForce = this.#call(event.timeMs, 'cap-change', inForce, () => this.#policy.onCapChange(capW, applied))
-      } else if (event.type === 'services') {
-        const applied = { ...inForce, tenants: this.#tenants }
-        inForce = this.#call(event.timeMs, 'services-change', inForce, () =>
-          this.#policy.onServicesChange?.(event.services, applied),
-        )
-      }
+      } else this.#tell(event)
       const next = this.#events[this.#position + 1]
-      if (next === undefined || !belongsToSample(next)) finish()
+      if (!pending || (next !== undefined && belongsToSample(next))) continue
+      const sample = pending
+      const { timeMs } = sample
+      pending = undefined
+      this.#call(timeMs, 'sample', (applied) => this.#policy.onSample({ ...sample, powerCapW: this.#capW, applied }))
+      if (this.#policy.onIdle) this.#call(timeMs, 'idle', (applied) => this.#policy.onIdle!(timeMs, applied))
     }
-    return { samples, windows, actions: this.#actions, decisions: this.#decisions, differences: this.#differences }
+    return {
+      samples: this.#samples,
+      windows: this.#windows,
+      actions: this.#actions,
+      decisions: this.#decisions,
+      differences: this.#differences,
+    }
   }
 
-  /** Let the policy decide, compare with the record, and return the settings in force afterwards. */
-  #call(
-    timeMs: number,
-    source: ActionSource,
-    before: Omit<AppliedState, 'tenants'>,
-    decide: () => Action | undefined,
-  ): Omit<AppliedState, 'tenants'> {
-    const action = decide()
+  #tell(event: RunEvent): void {
+    const policy = this.#policy
+    const { timeMs } = event
+    if (event.type === 'run-start') {
+      this.#tolerancePercent = event.sensorTolerancePercent ?? 0
+      this.#capW = this.#told(event.caps[0]!.powerCapW)
+      this.#inForce = { ...this.#inForce, powerLimitW: event.powerLimitW }
+      this.#call(0, 'start', () => policy.start(this.#capW))
+    } else if (event.type === 'window') {
+      this.#windows++
+      const { window } = event
+      const powerCapW = this.#told(window.powerCapW)
+      this.#call(timeMs, 'window', () =>
+        policy.onWindow({ ...window, powerCapW, applied: { ...window.applied, tenants: this.#tenants } }),
+      )
+    } else if (event.type === 'cap') {
+      this.#capW = this.#told(event.powerCapW)
+      this.#call(timeMs, 'cap-change', (applied) => policy.onCapChange(this.#capW, applied))
+    } else if (event.type === 'services') {
+      this.#call(timeMs, 'services-change', (applied) => policy.onServicesChange?.(event.services, applied))
+    }
+  }
+
+  #told(powerCapW: number): number {
+    return toldCapW(powerCapW, this.#tolerancePercent)
+  }
+
+  /** Let the policy decide, compare with the record, and follow the settings in force. */
+  #call(timeMs: number, source: ActionSource, decide: (applied: AppliedState) => Action | undefined): void {
+    const action = decide({ ...this.#inForce, tenants: this.#tenants })
     const decisions = this.#policy.takeDecisions?.() ?? []
     const asks = action && Object.keys(action).some((key) => key !== 'reason' && key !== 'powerLimitRole')
     const replayed: (Action | Decision)[] = [...decisions, ...(asks ? [action] : [])]
-    const { recorded, inForce } = this.#following(source, before)
+    const recorded = this.#following(source)
     if (JSON.stringify(replayed) !== JSON.stringify(recorded)) {
       this.#differences.push({ timeMs, source, recorded, replayed })
     }
     this.#decisions += decisions.length
     if (asks) this.#actions++
     if (action?.tenants) this.#tenants = action.tenants
-    return inForce
   }
 
-  /** The next decisions and action of the record, and their effect on the board. */
-  #following(source: ActionSource, before: Omit<AppliedState, 'tenants'>) {
+  /** The next decisions and action of the record, whose effect on the board is followed. */
+  #following(source: ActionSource): unknown[] {
+    const before = this.#inForce
     const recorded: unknown[] = []
-    let inForce = before
     let acted = false
     for (let next = this.#events[this.#position + 1]; next; next = this.#events[this.#position + 1]) {
       if (next.type === 'decision' && next.source === source && !acted) recorded.push(next.decision)
       else if (next.type === 'action' && next.source === source && !acted) {
         acted = true
         recorded.push(next.action)
-        inForce = afterAction(inForce, next.action)
-      } else if (next.type === 'refused') inForce = { ...inForce, [next.setter]: before[next.setter] }
-      else if (next.type === 'granted') inForce = { ...inForce, [next.setter]: next.value }
+        this.#inForce = afterAction(this.#inForce, next.action)
+      } else if (next.type === 'refused') this.#inForce = { ...this.#inForce, [next.setter]: before[next.setter] }
+      else if (next.type === 'granted') this.#inForce = { ...this.#inForce, [next.setter]: next.value }
       else if (next.type !== 'tenant') break
       this.#position++
     }
-    return { recorded, inForce }
+    return recorded
   }
 }
 
 /** Windows, cap changes and service changes come after a sample was taken and before the policy sees it. */
-function belongsToSample(event: RunEvent): boolean {
-  return event.type === 'window' || event.type === 'cap' || event.type === 'services'
+function belongsToSample({ type }: RunEvent): boolean {
+  return type === 'window' || type === 'cap' || type === 'services'
 }
 
-function afterAction(before: Omit<AppliedState, 'tenants'>, action: Action): Omit<AppliedState, 'tenants'> {
-  const lock = (clock: number | 'unlocked' | undefined, old: number | null) =>
-    clock === undefined ? old : clock === 'unlocked' ? null : clock
+function afterAction(before: InForce, { smClockMhz, memClockMhz, powerLimitW }: Action): InForce {
   return {
-    smClockMhz: lock(action.smClockMhz, before.smClockMhz),
-    memClockMhz: lock(action.memClockMhz, before.memClockMhz),
-    powerLimitW: action.powerLimitW ?? before.powerLimitW,
+    smClockMhz: smClockMhz === undefined ? before.smClockMhz : lockOf(smClockMhz),
+    memClockMhz: memClockMhz === undefined ? before.memClockMhz : lockOf(memClockMhz),
+    powerLimitW: powerLimitW ?? before.powerLimitW,
   }
 }

@@ -54,10 +54,6 @@ export class RunServices {
     return this.#steps[this.#step]!.services
   }
 
-  get counters(): readonly ServiceCounters[] {
-    return this.#desk.counters()
-  }
-
   readings(): readonly ServiceReading[] {
     return this.#desk.counters().map(readingOf)
   }

@@ -9,12 +9,6 @@ export interface ShadowOptions {
    * Undisturbed windows between two trials. Default 3; doubles with each failed search or trial, up to 16 times that.
    */
   readonly interval?: number
-  /** Smallest predicted relative gain worth a trial. Default 0.003. */
-  readonly threshold?: number
-  /** Step of shares, percent. Default 5. */
-  readonly sharePercentStep?: number
-  /** Memory clocks to try, MHz. Default: all that the predictor knows. */
-  readonly memClocksMhz?: readonly number[]
 }
 
 /** State that the optimizer needs to begin a search. */
@@ -29,6 +23,10 @@ export interface ShadowContext {
 
 /** d ln throughput / d ln power along the SM clock, about: measurements are within some percent of the target. */
 const ELASTICITY = 0.7
+/** Smallest predicted relative gain worth a trial. */
+const MIN_GAIN = 0.003
+/** Step of shares, percent. */
+const SHARE_STEP = 5
 /** Samples lost in restarts must be regained within this time, s. */
 const PAY_BACK_S = 60
 /** Standard deviations of the predictor's relative error and of one window's measurement. */
@@ -60,7 +58,7 @@ interface Measurement {
  */
 export class ShadowOptimizer {
   readonly #predictor: Predictor
-  readonly #options: Required<ShadowOptions>
+  readonly #interval: number
   readonly #measurements: Measurement[] = []
   readonly #failed = new Set<string>()
   readonly #decisions: Decision[] = []
@@ -73,21 +71,10 @@ export class ShadowOptimizer {
 
   /** @throws InvalidInputError naming the option */
   constructor(predictor: Predictor, options: ShadowOptions = {}) {
-    const usual = { interval: 3, threshold: 0.003, sharePercentStep: 5, memClocksMhz: predictor.memClocksMhz }
-    this.#options = { ...usual, ...options }
+    const { interval = 3 } = options
+    if (!(interval >= 1)) throw new InvalidInputError('shadow.interval', interval, 'a number of at least 1')
     this.#predictor = predictor
-    for (const [name, least] of [
-      ['interval', 1],
-      ['threshold', 0],
-      ['sharePercentStep', 1],
-    ] as const) {
-      const value = this.#options[name]
-      if (!(value >= least)) throw new InvalidInputError(`shadow.${name}`, value, `a number of at least ${least}`)
-    }
-  }
-
-  get inTrial(): boolean {
-    return this.#trial !== undefined
+    this.#interval = interval
   }
 
   /** After a new cap, measured throughput no longer compares; the predictor's errors still do. */
@@ -143,14 +130,12 @@ export class ShadowOptimizer {
 
   /** @returns the configuration to try, if a search is due and finds one */
   idle(contextNow: () => ShadowContext | undefined): Candidate | undefined {
-    if (this.#trial || this.#recent.length < 2 || this.#waited < this.#options.interval * this.#backoff)
-      return undefined
+    if (this.#trial || this.#recent.length < 2 || this.#waited < this.#interval * this.#backoff) return undefined
     const context = contextNow()
     if (!context || keyOf(context.present) !== this.#key) return undefined
     this.#waited = 0
     const now = mean(this.#recent.slice(-3))
-    const { memClocksMhz, sharePercentStep } = this.#options
-    const neighbours = neighboursOf(context.present, memClocksMhz, sharePercentStep)
+    const neighbours = neighboursOf(context.present, this.#predictor.memClocksMhz, SHARE_STEP)
     const best = this.#best(
       neighbours.filter((candidate) => !this.#failed.has(keyOf(candidate))),
       context,
@@ -178,7 +163,6 @@ export class ShadowOptimizer {
     now: number,
   ): { candidate: Candidate; throughput: number } | undefined {
     const { present, targetW, memoryBytes, restartS } = context
-    const { threshold } = this.#options
     const features = this.#measurements.map(({ configuration }) => featuresOf(configuration))
     const processOf = (quantity: 'throughput' | 'power') => {
       const process = new GaussianProcess({ amplitude: errorSd[quantity], noise: errorSd.noise })
@@ -217,7 +201,7 @@ export class ShadowOptimizer {
       const better = normalCdf(z)
       const lost = restartCostSamples(present.tenants, tenants, now, restartS) * (2 - better)
       const worthATrial = better >= (lost > 0 ? MIN_BETTER.restarting : MIN_BETTER.free) && lost <= gain * PAY_BACK_S
-      if (gain <= threshold * now || !worthATrial) continue
+      if (gain <= MIN_GAIN * now || !worthATrial) continue
       const score = gain * better + sd * normalDensity(z)
       if (score > (best?.score ?? 0)) best = { candidate, throughput, score }
     }

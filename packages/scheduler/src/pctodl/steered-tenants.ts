@@ -17,7 +17,6 @@ export class SteeredTenants {
   #tenants: readonly Tenant[] = []
   #memClockMhz = 0
   #lastStep: ClockAction | undefined
-  #busyPart = 1
 
   constructor(predictor: Predictor, without: readonly ClockMechanism[] = []) {
     this.#predictor = predictor
@@ -67,15 +66,6 @@ export class SteeredTenants {
     return { tenants }
   }
 
-  /**
-   * Choose the clock for this share, 0..1, of the power that all tenants draw when busy: for tenants that often wait
-   * for requests, on a board that limits its power itself.
-   */
-  busyFor(part: number): void {
-    this.#busyPart = part
-    this.#model(this.#tenants, this.#memClockMhz)
-  }
-
   /** SM clock at which the tenants hold a cap, MHz, to be requested before they draw power. */
   clockBefore(powerCapW: number): number {
     return this.#controller!.clockBefore(powerCapW)
@@ -86,14 +76,9 @@ export class SteeredTenants {
     this.#model(tenants, this.#memClockMhz)
   }
 
-  /**
-   * A step of the SM clock.
-   *
-   * @param ceilingMhz the highest clock that there is work for, MHz. Default: any
-   */
-  step(sample: SampleObservation, ceilingMhz?: number): ClockAction {
-    const seen = clockObservation(sample)
-    this.#lastStep = this.#controller!.step(ceilingMhz === undefined ? seen : { ...seen, ceilingMhz })
+  /** A step of the SM clock. */
+  step(sample: SampleObservation): ClockAction {
+    this.#lastStep = this.#controller!.step(clockObservation(sample))
     return this.#lastStep
   }
 
@@ -133,9 +118,7 @@ export class SteeredTenants {
       this.#controller = new ClockController({ smClocksMhz, reading: spec.powerReading, without: this.#without })
     }
     this.#controller.setPlant(
-      smClocksMhz.map(
-        (smClockMhz) => this.#busyPart * this.#predictor.predict({ tenants, smClockMhz, memClockMhz }).powerW,
-      ),
+      smClocksMhz.map((smClockMhz) => this.#predictor.predict({ tenants, smClockMhz, memClockMhz }).powerW),
     )
   }
 }

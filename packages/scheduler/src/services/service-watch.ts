@@ -24,6 +24,11 @@ export class ServiceWatch {
     this.rate = rate
   }
 
+  /** Requests that wait beyond one batch. */
+  get backlog(): number {
+    return Math.max(0, this.queued - this.service.maxBatchSize)
+  }
+
   /** Rate to be ready for, requests/s: between the present rate and above the last minute's peak, by caution. */
   get readyPerS(): number {
     const { perS, peakPerS } = this.rate

@@ -25,7 +25,7 @@ export type ServicesGoal = 'min-power' | 'max-load' | 'max-value'
 export type ServicesPlanner = (load: PlannedLoad, goal: ServicesGoal) => Configuration | undefined
 
 /** Share of the highest load that tenants for `min-power` bear, because the rates told are not the highest to come. */
-const BORNE = 0.8
+const BORNE = 0.95
 /** Loads whose mean power they minimise, as factors on the rates. */
 const LOADS = [0.5, 1, 2]
 

@@ -2,14 +2,12 @@ import type { PerfModel } from '@pctodl/perf-model'
 import { assertServices, type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
 import { hardwareLimit } from '../pctodl/hardware-limit.js'
 import { TenantRevival } from '../pctodl/tenant-revival.js'
-import { planClocks } from '../plan-clocks.js'
 import type { Action, AppliedState, Decision, PowerCapPolicy, SampleObservation, WindowObservation } from '../policy.js'
 import { AIM, CapLaw } from './cap-law.js'
-import { makeRoomFor } from './room-for-service.js'
 import { ServiceWatch } from './service-watch.js'
 import { planWithModel, type ServicesPlanner } from './services-planner.js'
 import { ServingClocks } from './serving-clocks.js'
-import { letIn } from './shedding.js'
+import { type Admission, letIn } from './shedding.js'
 
 export interface ServicesPolicyOptions {
   readonly model: PerfModel
@@ -25,20 +23,19 @@ const SAMPLES_PER_S = 10
 const DRAIN = 0.5
 /** Requests may be shed once the one-second mean power reaches this share of the cap. */
 const AT_CAP = 0.9
-/** The clock falls to what sufficed over this many samples, if that is lower by more than this many states. */
+/**
+ * The clock falls to what sufficed over this many samples, if that is lower by more than this many states. At the cap, it
+ * rises by more than as many.
+ */
 const HELD_SAMPLES = 10
 const BAND_STATES = 2
-/**
- * Interval between changes of the admitted shares, ms; next, the steps of an admission while a queue is too long and
- * while it is not.
- */
+/** Interval between changes of the admitted shares, ms, in which requests that wait beyond a batch are to be answered. */
 const SHED_MS = 500
-const STRICTER = 1.05
-const EASIER = 0.99
+/** Change of a share that is worth a request. */
 const SAME_SHARE = 0.02
 /**
- * Interval at which the memory clock is weighed, ms; it changes for this relative saving of power, or gain in answered
- * requests.
+ * Interval at which the memory clock is weighed, ms, and the relative saving of power for which it changes. In a
+ * shortage, it is weighed as often as shares are.
  */
 const MEMORY_MS = 10_000
 const MEMORY_GAIN = 0.03
@@ -47,6 +44,8 @@ const MIX_S = 10
 /** Interval between such plans, ms, and the relative gain for which they are adopted. */
 const REPLAN_MS = 30_000
 const REPLAN_GAIN = 1.1
+/** Smallest share of a tenant, percent. */
+const MIN_SHARE = 5
 
 /** A sufficient clock, and the constraint that a lower one would violate. */
 interface Need {
@@ -56,7 +55,7 @@ interface Need {
 
 /**
  * Chooses the lowest clock at which every service meets its predicted p99 and drains its queue. It rises at once and
- * falls when a second sample agrees. If no clock suffices, it is the highest under the cap, and requests are shed by
+ * falls when a second has agreed. If no clock suffices, it is the highest under the cap, and requests are shed by
  * weight, which happens only at the cap or the highest clock.
  */
 export class ServicesPolicy implements PowerCapPolicy {
@@ -67,6 +66,8 @@ export class ServicesPolicy implements PowerCapPolicy {
   readonly #revival = new TenantRevival()
   readonly #decisions: Decision[] = []
   #watches: readonly ServiceWatch[]
+  /** The tenants at each memory clock; next, at the present one. */
+  #memories: readonly ServingClocks[] = []
   #clocks!: ServingClocks
   #powerCapW = 0
   #timeMs = 0
@@ -78,11 +79,10 @@ export class ServicesPolicy implements PowerCapPolicy {
   /** Whether the last clock did not suffice. */
   #short = false
   #binding = ''
+  /** While requests are shed: the clocks chosen together with the shares. */
+  #admission: Admission | undefined
   #shedMs = 0
-  #strictness = 1
   #memoryMs = 0
-  /** Whether the memory clock last changed in a shortage. */
-  #memoryForShortage = false
   #borneMs = 0
   #replannedMs = 0
 
@@ -119,17 +119,29 @@ export class ServicesPolicy implements PowerCapPolicy {
       const known = before.find((watch) => watch.service.name === service.name)
       return known?.service === service ? known : this.#watch(service, known)
     })
-    const kept = applied.tenants.filter((tenant) => services.some(({ name }) => name === tenant.service))
-    const orphans = this.#watches.filter(({ service }) => !kept.some((tenant) => tenant.service === service.name))
-    const tenants = makeRoomFor(
-      kept,
-      orphans.map(({ service, rate }) => ({ service, ratePerS: rate.perS })),
-      (candidates) => this.#spare(candidates),
+    const tenants = this.#withNewcomers(
+      applied.tenants.filter(({ service }) => services.some(({ name }) => name === service)),
     )
     const action = this.#adopt({ tenants, memClockMhz: this.#clocks.memClockMhz })
     const same =
       tenants.length === applied.tenants.length && tenants.every((tenant, i) => tenant === applied.tenants[i])
     return same ? undefined : { ...action, reason: `services: ${services.map(({ name }) => name).join(', ')}` }
+  }
+
+  /** A tenant for each service without one, in the free share or, where little is free, in half of the largest tenant. */
+  #withNewcomers(kept: readonly Tenant[]): readonly Tenant[] {
+    const tenants = [...kept]
+    for (const { service } of this.#watches) {
+      if (tenants.some((tenant) => tenant.service === service.name)) continue
+      let mpsPercent = 100 - tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)
+      if (mpsPercent < MIN_SHARE) {
+        const largest = tenants.reduce((a, b) => (b.mpsPercent > a.mpsPercent ? b : a))
+        mpsPercent = largest.mpsPercent / 2
+        tenants[tenants.indexOf(largest)] = { ...largest, mpsPercent }
+      }
+      tenants.push({ model: service.model, mpsPercent, batchSize: service.maxBatchSize, service: service.name })
+    }
+    return tenants
   }
 
   onSample(sample: SampleObservation): Action | undefined {
@@ -152,15 +164,14 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   /** Searches other tenants, after the clock has been set. */
   onIdle(timeMs: number): Action | undefined {
-    const recent = this.#watches.map(({ rate }) => rate.meanPerS(2))
-    if (this.#reconfiguring || (timeMs % 1000 < 100 && this.#bear(this.#clocks, recent))) this.#borneMs = timeMs
+    const bear = () => this.#bear(this.#clocks, this.#ratesPerS)
+    if (this.#reconfiguring || (timeMs % 1000 < 100 && bear())) this.#borneMs = timeMs
     if (timeMs - this.#borneMs < 1000 * MIX_S || timeMs - this.#replannedMs < REPLAN_MS) return undefined
-    // A crowd that has just gone needs no other tenants.
-    if (this.#bear(this.#clocks, this.#ratesPerS)) return undefined
     this.#replannedMs = timeMs
     const mix = this.#watches.map(({ rate }) => Math.max(0.1, rate.meanPerS(MIX_S)))
     const plan = this.#planFor(mix)
-    const gain = plan ? this.#answered(mix, this.#clocksFor(plan.tenants, plan.memClockMhz)) / this.#answered(mix) : 0
+    const answered = (clocks: ServingClocks) => this.#letIn([clocks], clocks.smClocksMhz.at(-1)!, mix).worth
+    const gain = plan ? answered(this.#clocksFor(plan.tenants, plan.memClockMhz)) / answered(this.#clocks) : 0
     const reason = `other tenants answer ${gain.toFixed(2)} times as much of this mix`
     if (plan && gain >= REPLAN_GAIN) return { ...this.#adopt(plan), reason }
     this.#decide('plan-rejected', reason, { gain })
@@ -213,12 +224,15 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   #chooseClock({ applied, smClockRefusedMs }: SampleObservation): Action {
-    const topMhz = this.#clocks.smClocksMhz.at(-1)!
+    const clocks = this.#clocks.smClocksMhz
     const need = this.#need()
-    const held = this.#hold(need ?? { smClockMhz: topMhz, binding: 'top' })
+    const held = this.#hold(need ?? { smClockMhz: this.#admission?.smClockMhz ?? clocks.at(-1)!, binding: 'top' })
     const ceilingMhz = this.#ceilingMhz(held.smClockMhz)
     const capped = held.smClockMhz > ceilingMhz
-    this.#smClockMhz = Math.min(held.smClockMhz, ceilingMhz)
+    const smClockMhz = capped ? ceilingMhz : held.smClockMhz
+    // At the cap, a rise within the band would only be followed by a fall.
+    const rise = clocks.indexOf(smClockMhz) - clocks.indexOf(this.#smClockMhz)
+    if (!capped || rise < 0 || rise > BAND_STATES) this.#smClockMhz = smClockMhz
     this.#short = need === undefined || capped
     const binding = capped ? 'cap' : held.binding
     const rates = this.#watches.map(({ service, rate }) => `${service.name} ${rate.perS.toFixed(0)}/s`)
@@ -247,10 +261,8 @@ export class ServicesPolicy implements PowerCapPolicy {
   /** Predicted power at a clock for admitted and waiting requests, W. */
   #powerW(smClockMhz: number): number {
     const clocks = this.#clocks.smClocksMhz
-    const ratesPerS = this.#watches.map(({ rate, admitted, queued, service }) => {
-      // Requests waiting beyond a batch keep the tenants busy in this sample.
-      return admitted * rate.perS + SAMPLES_PER_S * Math.max(0, queued - service.maxBatchSize)
-    })
+    // Waiting requests keep the tenants busy in this sample.
+    const ratesPerS = this.#watches.map(({ rate, admitted, backlog }) => admitted * rate.perS + SAMPLES_PER_S * backlog)
     const state = clocks.findLast((clock) => clock <= smClockMhz) ?? clocks[0]!
     return this.#clocks.predict(state, ratesPerS, this.#burstiness).powerW
   }
@@ -261,28 +273,28 @@ export class ServicesPolicy implements PowerCapPolicy {
    */
   #admit(applied: AppliedState): Action {
     const { secondW } = this.#cap
+    const clocks = this.#clocks.smClocksMhz
     const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
-    const [lowestMhz] = this.#clocks.smClocksMhz
-    const above = secondW !== null && secondW > AIM * this.#powerCapW && this.#smClockMhz === lowestMhz
-    const topMhz = this.#clocks.smClocksMhz.at(-1)
-    const atTop = this.#smClockMhz === topMhz && applied.smClockMhz === topMhz
-    const shedding = this.#watches.some(({ admitted }) => admitted < 1)
-    if (this.#reconfiguring || !(atCap || atTop)) {
-      this.#strictness = 1
-      return shedding ? this.#admitted(this.#watches.map(() => 1)) : {}
-    }
+    const above = secondW !== null && secondW > AIM * this.#powerCapW && this.#smClockMhz === clocks[0]
+    const atTop = this.#smClockMhz === clocks.at(-1) && applied.smClockMhz === clocks.at(-1)
+    if (this.#reconfiguring || !(atCap || atTop)) return this.#admitted(undefined)
+    if (this.#timeMs - this.#shedMs < SHED_MS) return {}
     const { services } = this.#clocks.predict(this.#smClockMhz, this.#ratesPerS, this.#burstiness)
     const tooMany = above || services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS))
-    if ((!shedding && !tooMany) || this.#timeMs - this.#shedMs < SHED_MS) return {}
+    if (!this.#admission && !tooMany) return {}
     this.#shedMs = this.#timeMs
-    this.#strictness = Math.max(1, this.#strictness * (tooMany ? STRICTER : EASIER))
-    return this.#admitted(this.#letIn(this.#ratesPerS.map((rate) => this.#strictness * rate)))
+    const others = this.#memories.filter((clocks) => clocks !== this.#clocks)
+    const backlogPerS = this.#watches.map(({ backlog }) => (1000 / SHED_MS) * backlog)
+    const admission = this.#letIn([this.#clocks, ...others], this.#smClockMhz, this.#ratesPerS, backlogPerS)
+    const memory = admission.clocks === this.#clocks ? {} : this.#setMemory(admission.clocks, 'more is answered')
+    return { ...memory, ...this.#admitted(admission) }
   }
 
-  #admitted(shares: readonly number[]): Action {
+  #admitted(admission: Admission | undefined): Action {
+    this.#admission = admission?.shares.some((share) => share < 1) ? admission : undefined
     const admitted: Record<string, number> = {}
     this.#watches.forEach((watch, i) => {
-      const share = shares[i]!
+      const share = this.#admission?.shares[i] ?? 1
       if (Math.abs(share - watch.admitted) < SAME_SHARE && !(share === 1 && watch.admitted < 1)) return
       watch.admitted = share
       admitted[watch.service.name] = share
@@ -294,46 +306,35 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { admitted }
   }
 
-  #letIn(ratesPerS: readonly number[], clocks = this.#clocks): number[] {
+  #letIn(
+    memories: readonly ServingClocks[],
+    presentMhz: number,
+    ratesPerS: readonly number[],
+    backlogPerS = ratesPerS.map(() => 0),
+  ): Admission {
     const services = this.#watches.map(({ service }) => service)
-    return letIn(clocks, { services, ratesPerS, powerCapW: this.#powerCapW - Math.max(0, this.#cap.offsetW) })
+    const targetW = AIM * this.#powerCapW - Math.max(0, this.#cap.offsetW)
+    return letIn(memories, presentMhz, { services, ratesPerS, backlogPerS, targetW })
   }
 
-  /** Weighted requests/s of a mix that are answered. */
-  #answered(ratesPerS: readonly number[], clocks?: ServingClocks): number {
-    const shares = this.#letIn(ratesPerS, clocks)
-    return shares.reduce((sum, share, i) => sum + this.#watches[i]!.service.weight * share * ratesPerS[i]!, 0)
-  }
-
-  /**
-   * The memory clock with the least power at the present rates among those that can serve the rates to be ready for; in
-   * a shortage, the one that answers most.
-   */
-  #weighMemory(): Action | undefined {
-    const { memClocksMhz } = this.#options.model
-    const dueMs = this.#short && !this.#memoryForShortage ? SHED_MS : MEMORY_MS
-    if (this.#reconfiguring || memClocksMhz.length < 2 || this.#timeMs - this.#memoryMs < dueMs) return undefined
+  /** The memory clock with the least power at the present rates among those that bear the rates to be ready for. */
+  #weighMemory(): Action {
+    const dueMs = this.#short ? SHED_MS : MEMORY_MS
+    if (this.#reconfiguring || this.#admission || this.#timeMs - this.#memoryMs < dueMs) return {}
     this.#memoryMs = this.#timeMs
-    const { tenants } = this.#clocks
-    const all = memClocksMhz.map((mhz) =>
-      mhz === this.#clocks.memClockMhz ? this.#clocks : this.#clocksFor(tenants, mhz),
+    const powerW = this.#memories.map((clocks) =>
+      this.#bear(clocks, this.#readyPerS) ? this.#minW(clocks, this.#ratesPerS) : Infinity,
     )
-    const bearing = all.filter((clocks) => this.#bear(clocks, this.#readyPerS))
-    const shortage = bearing.length === 0
-    if (shortage && !this.#short) return undefined
-    const candidates = shortage ? all : bearing
-    const costs = candidates.map((clocks) =>
-      shortage ? -this.#answered(this.#ratesPerS, clocks) : this.#minW(clocks, this.#ratesPerS),
-    )
-    const best = costs.indexOf(Math.min(...costs))
-    const before = costs[candidates.indexOf(this.#clocks)]
-    if (before !== undefined && before - costs[best]! <= MEMORY_GAIN * Math.abs(before)) return undefined
-    this.#clocks = candidates[best]!
-    this.#memoryForShortage = shortage
-    const { memClockMhz } = this.#clocks
-    const reason = `${shortage ? 'more is answered' : 'less power is needed'} at ${memClockMhz} MHz memory`
+    const minW = Math.min(...powerW)
+    if (!(minW < (1 - MEMORY_GAIN) * powerW[this.#memories.indexOf(this.#clocks)]!)) return {}
+    return this.#setMemory(this.#memories[powerW.indexOf(minW)]!, 'less power is needed')
+  }
+
+  #setMemory(clocks: ServingClocks, why: string): Action {
+    this.#clocks = clocks
+    const reason = `${why} at ${clocks.memClockMhz} MHz memory`
     this.#decide('memory', reason, {})
-    return { memClockMhz, reason }
+    return { memClockMhz: clocks.memClockMhz, reason }
   }
 
   /** Least power for rates, W; Infinity if no clock serves them. */
@@ -347,19 +348,12 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#minW(clocks, ratesPerS) <= this.#powerCapW
   }
 
-  /** Tenants for the highest load of a mix; if that does not cover it, those that answer most of it by weight. */
+  /** Tenants with the least power for a mix; if none bear it, those that answer most of it by weight. */
   #planFor(ratesPerS: readonly number[]): Configuration | undefined {
     const load = { services: this.#watches.map(({ service }) => service), ratesPerS, powerCapW: this.#powerCapW }
-    const plan = this.#planner(load, 'max-load')
+    const plan = this.#planner(load, 'min-power')
     if (plan && this.#bear(this.#clocksFor(plan.tenants, plan.memClockMhz), ratesPerS)) return plan
     return this.#planner(load, 'max-value') ?? plan
-  }
-
-  /** Common factor on the present rates that busy tenants can serve under the cap. */
-  #spare(tenants: readonly Tenant[]): number {
-    const { memClockMhz } = this.#clocks
-    const { smClockMhz } = planClocks(this.#options.model, tenants, this.#powerCapW, [memClockMhz])
-    return this.#clocksFor(tenants, memClockMhz).loadFactor(smClockMhz, this.#ratesPerS)
   }
 
   #clocksFor(tenants: readonly Tenant[], memClockMhz: number): ServingClocks {
@@ -368,7 +362,8 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   #adopt({ tenants, memClockMhz }: Pick<Configuration, 'tenants' | 'memClockMhz'>): Action {
-    this.#clocks = this.#clocksFor(tenants, memClockMhz)
+    this.#memories = this.#options.model.memClocksMhz.map((clockMhz) => this.#clocksFor(tenants, clockMhz))
+    this.#clocks = this.#memories.find((clocks) => clocks.memClockMhz === memClockMhz)!
     this.#smClockMhz = this.#ceilingMhz(this.#clocks.smClocksMhz.at(-1)!)
     return { tenants, memClockMhz, smClockMhz: this.#smClockMhz }
   }
@@ -378,7 +373,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 }
 
-/** Whether the last request in a queue starts early enough; one batch is no backlog. */
-function drains({ queued, service }: ServiceWatch, capacityPerS: number): boolean {
-  return queued <= service.maxBatchSize || 1000 * queued <= DRAIN * service.objective.p99Ms * capacityPerS
+/** Whether the last request in a queue starts early enough. */
+function drains({ backlog, queued, service }: ServiceWatch, capacityPerS: number): boolean {
+  return backlog === 0 || 1000 * queued <= DRAIN * service.objective.p99Ms * capacityPerS
 }

@@ -2,58 +2,75 @@ import type { Service } from '@pctodl/platform'
 import type { ServingClocks } from './serving-clocks.js'
 
 /** Share of its capacity that an overloaded service is given. */
-const FULL = 0.97
+const FULL = 0.92
 /** States between the clocks that are tried. */
 const STRIDE = 5
+/** Relative gain in answered requests for which the clock moves. */
+const GAIN = 1.03
 /** Smallest admitted share: some requests must be admitted to be measured. */
 const LEAST = 0.02
 /** Number of bisections for a share. */
 const HALVINGS = 6
 
-export interface Scarcity {
+export interface Shortage {
   readonly services: readonly Service[]
   readonly ratesPerS: readonly number[]
-  /** Cap in the model's watts. */
-  readonly powerCapW: number
+  /** Part of its capacity that each service needs for requests that already wait, requests/s. */
+  readonly backlogPerS: readonly number[]
+  /** Predicted power to stay within, W. */
+  readonly targetW: number
+}
+
+export interface Admission {
+  readonly clocks: ServingClocks
+  readonly smClockMhz: number
+  /** Shares to admit, 0..1, in the order of the services. */
+  readonly shares: readonly number[]
+  /** Weighted requests/s that are answered. */
+  readonly worth: number
 }
 
 /**
- * Shares to admit when not all requests can be answered. At each clock, start from each service's capacity; while power
- * exceeds the cap, reduce the service with the fewest weighted requests per joule. The clock with the most weighted
- * requests wins.
+ * Clocks and shares to admit when not all requests can be answered. At each clock, start from each service's capacity;
+ * while power exceeds the cap, reduce the service with the fewest weighted requests per joule. The clock with the most
+ * weighted requests wins.
  *
- * @returns shares, 0..1, in the order of the services
+ * @param memories the tenants at each memory clock; at the first one, the present SM clock stays unless another answers clearly more
  */
-export function letIn(clocks: ServingClocks, scarcity: Scarcity): number[] {
-  const { services, ratesPerS } = scarcity
-  const { smClocksMhz } = clocks
-  let best = ratesPerS.map(() => LEAST)
-  let most = 0
-  for (let i = smClocksMhz.length - 1; i >= 0; i -= STRIDE) {
-    const shares = letInAt(clocks, smClocksMhz[i]!, scarcity)
-    if (!shares) continue
-    const worth = shares.reduce((sum, share, k) => sum + share * ratesPerS[k]! * services[k]!.weight, 0)
-    if (worth <= most) continue
-    most = worth
-    best = shares
+export function letIn(memories: readonly ServingClocks[], presentMhz: number, shortage: Shortage): Admission {
+  const { services, ratesPerS } = shortage
+  const present = memories[0]!
+  let best: Admission = { clocks: present, smClockMhz: presentMhz, shares: ratesPerS.map(() => LEAST), worth: 0 }
+  let least = 0
+  const attempt = (clocks: ServingClocks, smClockMhz: number, gain: number) => {
+    const shares = letInAt(clocks, smClockMhz, shortage)
+    if (!shares) return
+    const worth = shares.reduce((sum, share, i) => sum + share * ratesPerS[i]! * services[i]!.weight, 0)
+    if (worth <= least) return
+    best = { clocks, smClockMhz, shares, worth }
+    least = gain * worth
+  }
+  attempt(present, presentMhz, GAIN)
+  for (const clocks of memories) {
+    const { smClocksMhz } = clocks
+    for (let i = smClocksMhz.length - 1; i >= 0; i -= STRIDE) attempt(clocks, smClocksMhz[i]!, 1)
   }
   return best
 }
 
-function letInAt(
-  clocks: ServingClocks,
-  smClockMhz: number,
-  { services, ratesPerS, powerCapW }: Scarcity,
-): number[] | undefined {
+function letInAt(clocks: ServingClocks, smClockMhz: number, shortage: Shortage): number[] | undefined {
+  const { services, ratesPerS, backlogPerS, targetW } = shortage
   const predict = (shares: readonly number[]) =>
     clocks.predict(
       smClockMhz,
       ratesPerS.map((rate, i) => rate * shares[i]!),
     )
   const { services: busy } = predict(ratesPerS.map(() => 1))
-  const shares = busy.map(({ capacityPerS }, i) => Math.min(1, (FULL * capacityPerS) / ratesPerS[i]!))
+  const shares = busy.map(({ capacityPerS }, i) =>
+    Math.max(LEAST, Math.min(1, (FULL * capacityPerS - backlogPerS[i]!) / ratesPerS[i]!)),
+  )
   const { powerW } = predict(shares)
-  if (powerW <= powerCapW) return shares
+  if (powerW <= targetW) return shares
   const worth = shares.map((share, i) => {
     const savedW = powerW - predict(shares.with(i, share / 2)).powerW
     return (services[i]!.weight * share * ratesPerS[i]!) / Math.max(1e-9, savedW)
@@ -63,11 +80,11 @@ function letInAt(
     let high = shares[i]!
     for (let step = 0; step < HALVINGS; step++) {
       shares[i] = (low + high) / 2
-      if (predict(shares).powerW <= powerCapW) low = shares[i]!
+      if (predict(shares).powerW <= targetW) low = shares[i]!
       else high = shares[i]!
     }
     shares[i] = low
-    if (predict(shares).powerW <= powerCapW) return shares
+    if (predict(shares).powerW <= targetW) return shares
   }
   return undefined
 }
