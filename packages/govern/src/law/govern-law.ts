@@ -3,7 +3,7 @@ import { CapLaw } from '@pctodl/scheduler'
 import type { ServiceSample } from '../metrics/service-sample.js'
 import { EnergyLedger } from './energy-ledger.js'
 import { PowerFit } from './power-fit.js'
-import { type GovernedService, ServiceForecast, type Work } from './service-forecast.js'
+import { type GovernedService, ServiceForecast } from './service-forecast.js'
 
 export interface GovernLawOptions {
   readonly spec: GpuSpec
@@ -36,8 +36,6 @@ const GIVEN_UP = 0.003
  */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
-/** Time over which power readings are averaged for the fit, s. */
-const GATHERED_S = 0.99
 /** Late requests this long after a raise to the highest clock are not due to the clock, ms. */
 const EXCUSED_MS = 2000
 /** After a change, intervals are measured at the new clock for this time before the next fall, ms. */
@@ -60,12 +58,6 @@ export class GovernLaw {
   #belowTopMs = Number.NEGATIVE_INFINITY
   #timeMs: number | null = null
   #energyJ: number | null = null
-  #gathered: {
-    readonly clockMhz: number
-    seconds: number
-    joules: number
-    readonly work: number[][]
-  } | null = null
   /** The clock at the last step. */
   #ranMhz: number | null = null
   #smClockMhz: number | null = null
@@ -127,30 +119,12 @@ export class GovernLaw {
           ? (energyJ - this.#energyJ) / seconds
           : powerAverageW
       if (meteredW !== null) {
-        this.#gather(clockMhz, seconds, meteredW, work)
+        this.power.observe(clockMhz, seconds, work, meteredW)
         this.energy.add({ joules: meteredW * seconds, seconds, smClockMhz: clockMhz, work })
       }
     }
     this.#energyJ = energyJ
     this.#cap.read(timeMs, telemetry, clockMhz === null ? null : this.power.predict(clockMhz, work))
-  }
-
-  /** Average power readings over a second; batches that span two averages then matter less. */
-  #gather(clockMhz: number, seconds: number, powerW: number, work: readonly Work[]): void {
-    const before = this.#gathered
-    const sums =
-      before?.clockMhz === clockMhz ? before : { clockMhz, seconds: 0, joules: 0, work: work.map(() => [0, 0]) }
-    sums.seconds += seconds
-    sums.joules += seconds * powerW
-    work.forEach(({ full, busy }, i) => {
-      sums.work[i]![0]! += seconds * full
-      sums.work[i]![1]! += seconds * busy
-    })
-    this.#gathered = sums
-    if (sums.seconds < GATHERED_S) return
-    this.#gathered = null
-    const means = sums.work.map(([full, busy]) => ({ full: full! / sums.seconds, busy: busy! / sums.seconds }))
-    this.power.observe(clockMhz, means, sums.joules / sums.seconds)
   }
 
   #choose(timeMs: number, memClockMhz: number, clockMhz: number | null): GovernDecision {
