@@ -11,7 +11,7 @@ const MAX_LOAD = 0.98
 const SIZES_PER_OCTAVE = 4
 const CLOCK_STEP_MHZ = 15
 /** Requests vary more than batches. */
-const PRIOR: TimesPrior = { weight: 20, kept: 0.998, double: 1.25 }
+const PRIOR: TimesPrior = { weight: 20, kept: 0.9995, double: 1.25 }
 
 /** Counts between two samples. */
 export interface LatencyInterval {
