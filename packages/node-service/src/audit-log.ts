@@ -55,7 +55,6 @@ export class AuditLog {
   readonly #maxBytes: number
   readonly #refusals = new Map<number, Refusals>()
   #fd: number
-  #bytes: number
   #isClosed = false
 
   /**
@@ -69,7 +68,6 @@ export class AuditLog {
     try {
       makePrivateFolder(folder)
       this.#fd = openLog(this.file)
-      this.#bytes = fstatSync(this.#fd).size
     } catch (cause) {
       throw this.#cannotWrite(cause)
     }
@@ -141,14 +139,16 @@ export class AuditLog {
     const { detail } = entry
     const short = detail === undefined ? {} : { detail: detail.slice(0, MAX_DETAIL) }
     const line = `${harmless(JSON.stringify({ at: new Date().toISOString(), ...entry, ...short, ...who }))}\n`
-    if (this.#bytes > 0 && this.#bytes + line.length > this.#maxBytes) this.#beginAnew()
-    const written = writeSync(this.#fd, line)
-    if (written < Buffer.byteLength(line)) {
+    const { size, nlink } = fstatSync(this.#fd)
+    const isFull = size > 0 && size + line.length > this.#maxBytes
+    // A file that somebody has removed keeps nothing.
+    if (isFull || nlink === 0) this.#beginAnew()
+    const { size: before } = fstatSync(this.#fd)
+    if (writeSync(this.#fd, line) < Buffer.byteLength(line)) {
       // A partial line would corrupt the next one too.
-      ftruncateSync(this.#fd, this.#bytes)
+      ftruncateSync(this.#fd, before)
       throw new Error('no space left for a whole line')
     }
-    this.#bytes += written
   }
 
   #beginAnew(): void {
@@ -156,7 +156,6 @@ export class AuditLog {
     if (existsSync(this.file)) renameSync(this.file, path.join(path.dirname(this.file), 'audit.1.jsonl'))
     const before = this.#fd
     this.#fd = openLog(this.file)
-    this.#bytes = 0
     closeSync(before)
   }
 

@@ -4,7 +4,7 @@ import { KeptBoard, type KeptBoardOptions } from './kept-board.js'
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 const board = new KeptBoard(JSON.parse(process.argv[2]!) as KeptBoardOptions)
 
-/** // If the service is gone, sending fails silently; its disconnection ends this process. */
+/** If the service is gone, sending fails silently; its disconnection ends this process. */
 const answer = (reply: object) => process.send?.(reply, undefined, undefined, () => {})
 
 process.on('message', async ({ id, ask, args }: { id: number; ask: keyof KeptBoard; args: unknown[] }) => {

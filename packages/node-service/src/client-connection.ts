@@ -55,6 +55,7 @@ export class ClientConnection {
   #program = 'unknown'
   #greeted = false
   #isCut = false
+  #heardMs = performance.now()
   #queued = 0
   #queue: Promise<void> = Promise.resolve()
 
@@ -96,6 +97,7 @@ export class ClientConnection {
 
   #onLine(line: string): void {
     if (this.#isCut) return
+    this.#heardMs = performance.now()
     for (const { silence } of this.#leased.values()) silence?.refresh()
     let request: ServiceRequest
     try {
@@ -212,8 +214,12 @@ export class ClientConnection {
       },
     }
     const found = await keeper.acquire(board, holder)
-    const end = () => void keeper.end(board, holder, `its holder has said nothing for ${silenceMs} ms`).catch(() => {})
-    const silence = silenceMs === undefined ? undefined : setTimeout(end, silenceMs)
+    const end = () => {
+      if (performance.now() - this.#heardMs < silenceMs!) return
+      void keeper.end(board, holder, `its holder has said nothing for ${silenceMs} ms`).catch(() => {})
+    }
+    // If this process was stopped, what its holder has said meanwhile is read first.
+    const silence = silenceMs === undefined ? undefined : setTimeout(() => setImmediate(end), silenceMs)
     this.#leased.set(board, { keeper, holder, silence })
     // A lease that ended while being acquired could not notify us.
     if (!keeper.holds(board, holder)) this.#forget(board)

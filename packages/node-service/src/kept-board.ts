@@ -128,9 +128,10 @@ export class KeptBoard {
     })
   }
 
-  /** Whether a change is in force already, and what the lease will restore. */
+  /** Whether a change is in force already, and what the lease will restore, after a look at what others have set. */
   before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
     const lease = this.#held()
+    lease.noticeLimit()
     return { isInForce: lease.isInForce(change), found: lease.found }
   }
 

@@ -251,8 +251,7 @@ export class NodeService {
   /** The policy as its file states now. An invalid one allows nothing. */
   #currentPolicy(): { readonly policy: Policy; readonly error: PctodlError | null } {
     const { policyFile } = this.#options
-    const stat = statSync(policyFile, { throwIfNoEntry: false })
-    const stamp = stat ? `${stat.dev}:${stat.ino}:${stat.size}:${stat.mtimeMs}:${stat.ctimeMs}` : 'none'
+    const stamp = stampOf(policyFile)
     if (this.#policy?.stamp === stamp) return this.#policy
     try {
       const policy = loadPolicy(policyFile, this.#names.idOf)
@@ -391,6 +390,16 @@ export class NodeService {
   }
 }
 
+/** A text that changes with the file, or the reason why there is none. */
+function stampOf(file: string): string {
+  try {
+    const { dev, ino, size, mtimeMs, ctimeMs } = statSync(file)
+    return [dev, ino, size, mtimeMs, ctimeMs].join(':')
+  } catch (error) {
+    return String(error)
+  }
+}
+
 /** Resolves when all are done, or after `SOON_MS`. */
 async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
   let timer: NodeJS.Timeout | undefined
@@ -410,7 +419,7 @@ async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
 function lockPlaces({ stateFolder, mpsFolder }: NodeServiceOptions): FileLock[] {
   const places = [
     { folder: makePrivateFolder(stateFolder), option: '--state' },
-    { folder: makePrivateFolder(mpsFolder, 0o711), option: '--mps' },
+    { folder: makePrivateFolder(mpsFolder, 0o711, 0o755), option: '--mps' },
   ]
   const locks: FileLock[] = []
   for (const { folder, option } of places) {

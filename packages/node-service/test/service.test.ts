@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import path from 'node:path'
 import { openGpu, type ServiceLease } from '@pctodl/nvml-control'
@@ -132,6 +132,10 @@ describe.skipIf(missingCompiler)(`the node service${missingCompiler ? ` (${missi
       'has a word that is unknown': () => writeFileSync(policyFile, text.replace('"mps"', '"everything"')),
       'can be written by a group': () => chmodSync(policyFile, 0o620),
       'is not there': () => rmSync(policyFile),
+      'is a link to itself': () => {
+        rmSync(policyFile)
+        symlinkSync(policyFile, policyFile)
+      },
     }
     for (const [what, act] of Object.entries(spoil)) {
       act()
@@ -283,6 +287,39 @@ describe.skipIf(missingCompiler)(`the node service${missingCompiler ? ` (${missi
     expect(await client.request({ type: 'end-leases', uid: ownUid, boards: [uuid] })).toEqual({ ended: [uuid] })
     expect(node.devices[0]!.powerLimitW()).toBe(350)
     await expect(lease.setPowerLimit(250)).rejects.toMatchObject({ message: /the operator has ended it/ })
+  })
+
+  it('begins a new log where somebody has removed the old one', async () => {
+    rmSync(path.join(node.options.stateFolder, 'audit.jsonl'))
+    const lease = await (await openBoard()).acquire()
+    await lease.release()
+    expect(audit().map(({ event }) => event)).toEqual(['lease-acquired', 'lease-ended'])
+  })
+
+  it('hears a holder that has spoken while the service itself was stopped', async () => {
+    const talk = `
+      const socket = require('net').connect(process.argv[1])
+      const say = (id, body) => socket.write(JSON.stringify({ id, body }) + '\\n')
+      const board = process.argv[2]
+      say(0, { type: 'hello', versions: [3], program: 'talker' })
+      say(1, { type: 'acquire', board, silenceMs: 1000 })
+      let id = 2
+      setInterval(() => say(id++, { type: 'verify', board }), 100)`
+    const words = ['-e', talk, node.options.socket, node.devices[1]!.uuid]
+    const talker = spawn(process.execPath, words, { stdio: 'ignore' })
+    const lease = () => service.status().boards[1]!.lease
+    try {
+      await eventually(() => lease() !== null, 'it has a lease')
+      const untilMs = performance.now() + 2000
+      while (performance.now() < untilMs);
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      expect(lease()).toMatchObject({ program: 'talker' })
+      talker.kill('SIGSTOP')
+      await eventually(() => lease() === null, 'silence ends it')
+      expect(audit().at(-1)).toMatchObject({ detail: 'its holder has said nothing for 1000 ms' })
+    } finally {
+      talker.kill('SIGKILL')
+    }
   })
 
   it('tells Prometheus and probes what is so', async () => {

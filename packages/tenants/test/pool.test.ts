@@ -261,8 +261,9 @@ describe('InferencePool', () => {
     for (let more = 0; more < 20 && pool.ended().length === 0; more++) window = await pool.measure(1500)
     expect(window.validity).toMatch(/failed|restarted/)
     expect(window.throughput).toBeGreaterThanOrEqual(0)
+    // The window's own report may come before the first batch after the fall.
     expect(pool.ended()[0]!.failure).toMatch(
-      /broke the protocol: its counters fell from 240 samples in 60 batches to 4 in 1/,
+      /broke the protocol: its counters fell from 240 samples in 60 batches to (0 in 0|4 in 1)/,
     )
   })
 

@@ -1,5 +1,12 @@
-import { appendFileSync } from 'node:fs'
-import { type CommandFunction, newCommand, parseCommand, type TextOutput, UsageError } from '@pctodl/command-line'
+import { closeSync, writeSync } from 'node:fs'
+import {
+  type CommandFunction,
+  newCommand,
+  openToWrite,
+  parseCommand,
+  type TextOutput,
+  UsageError,
+} from '@pctodl/command-line'
 import { openGpu } from '@pctodl/nvml-control'
 import { version } from '../../package.json'
 import { readConfig } from '../config.js'
@@ -43,6 +50,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
     access: options.dryRun ? 'direct' : 'service',
   })
   const server = address === null ? null : await startMetricsServer(address[1]!, Number(address[2]))
+  const log = options.log === undefined ? null : openToWrite(options.log, { existing: 'append' })
   const view = new View(terminal.stdout, options.dryRun === true)
   try {
     await runGovernor(
@@ -54,7 +62,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
         onStep(step) {
           view.show(step)
           server?.show(step)
-          if (options.log !== undefined) appendFileSync(options.log, `${JSON.stringify(step)}\n`)
+          if (log !== null) writeSync(log, `${JSON.stringify(step)}\n`)
         },
       },
       terminal.signal,
@@ -62,6 +70,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
     return 0
   } finally {
     server?.close()
+    if (log !== null) closeSync(log)
     view.end()
   }
 }

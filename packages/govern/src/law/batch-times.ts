@@ -31,7 +31,7 @@ export class BatchTimes {
   readonly #cells = new Map<string, Cell>()
   #terms: readonly number[] = [0, 0, 0, 0]
 
-  constructor(topMhz: number, prior: TimesPrior = { weight: 0.5, kept: 0.99, double: 1.7 }) {
+  constructor(topMhz: number, prior: TimesPrior = { weight: 0.5, kept: 0.9975, double: 1.7 }) {
     this.#topMhz = topMhz
     this.#prior = prior
   }

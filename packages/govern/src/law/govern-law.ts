@@ -3,7 +3,7 @@ import { CapLaw } from '@pctodl/scheduler'
 import type { ServiceSample } from '../metrics/service-sample.js'
 import { EnergyLedger } from './energy-ledger.js'
 import { PowerFit } from './power-fit.js'
-import { type GovernedService, ServiceForecast, type Work } from './service-forecast.js'
+import { type GovernedService, ServiceForecast } from './service-forecast.js'
 
 export interface GovernLawOptions {
   readonly spec: GpuSpec
@@ -30,16 +30,12 @@ export interface GovernDecision {
 const AIM = 0.5
 /** Attainment that a lower clock may cost where no clock meets the objective. */
 const GIVEN_UP = 0.003
-/** The clock falls to the highest clock needed within this time, ms. */
-const HOLD_MS = 2000
 /**
  * The clock falls only by more than this many states, and by at most this share at a time, because lower clocks are not
  * measured yet.
  */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
-/** Time over which power readings are averaged for the fit, s. */
-const GATHERED_S = 0.99
 /** Late requests this long after a raise to the highest clock are not due to the clock, ms. */
 const EXCUSED_MS = 2000
 /** After a change, intervals are measured at the new clock for this time before the next fall, ms. */
@@ -57,20 +53,12 @@ export class GovernLaw {
   readonly #spec: GpuSpec
   readonly #cap: CapLaw
   readonly #powerCapW: number | undefined
-  readonly #needs: { readonly timeMs: number; readonly smClockMhz: number; readonly reason: string }[] = []
   #clocks: readonly number[]
-  #goals: readonly (readonly [Goal, Goal])[] = []
   #changedMs = 0
   #belowTopMs = Number.NEGATIVE_INFINITY
   #timeMs: number | null = null
   #energyJ: number | null = null
-  #gathered: {
-    readonly clockMhz: number
-    seconds: number
-    joules: number
-    readonly work: number[][]
-  } | null = null
-  /** The clock that ran during the whole last interval. */
+  /** The clock at the last step. */
   #ranMhz: number | null = null
   #smClockMhz: number | null = null
 
@@ -91,7 +79,7 @@ export class GovernLaw {
     const memClockMhz = telemetry.memClockMhz ?? this.#spec.performanceMemClocksMhz[0]!
     this.#clocks = this.#clocksAt(memClockMhz) ?? this.#clocks
     const clockMhz = telemetry.smClockMhz ?? this.#smClockMhz
-    const steady = clockMhz !== null && clockMhz === this.#ranMhz ? clockMhz : null
+    const isSteady = clockMhz === this.#ranMhz
     this.#ranMhz = clockMhz
     const atTop = this.#smClockMhz === null || this.#smClockMhz === this.#clocks.at(-1)
     if (!atTop) this.#belowTopMs = timeMs
@@ -99,13 +87,13 @@ export class GovernLaw {
     this.services.forEach((service, i) => {
       const sample = samples[i]
       const busyShare = (telemetry.smUtilPercent ?? 0) / 100
-      const interval = { timeMs, seconds, smClockMhz: steady, clockMhz, busyShare, excused }
+      const interval = { timeMs, seconds, clockMhz, isSteady, busyShare, excused }
       if (sample && seconds > 0) service.update(sample, interval)
       else service.rebase(sample ?? null)
     })
     this.#readPower(telemetry, seconds, clockMhz)
     if (!this.services.every(({ known }) => known)) return { smClockMhz: null, reason: 'learning' }
-    return this.#choose(timeMs, memClockMhz)
+    return this.#choose(timeMs, memClockMhz, clockMhz)
   }
 
   get #shownAfterMs(): number {
@@ -120,7 +108,6 @@ export class GovernLaw {
   /** The operator's clocks are in force; the next choice starts from the highest clock. */
   release(): void {
     this.#smClockMhz = null
-    this.#needs.length = 0
   }
 
   #readPower(telemetry: Telemetry, seconds: number, clockMhz: number | null): void {
@@ -132,7 +119,7 @@ export class GovernLaw {
           ? (energyJ - this.#energyJ) / seconds
           : powerAverageW
       if (meteredW !== null) {
-        this.#gather(clockMhz, seconds, meteredW, work)
+        this.power.observe(clockMhz, seconds, work, meteredW)
         this.energy.add({ joules: meteredW * seconds, seconds, smClockMhz: clockMhz, work })
       }
     }
@@ -140,40 +127,17 @@ export class GovernLaw {
     this.#cap.read(timeMs, telemetry, clockMhz === null ? null : this.power.predict(clockMhz, work))
   }
 
-  /** Average power readings over a second; batches that span two averages then matter less. */
-  #gather(clockMhz: number, seconds: number, powerW: number, work: readonly Work[]): void {
-    const before = this.#gathered
-    const sums =
-      before?.clockMhz === clockMhz ? before : { clockMhz, seconds: 0, joules: 0, work: work.map(() => [0, 0]) }
-    sums.seconds += seconds
-    sums.joules += seconds * powerW
-    work.forEach(({ full, busy }, i) => {
-      sums.work[i]![0]! += seconds * full
-      sums.work[i]![1]! += seconds * busy
-    })
-    this.#gathered = sums
-    if (sums.seconds < GATHERED_S) return
-    this.#gathered = null
-    const means = sums.work.map(([full, busy]) => ({ full: full! / sums.seconds, busy: busy! / sums.seconds }))
-    this.power.observe(clockMhz, means, sums.joules / sums.seconds)
-  }
-
-  #choose(timeMs: number, memClockMhz: number): GovernDecision {
-    this.#goals = this.services.map((service) => this.#goalsOf(service))
-    const need = this.#need()
-    this.#needs.push({ timeMs, ...need })
-    while (timeMs - this.#needs[0]!.timeMs > HOLD_MS) this.#needs.shift()
-    const most = this.#needs.reduce((a, b) => (b.smClockMhz >= a.smClockMhz ? b : a))
+  #choose(timeMs: number, memClockMhz: number, clockMhz: number | null): GovernDecision {
     const clocks = this.#clocks
-    const present = this.#smClockMhz ?? Math.min(clocks.at(-1)!, this.#ranMhz ?? clocks.at(-1)!)
-    let chosenMhz = most.smClockMhz
+    const topMhz = clocks.at(-1)!
+    const present = this.#smClockMhz ?? Math.min(topMhz, clockMhz ?? topMhz)
+    let { smClockMhz: chosenMhz, reason } = this.#need()
     if (chosenMhz < present) {
       const lowest = clocks.find((clock) => clock >= present * (1 - LARGEST_FALL))!
       const isNear = clocks.indexOf(present) - clocks.indexOf(chosenMhz) <= BAND_STATES
       const isSettled = timeMs - this.#changedMs >= SETTLE_MS + this.#shownAfterMs
       chosenMhz = isNear || !isSettled ? present : Math.max(lowest, chosenMhz)
     }
-    let { reason } = most
     if (this.#powerCapW !== undefined) {
       const ceilingMhz = this.#cap.ceilingMhz(memClockMhz, this.#powerCapW, chosenMhz, (clock) => this.#powerAt(clock))
       if (ceilingMhz < chosenMhz) reason = 'cap'
@@ -201,15 +165,21 @@ export class GovernLaw {
     return now.smClockMhz > kneeMhz ? now : { smClockMhz: kneeMhz, reason: 'knee' }
   }
 
-  /** The lowest clock that suffices, and the constraint that the next lower one would violate. */
+  /**
+   * The lowest clock that suffices, and the constraint that the next lower one would violate.
+   *
+   * @param ready for the load that caution expects, not only the present one
+   */
   #lowest(ready: boolean): Need {
     const clocks = this.#clocks
+    const goals = this.services.map((service) => this.#goalOf(service, service.rates[ready ? 0 : 1]))
+    const backlogShare = ready ? 0.5 : 1
     let reason = 'lowest clock'
     let high = clocks.length - 1
     let low = -1
     while (high - low > 1) {
       const middle = (low + high) >> 1
-      const lacking = this.#lacking(clocks[middle]!, ready)
+      const lacking = this.#lacking(clocks[middle]!, goals, backlogShare)
       if (lacking === null) high = middle
       else {
         low = middle
@@ -219,40 +189,22 @@ export class GovernLaw {
     return { smClockMhz: clocks[high]!, reason }
   }
 
-  /**
-   * The constraint that a clock violates and the highest clock would not; null where it suffices.
-   *
-   * @param ready also for the load that caution expects
-   */
-  #lacking(smClockMhz: number, ready: boolean): string | null {
+  /** The constraint that a clock violates and the highest clock would not; null where it suffices. */
+  #lacking(smClockMhz: number, goals: readonly Goal[], backlogShare: number): string | null {
     for (const [i, service] of this.services.entries()) {
+      const { ratePerS, wanted } = goals[i]!
       const { name } = service.service
-      const { ratePerS, wanted } = this.#goals[i]![ready ? 0 : 1]
       if (service.attainmentAt(smClockMhz, ratePerS) < wanted) return `latency of ${name}`
-      if (!service.drainsAt(smClockMhz, ready ? 0.5 : 1)) return `backlog of ${name}`
+      if (!service.drainsAt(smClockMhz, backlogShare)) return `backlog of ${name}`
     }
     return null
   }
 
-  /**
-   * Attainment to reach, and at which rate: for the load that caution expects, as far as the highest clock could, and
-   * for the present load.
-   */
-  #goalsOf(service: ServiceForecast): readonly [Goal, Goal] {
-    const topMhz = this.#clocks.at(-1)!
-    const [readyPerS, nowPerS] = service.rates
+  /** The attainment to reach at a rate: the target, or hardly less than the highest clock would reach. */
+  #goalOf(service: ServiceForecast, ratePerS: number): Goal {
     const target = 1 - AIM * (1 - service.service.attainment)
-    const atTop = service.attainmentAt(topMhz, nowPerS)
-    const now = { ratePerS: nowPerS, wanted: Math.min(target, atTop - GIVEN_UP * Math.min(1, 1 + atTop)) }
-    let [low, high] = [nowPerS, readyPerS]
-    if (atTop < target) return [now, now]
-    if (service.attainmentAt(topMhz, readyPerS) >= target) low = readyPerS
-    while (high > 1.02 * low) {
-      const middle = (low + high) / 2
-      if (service.attainmentAt(topMhz, middle) >= target) low = middle
-      else high = middle
-    }
-    return [{ ratePerS: low, wanted: target }, now]
+    const atTop = service.attainmentAt(this.#clocks.at(-1)!, ratePerS)
+    return { ratePerS, wanted: Math.min(target, atTop - GIVEN_UP * Math.min(1, 1 + atTop)) }
   }
 }
 

@@ -11,7 +11,7 @@ const MAX_LOAD = 0.98
 const SIZES_PER_OCTAVE = 4
 const CLOCK_STEP_MHZ = 15
 /** Requests vary more than batches. */
-const PRIOR: TimesPrior = { weight: 20, kept: 0.998, double: 1.25 }
+const PRIOR: TimesPrior = { weight: 20, kept: 0.9995, double: 1.25 }
 
 /** Counts between two samples. */
 export interface LatencyInterval {
@@ -50,7 +50,6 @@ export class HistogramForecast {
   /** Means over about the duration of a request. */
   #inServer = 0
   #ratio = 1
-  #intervals = 0
 
   constructor(topMhz: number) {
     this.#topMhz = topMhz
@@ -84,20 +83,13 @@ export class HistogramForecast {
     const count = judged.counts.at(-1)!
     this.#whole.observe(clockMhz, size, completed, wholeMs)
     this.#judged.observe(clockMhz, size, count, judged.sumMs)
-    if (this.#intervals++ % 4 === 3 || !this.known) {
-      this.#whole.fit()
-      this.#judged.fit()
-    }
+    this.#whole.fit()
+    this.#judged.fit()
     if (count > 0) this.#count(judged, answered)
   }
 
-  /**
-   * Share of the requests within a latency, 0..1; negative where the server could not keep up, by the excess share of
-   * the rate.
-   */
+  /** Share of the requests within a latency, 0..1. */
   attainmentAt(smClockMhz: number, ratePerS: number, objectiveMs: number): number {
-    const load = this.#loadAt(smClockMhz, ratePerS)
-    if (load >= MAX_LOAD) return MAX_LOAD / load - 1.001
     const meanMs = this.#meanAt(smClockMhz, ratePerS)
     return 1 - this.#beyond((objectiveMs * this.#judgedMs) / meanMs)
   }

@@ -14,6 +14,8 @@ const KEPT = 0.9995
 /** Weight of the prior: for the board, and for a service. */
 const PRIOR = 0.5
 const SERVICE_PRIOR = 0.02
+/** Time over which power readings are averaged, s. */
+const GATHERED_S = 0.99
 /** Margin by which another knee must predict better, in standard deviations of a reading. */
 const EVIDENCE = 9
 
@@ -26,6 +28,11 @@ export class PowerFit {
   readonly #boostMhz: number
   readonly #curves: readonly Curve[]
   #best: Curve
+  /** Sums over the present average. */
+  #clockMhz = 0
+  #seconds = 0
+  #joules = 0
+  #work: number[][] = []
 
   constructor(spec: GpuSpec, services: number) {
     this.#boostMhz = spec.boostClockMhz
@@ -38,7 +45,26 @@ export class PowerFit {
     return this.#best.knee * this.#boostMhz
   }
 
-  observe(smClockMhz: number, work: readonly Work[], powerW: number): void {
+  /** Readings are averaged over a second; batches that span two averages then matter less. */
+  observe(smClockMhz: number, seconds: number, work: readonly Work[], powerW: number): void {
+    if (this.#seconds === 0 || this.#clockMhz !== smClockMhz) {
+      this.#clockMhz = smClockMhz
+      this.#seconds = this.#joules = 0
+      this.#work = work.map(() => [0, 0])
+    }
+    this.#seconds += seconds
+    this.#joules += seconds * powerW
+    work.forEach(({ full, busy }, i) => {
+      this.#work[i]![0]! += seconds * full
+      this.#work[i]![1]! += seconds * busy
+    })
+    if (this.#seconds < GATHERED_S) return
+    const means = this.#work.map(([full, busy]) => ({ full: full! / this.#seconds, busy: busy! / this.#seconds }))
+    this.#fit(smClockMhz, means, this.#joules / this.#seconds)
+    this.#seconds = 0
+  }
+
+  #fit(smClockMhz: number, work: readonly Work[], powerW: number): void {
     for (const curve of this.#curves) curve.observe(smClockMhz / this.#boostMhz, work, powerW)
     const lowest = this.#curves.reduce((a, b) => (b.loss < a.loss ? b : a))
     const noise = Math.max(1, lowest.loss / lowest.weight)

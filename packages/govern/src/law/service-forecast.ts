@@ -18,10 +18,10 @@ export interface GovernedService {
 export interface Interval {
   readonly timeMs: number
   readonly seconds: number
-  /** The clock, if it was constant over the interval; else null. */
-  readonly smClockMhz: number | null
   /** The clock at the end of the interval. */
   readonly clockMhz: number | null
+  /** Whether it was the same at the beginning. */
+  readonly isSteady: boolean
   /** Mean share of time in which the board was busy according to NVML, 0..1. */
   readonly busyShare: number
   /** Whether a higher clock would not have helped. */
@@ -41,14 +41,14 @@ const NO_WORK: Work = { full: 0, busy: 0 }
 /** Latencies are compared with the prediction once this many requests were answered, by the mean of these quantiles. */
 const MIN_COMPARED = 5
 const MEAN_POINTS = [0.1, 0.3, 0.5, 0.7, 0.9]
+const EXTRA_WEIGHT = 0.03
+/** Maximum extra latency, as a share of the objective. */
+const MAX_EXTRA = 0.5
 /** Number of intervals whose dispersion is kept; next, the median of a squared normal deviate. */
 const DISPERSIONS = 120
 const CHI_SQUARED_MEDIAN = 0.455
 /** Share of an interval's dispersion that occurs within the time of a batch. */
 const AT_ONCE = 0.5
-const EXTRA_WEIGHT = 0.03
-/** Maximum extra latency, as a share of the objective. */
-const MAX_EXTRA = 0.5
 /** A wait within one interval is spread evenly up to this multiple of its mean. */
 const WAIT_SPREAD = 2.2
 /** Time constant of the attainment, s; it starts from this many seconds without late requests. */
@@ -62,9 +62,6 @@ const CALM = 0.1
 const FULL = 0.3
 /** Time constant with which a peak fades, s. */
 const PEAK_S = 600
-/** By what logarithm an unforeseen late request lengthens the forecast of a server with histograms; its limit. */
-const SURPRISE = 0.03
-const MAX_SURPRISE = Math.log(3)
 /** Factor on the highest rate of the last minutes for which full caution is ready. */
 const PEAK_FACTOR = 1.1
 
@@ -89,10 +86,7 @@ export class ServiceForecast {
   #decided = 0
   #late = 0
   #caution = 0
-  /** Logarithm of the factor that corrects predicted latencies. */
-  #surprise = 0
   readonly #topMhz: number
-  #intervals = 0
   #unitS: number | undefined
   /** Work of the last interval. */
   work: Work = NO_WORK
@@ -102,8 +96,7 @@ export class ServiceForecast {
   readonly #dispersions: number[] = []
   /** Measured minus predicted mean latency, ms. */
   #extraMs = 0
-  /** Requests that were answered in the last interval. */
-  answered = 0
+  /** Share of the requests of the last interval that were late. */
   lateShare = 0
 
   constructor(service: GovernedService, topMhz: number) {
@@ -135,12 +128,11 @@ export class ServiceForecast {
   /** The server restarted: its counters begin at 0, and what was learnt stays. */
   rebase(sample: ServiceSample | null): void {
     this.#before = sample
-    this.answered = 0
     this.work = NO_WORK
   }
 
   update(sample: ServiceSample, interval: Interval): void {
-    const { timeMs, seconds, smClockMhz, excused } = interval
+    const { timeMs, seconds, excused } = interval
     const before = this.#before
     this.#before = sample
     if (before === null) return
@@ -148,35 +140,30 @@ export class ServiceForecast {
     // Where tokens are judged, as many count as a request has.
     const perRequest = sample.judged === null ? 1 : sample.completed / Math.max(1, sample.judged.counts.at(-1)!)
     const answered = judged === null ? sample.completed - before.completed : perRequest * judged.counts.at(-1)!
-    this.answered = answered
     // Other buckets than before would count others as late.
     const isComparable = sample.judged === null || judged !== null
     const late = isComparable ? this.#lateOf(before, sample, answered) * perRequest : 0
-    this.#correct(late, interval)
     this.lateShare = answered > 0 ? late / answered : 0
     const { queued, running } = sample
     const arrived = sample.completed + sample.failed + queued + (running ?? 0)
     this.#queued = queued + (running ?? 0)
     this.#rate.update(timeMs, arrived)
-    this.#remember(seconds, excused ? 0 : late)
+    this.#remember(seconds, answered, excused ? 0 : late)
     this.#disperse(arrived)
-    if (this.#queue !== null) this.#learn(before, sample, seconds, smClockMhz)
-    else if (judged !== null) this.#learnLatencies(before, sample, judged, interval)
+    if (this.#queue !== null) this.#learn(before, sample, answered, interval)
+    else if (judged !== null) this.#learnLatencies(before, sample, judged, answered, interval)
   }
 
-  /** Requests that were late beyond the forecast lengthen it; fewer late ones shorten it. */
-  #correct(late: number, { clockMhz }: Interval): void {
-    if (!this.known || clockMhz === null || this.#queue !== null) return
-    const foreseen = 1 - Math.max(0, this.attainmentAt(clockMhz, this.rates[1]))
-    const surprise = this.#surprise + SURPRISE * (late - foreseen * this.answered)
-    this.#surprise = Math.min(MAX_SURPRISE, Math.max(-MAX_SURPRISE, surprise))
-  }
-
-  #learnLatencies(before: ServiceSample, sample: ServiceSample, judged: Latencies, interval: Interval): void {
-    const { seconds, clockMhz, busyShare } = interval
+  #learnLatencies(
+    before: ServiceSample,
+    sample: ServiceSample,
+    judged: Latencies,
+    answered: number,
+    { seconds, clockMhz, busyShare }: Interval,
+  ): void {
     if (clockMhz === null) return
     this.#histogram.observe({
-      ...{ seconds, smClockMhz: clockMhz, ratePerS: this.rates[1], answered: this.answered, judged },
+      ...{ seconds, smClockMhz: clockMhz, ratePerS: this.rates[1], answered, judged },
       inServer: sample.running === null ? null : this.#queued,
       completed: sample.completed - before.completed,
       wholeMs: sample.latencyMs - before.latencyMs,
@@ -197,28 +184,48 @@ export class ServiceForecast {
     return Number.isFinite(share) ? answered * Math.min(1, Math.max(0, share)) : 0
   }
 
-  #learn(before: ServiceSample, after: ServiceSample, seconds: number, smClockMhz: number | null): void {
+  #learn(
+    before: ServiceSample,
+    after: ServiceSample,
+    answered: number,
+    { seconds, clockMhz, isSteady }: Interval,
+  ): void {
+    const heldMhz = isSteady ? clockMhz : null
     let busyMs = 0
     let requests = 0
     for (const { size, count, ms } of after.batches) {
       const earlier = before.batches.find((each) => each.size === size)
       const ran = count - (earlier?.count ?? 0)
       if (!(ran > 0)) continue
-      if (smClockMhz !== null) this.times.observe(smClockMhz, size, ran, ms - (earlier?.ms ?? 0))
-      busyMs += ms - (earlier?.ms ?? 0)
+      const ranMs = ms - (earlier?.ms ?? 0)
+      if (heldMhz !== null) this.times.observe(heldMhz, size, ran, ranMs)
+      busyMs += ranMs
       requests += ran * size
     }
     this.work = this.#workOf(requests / seconds, busyMs / 1000 / seconds)
-    if (smClockMhz !== null && this.times.known) this.#compare(before, after, seconds, smClockMhz)
-    if (this.#intervals++ % 4 === 3 || !this.known) this.times.fit()
+    if (heldMhz !== null && this.times.known && answered >= MIN_COMPARED) {
+      this.#compare((after.latencyMs - before.latencyMs) / answered, answered / seconds, heldMhz)
+    }
+    this.times.fit()
+  }
+
+  /** Compare a measured mean latency with that of the queue model. */
+  #compare(measuredMs: number, ratePerS: number, smClockMhz: number): void {
+    const queue = this.#queue!
+    this.#solve(smClockMhz, ratePerS)
+    if (queue.overloaded) return
+    const predictedMs = MEAN_POINTS.reduce((sum, share) => sum + queue.quantileMs(share), 0) / MEAN_POINTS.length
+    const most = MAX_EXTRA * this.service.objectiveMs
+    const extraMs = Math.min(most, Math.max(-most, measuredMs - predictedMs))
+    this.#extraMs += EXTRA_WEIGHT * (extraMs - this.#extraMs)
   }
 
   /** Caution follows the attainment over the window: none while few requests were late, full before too many are. */
-  #remember(seconds: number, late: number): void {
+  #remember(seconds: number, answered: number, late: number): void {
     const { perS } = this.#rate
     const kept = Math.exp(-seconds / WINDOW_S)
     this.#peakPerS = Math.max(perS, perS + Math.exp(-seconds / PEAK_S) * (this.#peakPerS - perS))
-    this.#decided = kept * this.#decided + this.answered
+    this.#decided = kept * this.#decided + answered
     this.#late = kept * this.#late + late
     const share = this.#late / (this.#decided + PRIOR_S * Math.max(1, perS))
     const spent = share / (1 - this.service.attainment)
@@ -239,19 +246,6 @@ export class ServiceForecast {
     this.#burstiness = Math.max(1, quantile(this.#dispersions, 0.5) / CHI_SQUARED_MEDIAN)
   }
 
-  /** Compare the measured latency with that of the queue model. */
-  #compare(before: ServiceSample, after: ServiceSample, seconds: number, smClockMhz: number): void {
-    const queue = this.#queue!
-    const { answered } = this
-    this.#solve(smClockMhz, answered / seconds)
-    if (queue.overloaded || answered < MIN_COMPARED) return
-    const predictedMs = MEAN_POINTS.reduce((sum, share) => sum + queue.quantileMs(share), 0) / MEAN_POINTS.length
-    const measuredMs = (after.latencyMs - before.latencyMs) / answered
-    const most = MAX_EXTRA * this.service.objectiveMs
-    const extraMs = Math.min(most, Math.max(-most, measuredMs - predictedMs))
-    this.#extraMs += EXTRA_WEIGHT * (extraMs - this.#extraMs)
-  }
-
   #workOf(requestsPerS: number, busy: number): Work {
     if (!this.times.known) return NO_WORK
     const largest = this.service.limits?.maxBatchSize ?? 1
@@ -261,14 +255,13 @@ export class ServiceForecast {
   }
 
   /**
-   * Predicted share of requests within the objective, 0..1; negative where the server could not keep up, by the excess
-   * share of the rate.
+   * Predicted share of requests within the objective, 0..1; negative where the batching queue could not keep up, by the
+   * excess share of the rate.
    */
   attainmentAt(smClockMhz: number, ratePerS: number): number {
     const { objectiveMs } = this.service
     const queue = this.#queue
-    if (queue === null)
-      return this.#histogram.attainmentAt(smClockMhz, ratePerS, objectiveMs * Math.exp(-this.#surprise))
+    if (queue === null) return this.#histogram.attainmentAt(smClockMhz, ratePerS, objectiveMs)
     this.#solve(smClockMhz, ratePerS)
     if (queue.overloaded) return this.#capacityPerS(smClockMhz) / ratePerS - 1
     return queue.within(objectiveMs - this.#extraMs)

@@ -1,5 +1,5 @@
 import { type Terminal, UsageError } from '@pctodl/command-line'
-import type { ClockRange } from '../control/board-change.js'
+import { type ClockRange, describeRange } from '../control/board-change.js'
 import type { BoardLease } from '../lease/board-lease.js'
 import { withLease } from '../nvml-gpu.js'
 import { type ChangeOptions, openOne, printJson } from './open-boards.js'
@@ -50,9 +50,7 @@ function announce(
   }
   const parts = [
     ...(mem === undefined ? [] : [`memory clock ${mem} MHz`]),
-    ...(sm === undefined
-      ? []
-      : [`SM clock ${sm.minMhz === sm.maxMhz ? sm.maxMhz : `${sm.minMhz} to ${sm.maxMhz}`} MHz`]),
+    ...(sm === undefined ? [] : [`SM clock ${describeRange(sm)}`]),
     ...(limit === undefined ? [] : [`power limit ${limit} W`]),
   ]
   const until = seconds === undefined ? 'until the command or Ctrl-C ends it' : `for ${seconds} s`

@@ -189,7 +189,7 @@ export class NvmlLease implements BoardLease {
    * @throws NvmlError
    */
   async noticeOthers(): Promise<string[]> {
-    if (this.#inFlight === 0) this.#noticeLimit()
+    this.noticeLimit()
     const noticed = this.#noticed.splice(0)
     for (const change of [...this.#applied.values()]) {
       if (change.kind === 'power-limit' || !(await this.#isOfAnother(change))) continue
@@ -225,9 +225,15 @@ export class NvmlLease implements BoardLease {
     return belowMhz.size <= 1
   }
 
-  #noticeLimit(): void {
+  /**
+   * A power limit that another program has set is what to restore from now on. While a change of ours is on its way,
+   * the reading proves nothing.
+   *
+   * @throws NvmlError
+   */
+  noticeLimit(): void {
     const { device } = this.#board
-    if (!this.#record.touched.includes('power-limit') || !isLimitOfAnother(device, this.#record)) return
+    if (this.#inFlight > 0 || !this.touches('power-limit') || !isLimitOfAnother(device, this.#record)) return
     const powerLimitW = device.powerLimitW()
     this.#forget('power-limit')
     this.amend({ powerLimitW })
@@ -271,6 +277,7 @@ export class NvmlLease implements BoardLease {
 
   async #perform(change: BoardChange): Promise<void> {
     const { device, clock, verifyDeadlineMs } = this.#board
+    if (change.kind === 'power-limit') this.noticeLimit()
     if (this.isInForce(change)) return
     await this.#keepDistance(change.kind)
     const isFirst = !this.#record.touched.includes(change.kind)
@@ -299,11 +306,9 @@ export class NvmlLease implements BoardLease {
 
   /**
    * Whether a change is already in force. Skipping it saves a driver call. A clock lock that was found counts as in
-   * force until this lease sets another: it may have given way to one of the operator's, which cannot be read. A power
-   * limit of another program is noticed here, and is `found` from now on.
+   * force until this lease sets another: it may have given way to one of the operator's, which cannot be read.
    */
   isInForce(change: BoardChange): boolean {
-    if (change.kind === 'power-limit' && this.#inFlight === 0) this.#noticeLimit()
     const before = this.#applied.get(change.kind)
     if (isClockLock(change)) {
       const last = before ?? (this.touches(change.kind) ? null : changeBack(change.kind, this.found))
