@@ -24,7 +24,7 @@ const { values, positionals } = parseArgs({
   },
 })
 const variants = Number(values.variants)
-const fitRows = Number(values['fit-rows'] ?? (variants > 0 ? 300 : 0))
+const fitRows = Number(values['fit-rows'] ?? (variants > 0 ? 300 : values.from === undefined ? 0 : 60))
 
 for (const board of positionals.length > 0 ? positionals : calibratedBoards) {
   const spec = findGpuSpec(board)

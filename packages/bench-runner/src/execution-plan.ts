@@ -26,17 +26,17 @@ export interface ExecutionPlan {
 }
 
 /** Cells of each task together, so that a process plans once for all of them. */
-function tasksOf(cells: readonly Cell[]): Cell[][] {
+function groupedByTask(cells: readonly Cell[]): Cell[][] {
   const tasks = [...new Set(cells.map(({ task }) => task))]
   return tasks.map((task) => cells.filter((cell) => cell.task === task))
 }
 
 /**
- * Jobs of one task each, about `jobCount` or more. The first parts of all tasks come first: processes that take them in
- * turn then mostly go on with tasks that they have planned.
+ * Jobs of one task each, about `jobCount` or more. The first parts of all tasks come first: a process that takes them
+ * in turn goes on with tasks that it has planned where the number of processes divides that of tasks.
  */
 export function cutByTask(cells: readonly Cell[], jobCount: number): Cell[][] {
-  const tasks = tasksOf(cells)
+  const tasks = groupedByTask(cells)
   const parts = Math.ceil(jobCount / tasks.length)
   const jobs = Array.from({ length: parts }, (_, part) =>
     tasks.map((own) => own.filter((_, i) => Math.floor((i * parts) / own.length) === part)),
@@ -52,7 +52,7 @@ export function cutIntoJobs(cells: readonly Cell[], jobCount: number): Cell[][] 
   const total = cells.reduce((sum, { iterations }) => sum + iterations, 0)
   const jobs: Cell[][] = []
   let done = 0
-  for (const cell of tasksOf(cells).flat()) {
+  for (const cell of groupedByTask(cells).flat()) {
     const job = Math.min(jobCount - 1, Math.floor((done / total) * jobCount))
     jobs[job] ??= []
     jobs[job].push(cell)

@@ -7,7 +7,7 @@ import { type Configuration, InfeasibleCapError, networkName, VirtualClock } fro
 import type { Cell } from './cell.js'
 import { latencyObjectives } from './latency-objective.js'
 import { simulatedGpu } from './open-board.js'
-import { type BenchTask, boardName, capsWOf } from './tasks.js'
+import { type BenchTask, boardName, capsWOf, taskFileStem } from './tasks.js'
 
 /**
  * The search tries all shares in steps of 20 % and refines the best to 5 %, the step of plans. It takes about a second
@@ -31,8 +31,8 @@ export const oracleExplanation: string =
  */
 export type OracleThroughput = ReadonlyMap<string, number | null>
 
-/** Tasks are told apart by content, because each manifest has read an object of its own. */
-export const oracleKey = ({ board, id }: Pick<BenchTask, 'board' | 'id'>): string => `${board} ${id}`
+/** Tasks are told apart by board, cap and objective, because each manifest has read an object of its own. */
+export const oracleKey = (task: BenchTask): string => `${task.board} ${taskFileStem(task)}`
 
 /** A simulated board that a cell ran on, with a task without services. */
 export type OracleCell = Pick<Cell, 'seed' | 'variant'> & { readonly task: BenchTask }

@@ -15,7 +15,7 @@ import {
 } from '@pctodl/report'
 import { type Cell, loadStem } from './cell.js'
 import type { Manifest } from './manifest.js'
-import { type OracleThroughput, oracleExplanation, oracleKey, oracleThroughput } from './oracle-throughput.js'
+import { type OracleThroughput, oracleExplanation, oracleThroughput } from './oracle-throughput.js'
 import { playgroundAddress, playgroundFragment } from './playground-address.js'
 import { ResultStore } from './result-store.js'
 import { capsWOf, contentOf, isServed } from './tasks.js'
@@ -77,7 +77,7 @@ function reportedResults(store: ResultStore, { withOracle }: { readonly withOrac
   return {
     runs: manifests.map((manifest) => reportedRun(manifest, store)),
     failures: failures.map(({ cell: { task, algorithm }, message }) => ({ task, algorithm, message })),
-    oracle: { throughput: (task) => best.get(oracleKey(task)) ?? null, explanation: oracleExplanation },
+    oracle: { throughput: (task) => best.get(`${task.board} ${task.stem}`) ?? null, explanation: oracleExplanation },
   }
 }
 

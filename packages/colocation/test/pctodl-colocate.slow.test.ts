@@ -177,7 +177,7 @@ describe('pctodl colocate', () => {
       for (const [text, said] of [
         ['x', 'expected <workload>=<ms>'],
         [`${name}=-3`, 'ms'],
-        ['nobody=5', "unknown workload of batchTimesMs 'nobody'"],
+        ['nobody=5', "--slo: unknown workload of batchTimesMs 'nobody'"],
         [`${slo},${slo}`, 'two objectives'],
         [`${name}=${0.5 * aloneMs}`, 'ms, its time alone'],
       ]) {

@@ -52,7 +52,7 @@ export function derivePhysics(
  * the zoo's networks, its energies are too high (its chips are better, at a lower voltage, than the process alone
  * suggests) and are reduced until the promise holds.
  *
- * @throws InvalidInputError if the board exceeds its limit without work
+ * @throws InvalidInputError if the board exceeds its limit before it computes
  */
 function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics): BoardPhysics {
   const allowedW = regulatedLimitW(physics.firmware, spec.powerLimitW.default)
@@ -61,12 +61,11 @@ function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics): BoardPhysics
   for (let round = 0; round < 6; round++) {
     const { totalW, dynamicW } = worstAtBaseClock(spec, sustaining)
     if (totalW <= allowedW) return sustaining
-    const staticW = totalW - dynamicW
-    if (staticW >= allowedW) {
-      const expected = `more than the ${Math.ceil(staticW)} W that ${spec.name} draws without work; give dieMm2 if its die is smaller`
+    const lower = (dynamicW - (totalW - allowedW) * 1.02) / dynamicW
+    if (lower <= 0) {
+      const expected = `more than the ${Math.ceil(totalW - dynamicW)} W that ${spec.name} draws before it computes; give dieMm2 if its die is smaller`
       throw new InvalidInputError('spec.powerLimitW.default', spec.powerLimitW.default, expected)
     }
-    const lower = Math.max(0, dynamicW - (totalW - allowedW) * 1.02) / dynamicW
     const { power } = sustaining
     const names = ['clockTreeW', 'busySmW', 'flopPj', 'vectorOpPj', 'l2BytePj', 'dramBytePj'] as const
     sustaining = {

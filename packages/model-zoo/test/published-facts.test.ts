@@ -38,7 +38,6 @@ describe.each(networkNames)('%s', (name) => {
 
   it('has the published number of parameters', () => {
     expect(networkFacts(name).parameters).toBe(learnedParameters[name])
-    expect(networkFacts(name).parameters).toBe(learnedParameters[name])
   })
 
   it('agrees with an independent count of operators, FLOPs and traffic', () => {

@@ -214,12 +214,13 @@ export class ClientConnection {
       },
     }
     const found = await keeper.acquire(board, holder)
-    const end = () => {
-      if (performance.now() - this.#heardMs < silenceMs!) return
+    const end = (dueMs: number) => {
+      if (this.#heardMs >= dueMs) return
       void keeper.end(board, holder, `its holder has said nothing for ${silenceMs} ms`).catch(() => {})
     }
     // If this process was stopped, what its holder has said meanwhile is read first.
-    const silence = silenceMs === undefined ? undefined : setTimeout(() => setImmediate(end), silenceMs)
+    const due = () => setImmediate(end, performance.now())
+    const silence = silenceMs === undefined ? undefined : setTimeout(due, silenceMs)
     this.#leased.set(board, { keeper, holder, silence })
     // A lease that ended while being acquired could not notify us.
     if (!keeper.holds(board, holder)) this.#forget(board)

@@ -321,7 +321,7 @@ export class PerfModel implements Predictor {
 
   /**
    * Secant method over the board's clock table until the cap lies between two neighbouring entries; exact, because
-   * predicted power rises with the clock.
+   * predicted power rises with the clock. Where a refit makes it fall, the answer may depend on what was asked before.
    *
    * @throws what `predict` throws, and InvalidInputError for a cap that is not a number
    */

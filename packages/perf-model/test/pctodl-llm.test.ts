@@ -56,7 +56,7 @@ describe('pctodl llm', () => {
     writeFileSync(file, JSON.stringify({ ...llama8b, quantization_config: { quant_method: 'fp8' } }))
     const notes = async (...argv: string[]) =>
       (await runCommand('pctodl llm', llm, ['--config', file, '--gpu', 'H200', ...argv])).stdout
-    expect(await notes()).toContain('quantised weights (fp8), this is for bfloat16: see --dtype')
+    expect(await notes()).toContain('quantised weights, this is for bfloat16: see --dtype')
     expect(await notes('--dtype', 'fp8')).not.toContain('quantised')
     expect((await call('--gpu', 'H200')).stdout).not.toContain('quantised')
   })

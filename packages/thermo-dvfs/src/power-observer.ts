@@ -102,9 +102,10 @@ export class PowerObserver {
     const sdW = Math.sqrt(readVarW2 + (full ? priorVarW2 : 0))
     const boundW = Math.max(control.outlierShare * modelW, control.outlier * sdW)
     s.high = innovationW > boundW ? s.high + 1 : 0
-    if (innovationW < 0 && !lowCounts) return innovationW
     const isLow = full && innovationW < -boundW
-    s.lowSinceMs = isLow ? (s.lowSinceMs ?? timeMs) : null
+    if (!isLow) s.lowSinceMs = null
+    if (innovationW < 0 && !lowCounts) return innovationW
+    if (isLow) s.lowSinceMs ??= timeMs
     const lighter = isLow && timeMs - s.lowSinceMs! >= noticeMs
     const heavier = s.high >= 2
     if (!heavier && !lighter && (!full || s.high > 0 || isLow)) return innovationW

@@ -45,7 +45,7 @@ export function slowdownChart({ workloads, keptShares }: KeptShareSource, config
 /**
  * Write the heat map of mutual slowdown as SVG or PNG, according to the file name.
  *
- * @throws UsageError if the charts package is missing or the name has another ending
+ * @throws UsageError if `@pctodl/report` is missing or the name has another ending
  */
 export async function writeHeatMap(source: KeptShareSource, file: string): Promise<void> {
   if (!/\.(svg|png)$/.test(file))

@@ -10,6 +10,7 @@ import {
   positiveNumber,
   UsageError,
 } from '@pctodl/command-line'
+import { PctodlError } from '@pctodl/platform'
 import Table from 'cli-table3'
 import { membersLabel } from '../colocation.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
@@ -90,7 +91,11 @@ export const pairCommand: CommandFunction = async (argv, terminal) => {
     ...(options.slo === undefined ? {} : { batchTimesMs: objectivesOf(options.slo) }),
     ...(options.powerCap === undefined ? {} : { power: { capW: options.powerCap, of: powerOf(model, workloads) } }),
   }
-  asUsage(() => new GroupJudge(source, options.objective, limits))
+  try {
+    new GroupJudge(source, options.objective, limits)
+  } catch (error) {
+    throw error instanceof PctodlError ? new UsageError(`--slo: ${error.message}`) : error
+  }
   const places = pool.map((workload) => workloads.indexOf(workload))
   const { objective, size: maxMembers, gpus, json } = options
   const print = (document: object, groups: readonly ColocationGroup[], text: (table: string) => string) => {

@@ -1,4 +1,4 @@
-import { closeSync, writeSync } from 'node:fs'
+import { appendFileSync, closeSync } from 'node:fs'
 import {
   type CommandFunction,
   newCommand,
@@ -44,13 +44,13 @@ export const govern: CommandFunction = async (argv, terminal) => {
   const address = options.http === undefined ? null : /^(.+):(\d{1,5})$/.exec(options.http)
   if (options.http !== undefined && !(Number(address?.[2]) <= 65_535))
     throw new UsageError(`--http: '${options.http}' is no address (127.0.0.1:9403)`)
+  const log = options.log === undefined ? null : openLog(options.log)
   const gpu = await openGpu(config.gpu, {
     ...(options.library === undefined ? {} : { libraryPath: options.library }),
     // Without a lease the board can only be read, which needs no root.
     access: options.dryRun ? 'direct' : 'service',
   })
   const server = address === null ? null : await startMetricsServer(address[1]!, Number(address[2]))
-  const log = options.log === undefined ? null : openToWrite(options.log, { existing: 'append' })
   const view = new View(terminal.stdout, options.dryRun === true)
   try {
     await runGovernor(
@@ -62,7 +62,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
         onStep(step) {
           view.show(step)
           server?.show(step)
-          if (log !== null) writeSync(log, `${JSON.stringify(step)}\n`)
+          if (log !== null) appendFileSync(log, `${JSON.stringify(step)}\n`)
         },
       },
       terminal.signal,
@@ -72,6 +72,14 @@ export const govern: CommandFunction = async (argv, terminal) => {
     server?.close()
     if (log !== null) closeSync(log)
     view.end()
+  }
+}
+
+function openLog(file: string): number {
+  try {
+    return openToWrite(file, { existing: 'append' })
+  } catch (error) {
+    throw new UsageError(`--log ${file}: ${(error as Error).message}`)
   }
 }
 

@@ -102,7 +102,7 @@ function estimate(options: LlmOptions, graphs: Graphs) {
         context > decoder.maxContext ? decoder.maxContext : null,
       ),
       ...(quantised && dtype === 'bfloat16'
-        ? [`The config states quantised weights (${quantised.quant_method}), this is for bfloat16: see --dtype.`]
+        ? ['The config states quantised weights, this is for bfloat16: see --dtype.']
         : []),
     ],
   }

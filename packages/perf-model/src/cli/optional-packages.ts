@@ -2,7 +2,7 @@ import { PctodlError } from '@pctodl/platform'
 
 type Charts = typeof import('@pctodl/report/charts')
 
-/** Load the charts package, an optional dependency. */
+/** Load the charts of `@pctodl/report`, an optional dependency. */
 export async function loadCharts(): Promise<Charts> {
   try {
     return await import('@pctodl/report/charts')

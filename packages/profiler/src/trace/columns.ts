@@ -103,19 +103,19 @@ export const nullable = (name: string, key: KeyOf<number | null>, digits?: numbe
   read: (field) => ({ [key]: field.optional }),
 })
 
-/** One figure for each tenant. */
-export const list = (name: string, key: KeyOf<readonly number[]>): Column => ({
+/** One figure for each tenant. Older files may lack an optional column. */
+export const list = (
+  name: string,
+  key: KeyOf<readonly number[]>,
+  { isOptional = false }: { readonly isOptional?: boolean } = {},
+): Column => ({
   name,
   write: (row) => (row[key].length === 0 ? '' : `"[${row[key].map((value) => Number(value.toFixed(3))).join(', ')}]"`),
-  read: ({ found = '' }) => ({
-    [key]:
-      found === ''
-        ? []
-        : found
-            .replace(/^\[|\]$/g, '')
-            .split(',')
-            .map(Number),
-  }),
+  read: (field) => {
+    const text = isOptional ? (field.found ?? '') : field.text
+    const figures = text.replace(/^\[|\]$/g, '').split(',')
+    return { [key]: text === '' ? [] : figures.map(Number) }
+  },
 })
 
 export function quoted(text: string): string {

@@ -53,7 +53,7 @@ const ownColumns: readonly Column[] = [
     write: (row) => quoted(row.devices.join('; ')),
     read: ({ found = '' }) => ({ devices: found.split('; ').filter(Boolean) }),
   },
-  list('batches_list', 'batches'),
+  list('batches_list', 'batches', { isOptional: true }),
 ]
 
 export const profileHeader: string = [...traceColumns, ...ownColumns.map(({ name }) => name)].join(',')

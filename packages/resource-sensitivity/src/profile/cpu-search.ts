@@ -100,7 +100,7 @@ const KNEE = 0.9
 /**
  * Find throughput over CPU cores with few runs: first the largest and smallest core counts, then always the point with
  * the widest bounds, until each is within the tolerance. Remaining runs narrow the knee. At most
- * a third of the core counts are run, and at least three.
+ * a third of the core counts are run, or three.
  *
  * @param measure runs the job with a number of cores; any error ends the search
  * @throws InvalidInputError

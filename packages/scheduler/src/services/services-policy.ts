@@ -44,7 +44,7 @@ const MIX_S = 10
 /** Interval between such plans, ms, and the relative gain for which they are adopted. */
 const REPLAN_MS = 30_000
 const REPLAN_GAIN = 1.1
-/** Smallest share of a tenant, percent. */
+/** A smaller free share is not used, percent. */
 const MIN_SHARE = 5
 
 /** A sufficient clock, and the constraint that a lower one would violate. */
@@ -79,7 +79,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   /** Whether the last clock did not suffice. */
   #short = false
   #binding = ''
-  /** While requests are shed: the clocks chosen together with the shares. */
+  /** While requests are shed: the SM clock and the shares, chosen together. */
   #admission: Admission | undefined
   #shedMs = 0
   #memoryMs = 0
@@ -128,12 +128,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     return same ? undefined : { ...action, reason: `services: ${services.map(({ name }) => name).join(', ')}` }
   }
 
-  /** A tenant for each service without one, in the free share or, where little is free, in half of the largest tenant. */
+  /** A tenant for each service without one: equal parts of the free share or, where little is free, half of the largest tenant. */
   #withNewcomers(kept: readonly Tenant[]): readonly Tenant[] {
     const tenants = [...kept]
-    for (const { service } of this.#watches) {
-      if (tenants.some((tenant) => tenant.service === service.name)) continue
-      let mpsPercent = 100 - tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)
+    const newcomers = this.#watches.filter(({ service }) => !kept.some((tenant) => tenant.service === service.name))
+    for (const [i, { service }] of newcomers.entries()) {
+      const freePercent = 100 - tenants.reduce((sum, tenant) => sum + tenant.mpsPercent, 0)
+      let mpsPercent = freePercent / (newcomers.length - i)
       if (mpsPercent < MIN_SHARE) {
         const largest = tenants.reduce((a, b) => (b.mpsPercent > a.mpsPercent ? b : a))
         mpsPercent = largest.mpsPercent / 2
@@ -170,8 +171,10 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#replannedMs = timeMs
     const mix = this.#watches.map(({ rate }) => Math.max(0.1, rate.meanPerS(MIX_S)))
     const plan = this.#planFor(mix)
-    const answered = (clocks: ServingClocks) => this.#letIn([clocks], clocks.smClocksMhz.at(-1)!, mix).worth
-    const gain = plan ? answered(this.#clocksFor(plan.tenants, plan.memClockMhz)) / answered(this.#clocks) : 0
+    const answered = (clocks: ServingClocks) =>
+      this.#letIn([clocks], clocks.smClocksMhz.at(-1)!, mix, Math.max(0, this.#cap.offsetW)).worth
+    const now = Math.max(1e-9, answered(this.#clocks))
+    const gain = plan ? answered(this.#clocksFor(plan.tenants, plan.memClockMhz)) / now : 0
     const reason = `other tenants answer ${gain.toFixed(2)} times as much of this mix`
     if (plan && gain >= REPLAN_GAIN) return { ...this.#adopt(plan), reason }
     this.#decide('plan-rejected', reason, { gain })
@@ -277,7 +280,9 @@ export class ServicesPolicy implements PowerCapPolicy {
     const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
     const above = secondW !== null && secondW > AIM * this.#powerCapW && this.#smClockMhz === clocks[0]
     const atTop = this.#smClockMhz === clocks.at(-1) && applied.smClockMhz === clocks.at(-1)
-    if (this.#reconfiguring || !(atCap || atTop)) return this.#admitted(undefined)
+    // Clock and shares were chosen together, so what is admitted stays until the clock suffices.
+    const sheds = this.#admission !== undefined && this.#short
+    if (this.#reconfiguring || !(atCap || atTop || sheds)) return this.#admitted(undefined)
     if (this.#timeMs - this.#shedMs < SHED_MS) return {}
     const { services } = this.#clocks.predict(this.#smClockMhz, this.#ratesPerS, this.#burstiness)
     const tooMany = above || services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS))
@@ -285,7 +290,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#shedMs = this.#timeMs
     const others = this.#memories.filter((clocks) => clocks !== this.#clocks)
     const backlogPerS = this.#watches.map(({ backlog }) => (1000 / SHED_MS) * backlog)
-    const admission = this.#letIn([this.#clocks, ...others], this.#smClockMhz, this.#ratesPerS, backlogPerS)
+    const admission = this.#letIn(
+      [this.#clocks, ...others],
+      this.#smClockMhz,
+      this.#ratesPerS,
+      this.#cap.offsetW,
+      backlogPerS,
+    )
     const memory = admission.clocks === this.#clocks ? {} : this.#setMemory(admission.clocks, 'more is answered')
     return { ...memory, ...this.#admitted(admission) }
   }
@@ -310,10 +321,11 @@ export class ServicesPolicy implements PowerCapPolicy {
     memories: readonly ServingClocks[],
     presentMhz: number,
     ratesPerS: readonly number[],
+    offsetW: number,
     backlogPerS = ratesPerS.map(() => 0),
   ): Admission {
     const services = this.#watches.map(({ service }) => service)
-    const targetW = AIM * this.#powerCapW - Math.max(0, this.#cap.offsetW)
+    const targetW = AIM * this.#powerCapW - offsetW
     return letIn(memories, presentMhz, { services, ratesPerS, backlogPerS, targetW })
   }
 
@@ -362,6 +374,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 
   #adopt({ tenants, memClockMhz }: Pick<Configuration, 'tenants' | 'memClockMhz'>): Action {
+    this.#admission = undefined
     this.#memories = this.#options.model.memClocksMhz.map((clockMhz) => this.#clocksFor(tenants, clockMhz))
     this.#clocks = this.#memories.find((clocks) => clocks.memClockMhz === memClockMhz)!
     this.#smClockMhz = this.#ceilingMhz(this.#clocks.smClocksMhz.at(-1)!)
