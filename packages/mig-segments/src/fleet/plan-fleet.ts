@@ -3,7 +3,6 @@ import type { ServiceObjective } from '../profile.js'
 import { assertErrors, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
 import { assertCheck, CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
 import type { Dispatch } from '../tail/ways.js'
-import { patternsOf } from './board-patterns.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
@@ -185,12 +184,9 @@ export async function planOnce(
   // Services that some row serves. A service found only in shared rows needs no row of its own.
   const can = all.filter((_, m) => every.some(({ parts }) => parts.some(({ service }) => service === m)))
   const rows = can.length === all.length ? every : fleetRows(checked, can, how)
-  const patternsOfGroup = checked.groups.map(({ geometry }) => patternsOf(geometry))
-  const patterns = checked.lanes.map(({ group }) => patternsOfGroup[group]!)
   const program: Omit<Program, 'goal'> = {
-    ...{ fleet: checked, objectives: can, rows, patterns, running: [], maxIterations, room: 1 },
+    ...{ fleet: checked, objectives: can, rows, running: [], maxIterations, room: 1 },
   }
-  const models = can.map(({ model }) => model)
   const measured = rows.every(({ powerW }) => powerW !== undefined)
   const missed = all
     .filter((objective) => !can.includes(objective))
@@ -229,7 +225,7 @@ export async function planOnce(
     const frugal = await solveProgram({ ...program, room, goal, start: cheapest })
     const found = isFound(frugal) ? [frugal, cheapest] : [cheapest]
     for (const counts of found) {
-      const placed = checked.groups.map((_, g) => placeGroup(checked, g, models, rows, counts, patterns))
+      const placed = checked.groups.map((_, g) => placeGroup(checked, g, rows, counts))
       if (placed.some((boards) => boards === null)) continue
       const boards = inOneMap(placed.map((each) => each!))
       const cost = boards.reduce((sum, { group }) => sum + checked.groups[group]!.price, 0)

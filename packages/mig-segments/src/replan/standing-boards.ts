@@ -11,13 +11,12 @@ export function standingBoards(
   fleet: CheckedFleet,
   current: readonly MappedBoard[],
   running: readonly RunningBoard[],
-  models: readonly string[],
 ): FleetBoard[] | null {
   const boards: FleetBoard[] = []
   for (const [b, { lane, instances }] of running.entries()) {
     if (instances.length === 0) continue
     if (lane === undefined || instances.some(({ row }) => !row)) return null
-    const segments = instances.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start, models))
+    const segments = instances.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start))
     boards.push(boardAt(fleet, lane, current[b]!, segments))
   }
   return boards
