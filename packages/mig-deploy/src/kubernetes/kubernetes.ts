@@ -73,7 +73,7 @@ interface PodKind {
 export function formatKubernetes(boards: readonly MappedBoard[], options: KubernetesOptions): string {
   const { operatorNamespace = 'gpu-operator', namespace = 'default', nodeNames = {}, port } = options
   const dra = options.devices === 'dra'
-  assertPort(options, 4)
+  assertPort(options)
   const dnsNames = uniqueDnsNames(boards)
   const models = [...dnsNames.keys()]
   const documents: unknown[] = [
@@ -86,23 +86,18 @@ export function formatKubernetes(boards: readonly MappedBoard[], options: Kubern
       documents.push(service(dnsNames.get(model)!, namespace, port, portName(m)))
     })
   }
-  for (const [node, ofNode] of nodesOf(boards)) {
-    const hostname = nodeNames[node] ?? node
+  /** Boards by the place that their pods are bound to: a node, or all nodes with one type of board. */
+  const places = grouped(boards, ({ gpu, node }) => (dra ? gpu.toLowerCase() : nodeName(gpu, node)))
+  for (const [node, ofNode] of grouped(boards, ({ gpu, node }) => nodeName(gpu, node))) {
     const { gpu, node: index } = ofNode[0]!
-    const layout = migConfigName(gpu, index)
-    documents.push(dra ? labelledNode(hostname, layout, false, boardLabel(gpu)) : labelledNode(hostname, layout, true))
-    if (dra) continue
-    for (const [k, kind] of kindsOf(ofNode).entries()) {
-      const place = { 'kubernetes.io/hostname': hostname }
-      documents.push(deployment(kind, `${node}-${k}`, place, dnsNames, models, options))
-    }
+    const plugin = { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }
+    const labels = { 'nvidia.com/mig.config': migConfigName(gpu, index), ...(dra ? boardLabel(gpu) : plugin) }
+    documents.push({ apiVersion: 'v1', kind: 'Node', metadata: { name: nodeNames[node] ?? node, labels } })
   }
-  if (dra) {
-    for (const gpu of new Set(boards.map((board) => board.gpu))) {
-      const ofType = boards.filter((board) => board.gpu === gpu)
-      for (const [k, kind] of kindsOf(ofType).entries()) {
-        documents.push(deployment(kind, `${gpu.toLowerCase()}-${k}`, boardLabel(gpu), dnsNames, models, options))
-      }
+  for (const [place, there] of places) {
+    const selector = dra ? boardLabel(there[0]!.gpu) : { 'kubernetes.io/hostname': nodeNames[place] ?? place }
+    for (const [k, kind] of kindsOf(there).entries()) {
+      documents.push(deployment(kind, `${place}-${k}`, selector, dnsNames, models, options))
     }
   }
   return documents
@@ -119,13 +114,14 @@ function profilesOf(boards: readonly MappedBoard[]): string[] {
   return [...new Set(boards.flatMap(({ segments }) => segments.map(({ profile }) => profile)))].sort()
 }
 
-function nodesOf(boards: readonly MappedBoard[]): Map<string, MappedBoard[]> {
-  const nodes = new Map<string, MappedBoard[]>()
-  for (const board of boards) {
-    const name = `${board.gpu.toLowerCase()}-node-${board.node}`
-    nodes.set(name, [...(nodes.get(name) ?? []), board])
-  }
-  return nodes
+function nodeName(gpu: string, node: number): string {
+  return `${gpu.toLowerCase()}-node-${node}`
+}
+
+function grouped(boards: readonly MappedBoard[], keyOf: (board: MappedBoard) => string): Map<string, MappedBoard[]> {
+  const groups = new Map<string, MappedBoard[]>()
+  for (const board of boards) groups.set(keyOf(board), [...(groups.get(keyOf(board)) ?? []), board])
+  return groups
 }
 
 function kindsOf(boards: readonly MappedBoard[]): PodKind[] {
@@ -235,24 +231,14 @@ function devicePluginConfig(operatorNamespace: string): object {
   return configMap(DEVICE_PLUGIN_CONFIG_MAP, operatorNamespace, { [DEVICE_PLUGIN_CONFIG]: config })
 }
 
-/**
- * A node with labels for its MIG layout and the device plugin's configuration.
- *
- * @param more further labels
- */
-function labelledNode(name: string, layout: string, plugin: boolean, more: Record<string, string> = {}): object {
-  const labels = {
-    'nvidia.com/mig.config': layout,
-    ...(plugin && { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }),
-    ...more,
-  }
-  return { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } }
-}
+/** Models in one instance, each with its own port. */
+const MAX_MEMBERS = 4
 
 /** @throws InvalidInputError for an invalid port or path */
-function assertPort({ port, healthPath }: Pick<KubernetesOptions, 'port' | 'healthPath'>, pods = 1): void {
-  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port + pods - 1 <= 65_535)) {
-    throw new InvalidInputError('port', port, `a TCP port from 1 to ${65_536 - pods}`)
+function assertPort({ port, healthPath }: Pick<KubernetesOptions, 'port' | 'healthPath'>): void {
+  const most = 65_536 - MAX_MEMBERS
+  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= most)) {
+    throw new InvalidInputError('port', port, `a TCP port from 1 to ${most}`)
   }
   if (healthPath !== undefined && (port === undefined || !healthPath.startsWith('/'))) {
     throw new InvalidInputError('healthPath', healthPath, 'a path that begins with /, beside a port')
@@ -277,7 +263,7 @@ function deviceName(profile: string): string {
 }
 
 /** Device class for the instances of one profile, and the template of each pod's claim to one. */
-function deviceDocuments(profile: string, namespace = 'default'): unknown[] {
+function deviceDocuments(profile: string, namespace: string): unknown[] {
   const name = deviceName(profile)
   const attribute = "device.attributes['gpu.nvidia.com']"
   const expression = `device.driver == 'gpu.nvidia.com' && ${attribute}.type == 'mig' && ${attribute}.profile == '${profile}'`

@@ -3,6 +3,7 @@ import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
 import Table from 'cli-table3'
 import type { ServedService, UnservedService } from '../fleet/fleet-plan.js'
 import type { FleetBoard } from '../fleet/place-fleet.js'
+import { shown } from '../output/explain.js'
 import { breaksFirst, type ServiceLimit } from '../tail/service-limits.js'
 
 /** Path of a scenario's map, as published: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */
@@ -114,8 +115,4 @@ function inLines(list: readonly string[]): string {
   const lines: string[] = []
   for (let i = 0; i < list.length; i += 2) lines.push(list.slice(i, i + 2).join(', '))
   return lines.join(',\n')
-}
-
-function shown(value: number): string {
-  return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
 }

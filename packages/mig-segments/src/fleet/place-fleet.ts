@@ -68,15 +68,7 @@ export function placeGroup(
   const nodes = nodesFor(used, group)
   if (!nodes) return null
   return nodes.flatMap((on, node) =>
-    on.map((board, index) => {
-      const { smClockMhz } = fleet.lanes[board.lane]!
-      return {
-        ...{ group: g, gpu: group.geometry.key, node, index },
-        ...(smClockMhz !== undefined && { smClockMhz }),
-        segments: segmentsOf(board, group),
-        powerW: board.rows.some(({ powerW }) => powerW === undefined) ? Number.NaN : board.drawnW,
-      }
-    }),
+    on.map((board, index) => boardAt(fleet, board.lane, { node, index }, segmentsOf(board, group))),
   )
 }
 
@@ -174,4 +166,20 @@ export function instanceAt({ parts, powerW }: FleetRow, profile: string, start: 
       ...(powerW !== undefined && { powerW: powerW / parts.length }),
     }
   })
+}
+
+/** A board of a lane with these segments. */
+export function boardAt(
+  { groups, lanes }: CheckedFleet,
+  lane: number,
+  { node, index }: Pick<FleetBoard, 'node' | 'index'>,
+  segments: FleetSegment[],
+): FleetBoard {
+  const { group, smClockMhz, idleW } = lanes[lane]!
+  return {
+    ...{ group, gpu: groups[group]!.geometry.key, node, index },
+    ...(smClockMhz !== undefined && { smClockMhz }),
+    segments: segments.sort((a, b) => a.start - b.start),
+    powerW: segments.reduce((sum, { powerW = Number.NaN }) => sum + powerW, idleW),
+  }
 }

@@ -268,21 +268,14 @@ function isFound(counts: Awaited<ReturnType<typeof solveProgram>>): counts is Pr
   return counts !== 'infeasible' && 'instances' in counts
 }
 
-function assertObjective({ model, ratePerS, latencyMs }: ServiceObjective): void {
-  if (!(ratePerS > 0 && Number.isFinite(ratePerS))) {
-    throw new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, 'a positive number of requests/s')
-  }
-  if (!(latencyMs > 0 && Number.isFinite(latencyMs))) {
-    throw new InvalidInputError(`objective of ${model}: latencyMs`, latencyMs, 'a positive number of ms')
-  }
-}
-
 /** @throws InvalidInputError for rates and latencies out of range, and for a model twice */
 export function assertObjectives(objectives: readonly ServiceObjective[]): void {
   const seen = new Set<string>()
-  for (const objective of objectives) {
-    assertObjective(objective)
-    const { model } = objective
+  for (const { model, ratePerS, latencyMs } of objectives) {
+    for (const [name, value] of Object.entries({ ratePerS, latencyMs })) {
+      if (value > 0 && Number.isFinite(value)) continue
+      throw new InvalidInputError(`objective of ${model}: ${name}`, value, 'a positive number')
+    }
     if (seen.has(model))
       throw new InvalidInputError('objectives', model, 'one objective for each model; add the rates up')
     seen.add(model)

@@ -5,7 +5,7 @@ import { coolDown, type OpenBoard } from '../fleet/cool-down.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { type FleetPlan, meanPowerOf, servedBy } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
-import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
+import { boardAt, type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
 import {
   assertSplit,
   checkedByRequests,
@@ -24,7 +24,7 @@ import {
   keepWatts,
 } from './fleet-migration.js'
 import { freePlace, laidOver } from './fleet-places.js'
-import { boardAt, serves, standingBoards } from './standing-boards.js'
+import { serves, standingBoards } from './standing-boards.js'
 
 export interface FleetReplanOptions extends FleetOptions {
   /**
