@@ -49,9 +49,8 @@ trap 'exit 143' TERM
 `
 /** The models of an instance, and the number of such instances. */
 interface PodKind {
-  readonly profile: string
   readonly members: MappedBoard['segments']
-  count: number
+  readonly count: number
 }
 
 /**
@@ -79,7 +78,8 @@ export function formatKubernetes(boards: readonly MappedBoard[], options: Kubern
   const documents: unknown[] = [
     configMap(MIG_CONFIG_MAP, operatorNamespace, { 'config.yaml': formatMigParted(boards) }),
   ]
-  if (dra) documents.push(...profilesOf(boards).flatMap((profile) => deviceDocuments(profile, namespace)))
+  const profiles = new Set(boards.flatMap(({ segments }) => segments.map(({ profile }) => profile)))
+  if (dra) documents.push(...[...profiles].sort().flatMap((profile) => deviceDocuments(profile, namespace)))
   else documents.push(devicePluginConfig(operatorNamespace))
   if (port !== undefined) {
     models.forEach((model, m) => {
@@ -110,37 +110,26 @@ function boardLabel(gpu: string): Record<string, string> {
   return { 'pctodl.board': gpu }
 }
 
-function profilesOf(boards: readonly MappedBoard[]): string[] {
-  return [...new Set(boards.flatMap(({ segments }) => segments.map(({ profile }) => profile)))].sort()
-}
-
 function nodeName(gpu: string, node: number): string {
   return `${gpu.toLowerCase()}-node-${node}`
 }
 
-function grouped(boards: readonly MappedBoard[], keyOf: (board: MappedBoard) => string): Map<string, MappedBoard[]> {
-  const groups = new Map<string, MappedBoard[]>()
-  for (const board of boards) groups.set(keyOf(board), [...(groups.get(keyOf(board)) ?? []), board])
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
   return groups
 }
 
 function kindsOf(boards: readonly MappedBoard[]): PodKind[] {
-  const kinds = new Map<string, PodKind>()
-  for (const { segments } of boards) {
-    for (const start of new Set(segments.map((segment) => segment.start))) {
-      const members = segments.filter((segment) => segment.start === start)
-      const { profile } = members[0]!
-      const key = [profile, ...members.map((each) => [each.model, each.batchSize, each.processes])].join()
-      const kind = kinds.get(key) ?? { profile, members, count: 0 }
-      kind.count++
-      kinds.set(key, kind)
-    }
-  }
-  return [...kinds.values()]
+  const instances = boards.flatMap(({ segments }) => [...grouped(segments, ({ start }) => String(start)).values()])
+  const alike = grouped(instances, (members) =>
+    members.map(({ profile, model, batchSize, processes }) => [profile, model, batchSize, processes]).join(),
+  )
+  return [...alike.values()].map((kind) => ({ members: kind[0]!, count: kind.length }))
 }
 
 function deployment(
-  { profile, members, count }: PodKind,
+  { members, count }: PodKind,
   place: string,
   nodeSelector: Record<string, string>,
   dnsNames: ReadonlyMap<string, string>,
@@ -148,6 +137,7 @@ function deployment(
   { image, command, namespace = 'default', devices, port, healthPath }: KubernetesOptions,
 ) {
   const name = `pctodl-${place}`
+  const { profile } = members[0]!
   const labels = {
     'pctodl.segment': name,
     ...Object.fromEntries(members.map(({ model }) => [`serves.pctodl/${dnsNames.get(model)}`, 'true'])),
@@ -235,7 +225,7 @@ function devicePluginConfig(operatorNamespace: string): object {
 const MAX_MEMBERS = 4
 
 /** @throws InvalidInputError for an invalid port or path */
-function assertPort({ port, healthPath }: Pick<KubernetesOptions, 'port' | 'healthPath'>): void {
+function assertPort({ port, healthPath }: KubernetesOptions): void {
   const most = 65_536 - MAX_MEMBERS
   if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= most)) {
     throw new InvalidInputError('port', port, `a TCP port from 1 to ${most}`)
@@ -298,10 +288,8 @@ const livenessProbe = {
  * Kubernetes names of models: lower-case letters, digits and dashes, at most 63 characters as labels. Colliding names
  * get a numeric suffix.
  */
-function uniqueDnsNames(
-  gpus: readonly { readonly segments: readonly { readonly model: string }[] }[],
-): Map<string, string> {
-  const models = [...new Set(gpus.flatMap(({ segments }) => segments.map(({ model }) => model)))].sort()
+function uniqueDnsNames(boards: readonly MappedBoard[]): Map<string, string> {
+  const models = [...new Set(boards.flatMap(({ segments }) => segments.map(({ model }) => model)))].sort()
   const names = new Map<string, string>()
   const taken = new Set<string>()
   for (const model of models) {

@@ -1,7 +1,7 @@
 import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
-import { assertErrors, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
-import { assertCheck, CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
+import { assertTraffic, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
+import { CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
 import type { Dispatch } from '../tail/ways.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
@@ -36,6 +36,7 @@ export interface FleetOptions extends StatedTraffic {
 }
 
 export const DEFAULT_MAX_ITERATIONS = 50_000
+const DEFAULT_CHECK_REQUESTS = 40_000
 /** Number of requests that a check counts per batch slot (a batch of b has b slots). */
 const CHECKED_PER_SLOT = 100
 /** Maximum number of boards in a plan: a mistyped rate should fail at once, not count instances for hours. */
@@ -77,7 +78,7 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
 ): Promise<Plan> {
-  const { checkRequests = 40_000, maxIterations = DEFAULT_MAX_ITERATIONS } = options
+  const { checkRequests = DEFAULT_CHECK_REQUESTS, maxIterations = DEFAULT_MAX_ITERATIONS } = options
   const inTime = new Set<string>()
   const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) =>
     lateInFleet(made, fleet, options, { requests: checkRequests, seed: CHECK_SEED, inTime })
@@ -146,9 +147,11 @@ export async function untilKept<Plan>(
   planBy: (gate: FleetGate) => Promise<Plan>,
   lateIn: (plan: Plan) => Iterable<string>,
 ): Promise<Plan> {
-  const { burstiness = 1, checkRequests = 40_000 } = options
-  assertCheck(burstiness, checkRequests)
-  assertErrors(options)
+  const { checkRequests = DEFAULT_CHECK_REQUESTS } = options
+  assertTraffic(options)
+  if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
+    throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
+  }
   const how = gateOf(options)
   if (how.kind === 'latency') return planBy(how)
   return planUntilKept(
