@@ -82,12 +82,12 @@ export function findMigBoard(name: string): MigBoard {
  * @throws PctodlError `NOT_SUPPORTED` for a board without MIG
  */
 export function geometryOf(name: string): MigGeometry {
-  const key = specKey(name) ?? name
-  if (specKey(name) !== undefined && !(key in migGeometries)) {
+  const key = specKey(name)
+  if (key !== undefined && !(key in migGeometries)) {
     const known = Object.keys(migGeometries).join(', ')
     throw new PctodlError('NOT_SUPPORTED', `${gpuSpecs[key]!.name} has no MIG; boards that have it: ${known}`)
   }
-  return findMigGeometry(key)
+  return findMigGeometry(key ?? name)
 }
 
 function specKey(name: string): string | undefined {

@@ -195,7 +195,7 @@ describe('pctodl segments', () => {
     const { code, stdout } = await call('2', ...output(), '--gate', 'tail', '--burstiness', '2')
     expect(code).toBe(0)
     expect(stdout).toMatch(
-      /Limits, by simulated requests \(\w+ breaks first, at \d+ % more than its rate\):\n {2}densenet201: \d+ % used, p99 [\d.]+ of \d+ ms, breaks at [\d.]+\/s/,
+      /│ densenet201 +│ [\d.]+ +│ \d+ +│ \d+ +│ \d+ +│ [\d.]+ +│ \d+ % +│ [\d.]+ +│ [\d.]+ +│\n[\s\S]*\nBy simulated requests, \w+ breaks first, at \d+ % more than its rate\.\n/,
     )
     expect(stdout).toMatch(/\d+ GPUs? \(/)
     const split = await call('2', ...output(), '--gate', 'tail', '--dispatch', 'split', '--json')

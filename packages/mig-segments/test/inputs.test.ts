@@ -83,8 +83,8 @@ describe('objectives', () => {
   })
 
   it.each([
-    ['1,2,3,4', '1,2,3', 'rate.csv', 1, 4, /4 columns, expected 3, one for each profile \(alpha, beta, gamma\)/],
-    ['1,2,3\n1,2', '1,2,3\n1,2,3', 'rate.csv', 2, 3, /2 columns/],
+    ['1,2,3,4', '1,2,3', 'rate.csv', 1, null, /4 cells, expected 3, one for each profile \(alpha, beta, gamma\)/],
+    ['1,2,3\n1,2', '1,2,3\n1,2,3', 'rate.csv', 2, null, /2 cells/],
     ['1,2,3', '1,-2,3', 'latency.csv', 1, '2 (beta)', /got '-2', expected a number of at least 0, or N\/A/],
     ['1,x,3', '1,2,3', 'rate.csv', 1, '2 (beta)', /got 'x'/],
     ['1,2,3\n1,2,3', '1,2,3', 'latency.csv', 1, null, /1 scenarios, expected 2/],

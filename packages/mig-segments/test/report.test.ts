@@ -1,10 +1,8 @@
-import { findMigBoard } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
-import { planTables } from '../src/cli/plan-report.js'
-import type { BoundedPlan, PlannedGpu } from '../src/index.js'
+import { boardTable, serviceTable } from '../src/cli/plan-report.js'
+import type { FleetBoard } from '../src/index.js'
 import { lintProfile } from '../src/input/lint-profile.js'
 
-const board = findMigBoard('A100-80GB')
 const terminal = {
   stdout: { write: () => {} },
   stderr: { write: () => {} },
@@ -12,25 +10,13 @@ const terminal = {
   env: {},
 }
 
-const segment = (start: number): PlannedGpu['segments'][number] => ({
-  model: `net${start}`,
-  sizeGpcs: 1,
-  profile: '1g.5gb',
-  start,
-  batchSize: 4,
-  processes: 2,
-  throughput: 10,
-  ratePerS: 10,
-  latencyMs: 5,
+const board = (node: number, index: number, ...starts: number[]): FleetBoard => ({
+  ...{ group: 0, gpu: 'A100-80GB', node, index, powerW: Number.NaN },
+  segments: starts.map((start, i) => ({
+    ...{ profile: '1g.10gb', start, model: `net${i}`, batchSize: 4, processes: 2 },
+    ...{ throughput: 10, ratePerS: 10, latencyMs: 5 },
+  })),
 })
-
-function planOn(gpus: readonly PlannedGpu[]): Pick<BoundedPlan, 'gpus' | 'served'> {
-  const served = [
-    { model: 'a', ratePerS: 1234.4, latencyMs: 12.345, segments: 3, gpcs: 4, capacity: 100 },
-    { model: 'b', ratePerS: 99.96, latencyMs: 250.6, segments: 1, gpcs: 1, capacity: 0.5 },
-  ]
-  return { gpus, served }
-}
 
 /** Cells of the rows that hold any, by the borders between them. */
 function cellsOf(table: string): string[][] {
@@ -47,28 +33,42 @@ function cellsOf(table: string): string[][] {
 
 describe('the tables of a plan', () => {
   it('show whole numbers from a hundred on, and three digits below', () => {
-    const [, a, b] = cellsOf(planTables(planOn([]), board, 8, terminal))
-    expect(a).toEqual(['a', '1234', '12.3', '3', '4', '100'])
-    expect(b).toEqual(['b', '100', '251', '1', '1', '0.5'])
+    const served = [
+      { model: 'a', ratePerS: 1234.4, latencyMs: 12.345, segments: 3, gpcs: 4, capacity: 1300 },
+      { model: 'b', ratePerS: 99.96, latencyMs: 250.6, segments: 1, gpcs: 1, capacity: 110.5 },
+    ]
+    const a = ['a', '1234', '12.3', '3', '4', '1300']
+    const b = ['b', '100', '251', '1', '1', '111']
+    expect(cellsOf(serviceTable(served, null, terminal)).slice(1)).toEqual([a, b])
+    const limits = [
+      { model: 'a', utilisation: 0.949, p99Ms: 11.01, latencyMs: 12.345, breaksAtPerS: 1280.2 },
+      { model: 'b', utilisation: 0.904, p99Ms: 263.4, latencyMs: 250.6, breaksAtPerS: 0 },
+    ]
+    const simulated = serviceTable(served, limits, terminal)
+    expect(cellsOf(simulated).slice(1)).toEqual([
+      [...a, '95 %', '11', '1280'],
+      [...b, '90 %', '263', 'is late'],
+    ])
+    expect(simulated).toMatch(/\nBy simulated requests, b breaks first, at its rate\.$/)
+    expect(serviceTable(served.slice(0, 1), limits, terminal)).toMatch(/a breaks first, at 4 % more than its rate\.$/)
   })
 
-  it('count GPUs within their nodes, with two instances to a line', () => {
-    const gpus = [
-      { index: 7, segments: [segment(6), segment(5), segment(4)] },
-      { index: 17, segments: [segment(0)] },
-    ]
-    const rows = cellsOf(planTables(planOn(gpus), board, 8, terminal)).slice(4)
-    expect(rows).toEqual([
-      ['0', '7', '1g.10gb@6 net6 4x2, 1g.10gb@5 net5 4x2,'],
-      ['', '', '1g.10gb@4 net4 4x2'],
-      ['2', '1', '1g.10gb@0 net0 4x2'],
+  it('list the instances of a board two to a line, with all models of one', () => {
+    const shared = { ...board(2, 1, 0, 0), smClockMhz: 1410, powerW: 99.6 }
+    expect(cellsOf(boardTable([board(0, 7, 4, 5, 6), board(2, 1, 0)], terminal)).slice(1)).toEqual([
+      ['A100-80GB', '0', '7', '1g.10gb@4 net0 4x2, 1g.10gb@5 net1 4x2,'],
+      ['', '', '', '1g.10gb@6 net2 4x2'],
+      ['A100-80GB', '2', '1', '1g.10gb@0 net0 4x2'],
+    ])
+    expect(cellsOf(boardTable([shared], terminal))[1]).toEqual([
+      ...['A100-80GB', '2', '1', '1410', '100', '1g.10gb@0 net0 4x2 + net1 4x2'],
     ])
   })
 
-  it('list forty GPUs, and count the others', () => {
-    const gpus = (count: number) => Array.from({ length: count }, (_, index) => ({ index, segments: [segment(0)] }))
-    expect(planTables(planOn(gpus(40)), board, 8, terminal)).not.toContain('more')
-    const many = planTables(planOn(gpus(42)), board, 8, terminal)
+  it('list forty boards, and count the others', () => {
+    const boards = (count: number) => Array.from({ length: count }, (_, index) => board(0, index, 0))
+    expect(boardTable(boards(40), terminal)).not.toContain('more')
+    const many = boardTable(boards(42), terminal)
     expect(many).toMatch(/\nand 2 GPUs more$/)
     expect(many.match(/net0/g)).toHaveLength(40)
   })

@@ -49,9 +49,8 @@ trap 'exit 143' TERM
 `
 /** The models of an instance, and the number of such instances. */
 interface PodKind {
-  readonly profile: string
   readonly members: MappedBoard['segments']
-  count: number
+  readonly count: number
 }
 
 /**
@@ -73,36 +72,32 @@ interface PodKind {
 export function formatKubernetes(boards: readonly MappedBoard[], options: KubernetesOptions): string {
   const { operatorNamespace = 'gpu-operator', namespace = 'default', nodeNames = {}, port } = options
   const dra = options.devices === 'dra'
-  assertPort(options, 4)
+  assertPort(options)
   const dnsNames = uniqueDnsNames(boards)
   const models = [...dnsNames.keys()]
   const documents: unknown[] = [
     configMap(MIG_CONFIG_MAP, operatorNamespace, { 'config.yaml': formatMigParted(boards) }),
   ]
-  if (dra) documents.push(...profilesOf(boards).flatMap((profile) => deviceDocuments(profile, namespace)))
+  const profiles = new Set(boards.flatMap(({ segments }) => segments.map(({ profile }) => profile)))
+  if (dra) documents.push(...[...profiles].sort().flatMap((profile) => deviceDocuments(profile, namespace)))
   else documents.push(devicePluginConfig(operatorNamespace))
   if (port !== undefined) {
     models.forEach((model, m) => {
       documents.push(service(dnsNames.get(model)!, namespace, port, portName(m)))
     })
   }
-  for (const [node, ofNode] of nodesOf(boards)) {
-    const hostname = nodeNames[node] ?? node
+  /** Boards by the place that their pods are bound to: a node, or all nodes with one type of board. */
+  const places = grouped(boards, ({ gpu, node }) => (dra ? gpu.toLowerCase() : nodeName(gpu, node)))
+  for (const [node, ofNode] of grouped(boards, ({ gpu, node }) => nodeName(gpu, node))) {
     const { gpu, node: index } = ofNode[0]!
-    const layout = migConfigName(gpu, index)
-    documents.push(dra ? labelledNode(hostname, layout, false, boardLabel(gpu)) : labelledNode(hostname, layout, true))
-    if (dra) continue
-    for (const [k, kind] of kindsOf(ofNode).entries()) {
-      const place = { 'kubernetes.io/hostname': hostname }
-      documents.push(deployment(kind, `${node}-${k}`, place, dnsNames, models, options))
-    }
+    const plugin = { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }
+    const labels = { 'nvidia.com/mig.config': migConfigName(gpu, index), ...(dra ? boardLabel(gpu) : plugin) }
+    documents.push({ apiVersion: 'v1', kind: 'Node', metadata: { name: nodeNames[node] ?? node, labels } })
   }
-  if (dra) {
-    for (const gpu of new Set(boards.map((board) => board.gpu))) {
-      const ofType = boards.filter((board) => board.gpu === gpu)
-      for (const [k, kind] of kindsOf(ofType).entries()) {
-        documents.push(deployment(kind, `${gpu.toLowerCase()}-${k}`, boardLabel(gpu), dnsNames, models, options))
-      }
+  for (const [place, there] of places) {
+    const selector = dra ? boardLabel(there[0]!.gpu) : { 'kubernetes.io/hostname': nodeNames[place] ?? place }
+    for (const [k, kind] of kindsOf(there).entries()) {
+      documents.push(deployment(kind, `${place}-${k}`, selector, dnsNames, models, options))
     }
   }
   return documents
@@ -115,36 +110,26 @@ function boardLabel(gpu: string): Record<string, string> {
   return { 'pctodl.board': gpu }
 }
 
-function profilesOf(boards: readonly MappedBoard[]): string[] {
-  return [...new Set(boards.flatMap(({ segments }) => segments.map(({ profile }) => profile)))].sort()
+function nodeName(gpu: string, node: number): string {
+  return `${gpu.toLowerCase()}-node-${node}`
 }
 
-function nodesOf(boards: readonly MappedBoard[]): Map<string, MappedBoard[]> {
-  const nodes = new Map<string, MappedBoard[]>()
-  for (const board of boards) {
-    const name = `${board.gpu.toLowerCase()}-node-${board.node}`
-    nodes.set(name, [...(nodes.get(name) ?? []), board])
-  }
-  return nodes
+function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
+  const groups = new Map<string, T[]>()
+  for (const item of items) groups.set(keyOf(item), [...(groups.get(keyOf(item)) ?? []), item])
+  return groups
 }
 
 function kindsOf(boards: readonly MappedBoard[]): PodKind[] {
-  const kinds = new Map<string, PodKind>()
-  for (const { segments } of boards) {
-    for (const start of new Set(segments.map((segment) => segment.start))) {
-      const members = segments.filter((segment) => segment.start === start)
-      const { profile } = members[0]!
-      const key = [profile, ...members.map((each) => [each.model, each.batchSize, each.processes])].join()
-      const kind = kinds.get(key) ?? { profile, members, count: 0 }
-      kind.count++
-      kinds.set(key, kind)
-    }
-  }
-  return [...kinds.values()]
+  const instances = boards.flatMap(({ segments }) => [...grouped(segments, ({ start }) => String(start)).values()])
+  const alike = grouped(instances, (members) =>
+    members.map(({ profile, model, batchSize, processes }) => [profile, model, batchSize, processes]).join(),
+  )
+  return [...alike.values()].map((kind) => ({ members: kind[0]!, count: kind.length }))
 }
 
 function deployment(
-  { profile, members, count }: PodKind,
+  { members, count }: PodKind,
   place: string,
   nodeSelector: Record<string, string>,
   dnsNames: ReadonlyMap<string, string>,
@@ -152,6 +137,7 @@ function deployment(
   { image, command, namespace = 'default', devices, port, healthPath }: KubernetesOptions,
 ) {
   const name = `pctodl-${place}`
+  const { profile } = members[0]!
   const labels = {
     'pctodl.segment': name,
     ...Object.fromEntries(members.map(({ model }) => [`serves.pctodl/${dnsNames.get(model)}`, 'true'])),
@@ -235,24 +221,14 @@ function devicePluginConfig(operatorNamespace: string): object {
   return configMap(DEVICE_PLUGIN_CONFIG_MAP, operatorNamespace, { [DEVICE_PLUGIN_CONFIG]: config })
 }
 
-/**
- * A node with labels for its MIG layout and the device plugin's configuration.
- *
- * @param more further labels
- */
-function labelledNode(name: string, layout: string, plugin: boolean, more: Record<string, string> = {}): object {
-  const labels = {
-    'nvidia.com/mig.config': layout,
-    ...(plugin && { 'nvidia.com/device-plugin.config': DEVICE_PLUGIN_CONFIG }),
-    ...more,
-  }
-  return { apiVersion: 'v1', kind: 'Node', metadata: { name, labels } }
-}
+/** Models in one instance, each with its own port. */
+const MAX_MEMBERS = 4
 
 /** @throws InvalidInputError for an invalid port or path */
-function assertPort({ port, healthPath }: Pick<KubernetesOptions, 'port' | 'healthPath'>, pods = 1): void {
-  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port + pods - 1 <= 65_535)) {
-    throw new InvalidInputError('port', port, `a TCP port from 1 to ${65_536 - pods}`)
+function assertPort({ port, healthPath }: KubernetesOptions): void {
+  const most = 65_536 - MAX_MEMBERS
+  if (port !== undefined && !(Number.isInteger(port) && port >= 1 && port <= most)) {
+    throw new InvalidInputError('port', port, `a TCP port from 1 to ${most}`)
   }
   if (healthPath !== undefined && (port === undefined || !healthPath.startsWith('/'))) {
     throw new InvalidInputError('healthPath', healthPath, 'a path that begins with /, beside a port')
@@ -277,7 +253,7 @@ function deviceName(profile: string): string {
 }
 
 /** Device class for the instances of one profile, and the template of each pod's claim to one. */
-function deviceDocuments(profile: string, namespace = 'default'): unknown[] {
+function deviceDocuments(profile: string, namespace: string): unknown[] {
   const name = deviceName(profile)
   const attribute = "device.attributes['gpu.nvidia.com']"
   const expression = `device.driver == 'gpu.nvidia.com' && ${attribute}.type == 'mig' && ${attribute}.profile == '${profile}'`
@@ -312,10 +288,8 @@ const livenessProbe = {
  * Kubernetes names of models: lower-case letters, digits and dashes, at most 63 characters as labels. Colliding names
  * get a numeric suffix.
  */
-function uniqueDnsNames(
-  gpus: readonly { readonly segments: readonly { readonly model: string }[] }[],
-): Map<string, string> {
-  const models = [...new Set(gpus.flatMap(({ segments }) => segments.map(({ model }) => model)))].sort()
+function uniqueDnsNames(boards: readonly MappedBoard[]): Map<string, string> {
+  const models = [...new Set(boards.flatMap(({ segments }) => segments.map(({ model }) => model)))].sort()
   const names = new Map<string, string>()
   const taken = new Set<string>()
   for (const model of models) {

@@ -16,9 +16,14 @@ export class CsvRow {
     this.#columns = columns
   }
 
-  /** The same row with named columns. @throws SegmentFileError for another number of cells */
-  named(columns: readonly string[]): CsvRow {
-    if (this.cells.length !== columns.length) throw this.error(null, `${columns.length}`, `${this.cells.length} cells`)
+  /**
+   * The same row with named columns.
+   *
+   * @param expected says where their number comes from
+   * @throws SegmentFileError for another number of cells
+   */
+  named(columns: readonly string[], expected = `${columns.length}`): CsvRow {
+    if (this.cells.length !== columns.length) throw this.error(null, expected, `${this.cells.length} cells`)
     return new CsvRow(this.#file, this.row, this.cells, columns)
   }
 
@@ -51,20 +56,19 @@ export class CsvRow {
  * @throws SegmentFileError for unbalanced quotes
  */
 export function csvRows(text: string, file: string): CsvRow[] {
-  let records: { record: string[]; info: { lines: number } }[]
   try {
-    records = parse(text, {
+    const records = parse(text, {
       bom: true,
       info: true,
       trim: true,
       relax_column_count: true,
       skip_empty_lines: true,
     }) as unknown as { record: string[]; info: { lines: number } }[]
+    return records.map(({ record, info }) => new CsvRow(file, info.lines, record, []))
   } catch (error) {
     const { lines, message } = error as { lines?: number; message: string }
     throw new SegmentFileError(file, lines ?? 1, null, message, 'comma-separated values')
   }
-  return records.map(({ record, info }) => new CsvRow(file, info.lines, record, []))
 }
 
 /**

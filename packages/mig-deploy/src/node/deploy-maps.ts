@@ -70,7 +70,8 @@ export async function deployMaps(
   }
   if (!options.apply) {
     const machine = readDeployment(stateFile).length > 0 ? await NodeMachine.open() : null
-    const { deployed, commands } = await look(machine, targets[0] ?? deployedTargets(stateFile))
+    // Without any map, what is deployed is the target, which needs no action.
+    const { deployed, commands } = await look(machine, targets[0] ?? readDeployment(stateFile))
     const more = targets.length > 1 ? [`# then ${counted(targets.length - 1, 'map')} more`] : []
     print(terminal, options, { applied: false, commands: [...commands, ...more], segments: deployed })
     return 0
@@ -102,13 +103,6 @@ export async function deployMaps(
   } finally {
     release()
   }
-}
-
-/** The deployed segments as a target, which needs no action. */
-function deployedTargets(stateFile: string): TargetSegment[] {
-  return readDeployment(stateFile).map(
-    ({ instanceId: _, uuid: __, mpsDirectory: ___, workers: ____, ...target }) => target,
-  )
 }
 
 /** This node's part of a map, of one type of board or of a fleet. */

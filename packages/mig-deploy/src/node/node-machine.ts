@@ -15,21 +15,6 @@ const POLL_MS = 50
 
 type Worker = DeployedSegment['workers'][number]
 
-/** Optional packages that control boards; planning works without them. */
-async function loadControl() {
-  try {
-    return { nvml: await import('@pctodl/nvml-control'), mps: await import('@pctodl/mps-control') }
-  } catch (cause) {
-    const { code } = cause as { code?: string }
-    if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw cause
-    throw new PctodlError(
-      'MISSING_PEER',
-      'deploying needs two packages more: npm install @pctodl/nvml-control @pctodl/mps-control',
-      { cause },
-    )
-  }
-}
-
 /** This node's GPUs, MPS daemons and processes. */
 export class NodeMachine implements DeployedHealth {
   readonly #nvml: typeof NvmlControl
@@ -40,10 +25,23 @@ export class NodeMachine implements DeployedHealth {
     this.#mps = mps
   }
 
-  /** @throws PctodlError `MISSING_PEER` where one of these packages is not installed */
+  /**
+   * Load the packages that control boards. They are optional: planning works without them.
+   *
+   * @throws PctodlError `MISSING_PEER` where one of them is not installed
+   */
   static async open(): Promise<NodeMachine> {
-    const { nvml, mps } = await loadControl()
-    return new NodeMachine(nvml, mps)
+    try {
+      return new NodeMachine(await import('@pctodl/nvml-control'), await import('@pctodl/mps-control'))
+    } catch (cause) {
+      const { code } = cause as { code?: string }
+      if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw cause
+      throw new PctodlError(
+        'MISSING_PEER',
+        'deploying needs two packages more: npm install @pctodl/nvml-control @pctodl/mps-control',
+        { cause },
+      )
+    }
   }
 
   /**

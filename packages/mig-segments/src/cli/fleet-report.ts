@@ -1,23 +1,5 @@
-import type { Terminal } from '@pctodl/command-line'
-import Table from 'cli-table3'
 import type { FleetPlan } from '../fleet/fleet-plan.js'
 import type { FleetReplan } from '../replan/replan-fleet.js'
-
-export function boardTable({ boards }: Pick<FleetPlan, 'boards'>, terminal: Terminal): string {
-  const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
-  const clocked = boards.some(({ smClockMhz }) => smClockMhz !== undefined)
-  const head = ['board', 'node', 'GPU', ...(clocked ? ['MHz'] : []), 'W', 'instances: model batch x processes']
-  const table = new Table({ head, style })
-  for (const { gpu, node, index, smClockMhz, powerW, segments } of boards) {
-    const list = segments.map(({ profile, start, model, batchSize, processes }, i) => {
-      const shared = i > 0 && segments[i - 1]!.start === start
-      return `${shared ? ' + beside it' : `${profile}@${start}`} ${model} ${batchSize}x${processes}`
-    })
-    const watts = Number.isNaN(powerW) ? '' : powerW.toFixed(0)
-    table.push([gpu, node, index, ...(clocked ? [smClockMhz ?? ''] : []), watts, list.join('\n')])
-  }
-  return table.toString()
-}
 
 export function changeOf({
   steps,

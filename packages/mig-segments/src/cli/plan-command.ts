@@ -23,7 +23,6 @@ import {
 import type { Command } from 'commander'
 import type { Fleet } from '../fleet/fleet.js'
 import { fleetOf, gpusOf } from '../fleet/one-board.js'
-import type { FleetBoard } from '../fleet/place-fleet.js'
 import { DEFAULT_MAX_ITERATIONS, type FleetOptions, planFleet } from '../fleet/plan-fleet.js'
 import { simulateFleet } from '../fleet/simulate-fleet.js'
 import { loadFleet } from '../input/load-fleet.js'
@@ -36,10 +35,10 @@ import { stepFleetMaps } from '../replan/fleet-migration.js'
 import { replanFleet } from '../replan/replan-fleet.js'
 import { serviceLimits } from '../tail/service-limits.js'
 import type { Dispatch } from '../tail/ways.js'
-import { boardTable, changeOf, fleetSummary } from './fleet-report.js'
+import { changeOf, fleetSummary } from './fleet-report.js'
 import { addManifestOptions, type ManifestOptions, manifestsOf } from './manifest-options.js'
 import { addInputOptions, type InputOptions, loadRows, maxBoards, raised } from './plan-options.js'
-import { fleetFile, MAX_SIMULATED_BOARDS, mapFile, planTables, type Reported, reportPlan } from './plan-report.js'
+import { fleetFile, MAX_SIMULATED_BOARDS, mapFile, type Reported, reportPlan } from './plan-report.js'
 import { addGateOptions, type GateOptions, trafficOf } from './traffic-options.js'
 
 interface PlanCommandOptions extends InputOptions, ManifestOptions, GateOptions {
@@ -134,13 +133,8 @@ function ofFile(sloIndex: number, fleetYaml: string, options: PlanCommandOptions
   return { fleet, objectives, warnings: [], file, format: formatFleetMap, parse: parseFleetMap }
 }
 
-interface Made {
-  /** For the JSON report. */
-  readonly plan: Reported
-  readonly boards: readonly FleetBoard[]
+interface Made extends Reported {
   readonly dispatch: Dispatch
-  /** Text before and after the limits of the services. */
-  readonly text: readonly [before: string, after: string]
   /** Contents of further files, by name. */
   readonly files: Readonly<Record<string, string>>
 }
@@ -157,12 +151,13 @@ export async function plan(sloIndex: number, command: Command, terminal: Termina
   for (const warning of inputs.warnings) terminal.stderr.write(`warning: ${warning}\n`)
   const how = { gate, latencyShare, maxIterations, ...traffic }
   const folder = path.dirname(inputs.file)
-  const { boards, dispatch, plan, text, files } = await endingAtOnce(() => {
-    if (options.from !== undefined) return changed(options.from, inputs, how, options, terminal)
+  const made = await endingAtOnce(() => {
+    if (options.from !== undefined) return changed(options.from, inputs, how, options)
     return inputs.oneType
-      ? planned(inputs, inputs.oneType, { ...how, ...powerCap }, options, terminal)
-      : plannedFleet(inputs, how, terminal)
+      ? planned(inputs, inputs.oneType, { ...how, ...powerCap }, options)
+      : plannedFleet(inputs, how)
   })
+  const { boards, dispatch, plan, files } = made
   const limits =
     boards.length > MAX_SIMULATED_BOARDS
       ? null
@@ -175,7 +170,7 @@ export async function plan(sloIndex: number, command: Command, terminal: Termina
   ])
   const all = { [inputs.file]: inputs.format(boards), ...Object.fromEntries(beside) }
   if (options.from !== undefined) rmSync(path.join(folder, 'steps'), { recursive: true, force: true })
-  return reportPlan(plan, limits, all, text, options, terminal)
+  return reportPlan(made, limits, all, options, terminal)
 }
 
 async function planned(
@@ -183,7 +178,6 @@ async function planned(
   { board, profiles }: NonNullable<Inputs['oneType']>,
   how: FleetOptions & { powerCap?: PowerCap },
   options: PlanCommandOptions,
-  terminal: Terminal,
 ): Promise<Made> {
   const { gate, dispatch, latencyShare, gpusPerNode, picture, explain } = options
   const { boards: maxGpus } = maxBoards(options)
@@ -199,15 +193,14 @@ async function planned(
         : explainBounds(plan)
   return {
     ...{ plan, dispatch, boards: boardsOfGpus(plan.gpus, board.key, gpusPerNode) },
-    text: [planTables(plan, board, gpusPerNode, terminal), bounds],
+    text: bounds,
     files: picture ? { 'map.svg': drawMap(plan.gpus, board, gpusPerNode) } : {},
   }
 }
 
-async function plannedFleet({ fleet, objectives }: Inputs, how: FleetOptions, terminal: Terminal): Promise<Made> {
+async function plannedFleet({ fleet, objectives }: Inputs, how: FleetOptions): Promise<Made> {
   const plan = await planFleet(fleet, objectives, how)
-  const text = `${boardTable(plan, terminal)}\n\n${fleetSummary(plan)}`
-  return { plan, boards: plan.boards, dispatch: 'split', text: [text, ''], files: {} }
+  return { plan, boards: plan.boards, dispatch: 'split', text: fleetSummary(plan), files: {} }
 }
 
 async function changed(
@@ -215,7 +208,6 @@ async function changed(
   { fleet, objectives, parse, format }: Inputs,
   how: FleetOptions,
   { consolidate = false }: PlanCommandOptions,
-  terminal: Terminal,
 ): Promise<Made> {
   const running = parse(readMap(from, '--from'), from)
   const plan = await replanFleet(running, fleet, objectives, { ...how, consolidate })
@@ -223,8 +215,8 @@ async function changed(
     path.join('steps', `step-${String(i + 1).padStart(3, '0')}.csv`),
     format(map),
   ])
-  const text = `${boardTable(plan, terminal)}\n\n${changeOf(plan)}${fleetSummary(plan)}`
-  return { plan, boards: plan.boards, dispatch: 'split', text: [text, ''], files: Object.fromEntries(steps) }
+  const text = `${changeOf(plan)}${fleetSummary(plan)}`
+  return { plan, boards: plan.boards, dispatch: 'split', text, files: Object.fromEntries(steps) }
 }
 
 function powerLimit({ powerCap, idlePower }: PlanCommandOptions): { powerCap?: PowerCap } {

@@ -1,10 +1,10 @@
 import path from 'node:path'
 import { type Terminal, writeFileAtomically } from '@pctodl/command-line'
-import type { MigBoard } from '@pctodl/mig-deploy'
 import Table from 'cli-table3'
 import type { ServedService, UnservedService } from '../fleet/fleet-plan.js'
-import type { BoundedPlan } from '../plan-segments.js'
-import { breaksFirst, explainLimits, type ServiceLimit } from '../tail/service-limits.js'
+import type { FleetBoard } from '../fleet/place-fleet.js'
+import { shown } from '../output/explain.js'
+import { breaksFirst, type ServiceLimit } from '../tail/service-limits.js'
 
 /** Path of a scenario's map, as published: `<output>/SLO<k>/SLO<k>_ParvaGPU_deploy.csv`. */
 export function mapFile(output: string, sloIndex: number): string {
@@ -19,9 +19,13 @@ export function fleetFile(output: string, sloIndex: number): string {
 /** Largest plan, in boards, whose services are simulated until they break; larger ones take too long. */
 export const MAX_SIMULATED_BOARDS = 400
 
+/** What is printed of every plan. */
 export interface Reported {
-  readonly served: readonly ServedService[]
-  readonly unserved: readonly UnservedService[]
+  /** For the JSON report. */
+  readonly plan: { readonly served: readonly ServedService[]; readonly unserved: readonly UnservedService[] }
+  readonly boards: readonly FleetBoard[]
+  /** Text below the tables: bounds, and the steps of a change. */
+  readonly text: string
 }
 
 /**
@@ -29,15 +33,12 @@ export interface Reported {
  *
  * @param limits of each service; null where they were not simulated
  * @param files contents by path, the map first
- * @param before text before the table of limits
- * @param after text after it
  * @returns the exit code
  */
 export function reportPlan(
-  plan: Reported,
+  { plan, boards, text }: Reported,
   limits: readonly ServiceLimit[] | null,
   files: Readonly<Record<string, string>>,
-  [before, after]: readonly [before: string, after: string],
   { json, strict }: { readonly json?: boolean; readonly strict?: boolean },
   terminal: Terminal,
 ): number {
@@ -47,38 +48,66 @@ export function reportPlan(
     const known = limits && { limits, breaksFirst: breaksFirst(plan.served, limits) }
     terminal.stdout.write(`${JSON.stringify({ ...plan, ...known, files: written }, null, 2)}\n`)
   } else {
-    const said = [before, limits ? explainLimits(plan.served, limits) : '', after].filter((part) => part !== '')
-    terminal.stdout.write(`${said.join('\n\n')}\n\nWritten:\n${written.map((file) => `  ${file}\n`).join('')}`)
+    const tables = `${serviceTable(plan.served, limits, terminal)}\n${boardTable(boards, terminal)}`
+    terminal.stdout.write(`${tables}\n\n${text}\n\nWritten:\n${written.map((file) => `  ${file}\n`).join('')}`)
   }
   for (const { message } of plan.unserved) terminal.stderr.write(`not served: ${message}\n`)
   return strict && plan.unserved.length > 0 ? 1 : 0
 }
 
-/** GPUs listed individually; further ones are only counted. */
-const SHOWN_GPUS = 40
-
-/** Tables of services and of GPUs. */
-export function planTables(
-  plan: Pick<BoundedPlan, 'gpus' | 'served'>,
-  board: MigBoard,
-  gpusPerNode: number,
+/** The services of a plan, with their limits where they were simulated, and the one that breaks first. */
+export function serviceTable(
+  served: readonly ServedService[],
+  limits: readonly ServiceLimit[] | null,
   terminal: Terminal,
 ): string {
-  const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
-  const services = new Table({ head: ['service', 'rate /s', 'latency ms', 'segments', 'GPCs', 'capacity /s'], style })
-  for (const { model, ratePerS, latencyMs, segments, gpcs, capacity } of plan.served) {
-    services.push([model, shown(ratePerS), shown(latencyMs), segments, gpcs, shown(capacity)])
+  const simulated = limits ? ['used', 'p99 ms', 'breaks at /s'] : []
+  const table = tableOf(['service', 'rate /s', 'latency ms', 'segments', 'GPCs', 'capacity /s', ...simulated], terminal)
+  served.forEach(({ model, ratePerS, latencyMs, segments, gpcs, capacity }, m) => {
+    const row = [model, shown(ratePerS), shown(latencyMs), segments, gpcs, shown(capacity)]
+    if (limits) {
+      const { utilisation, p99Ms, breaksAtPerS } = limits[m]!
+      row.push(
+        `${(100 * utilisation).toFixed(0)} %`,
+        shown(p99Ms),
+        breaksAtPerS === 0 ? 'is late' : shown(breaksAtPerS),
+      )
+    }
+    table.push(row)
+  })
+  const first = limits && breaksFirst(served, limits)
+  if (!first) return table.toString()
+  const by = first.factor === 0 ? 'at its rate' : `at ${((first.factor - 1) * 100).toFixed(0)} % more than its rate`
+  return `${table.toString()}\nBy simulated requests, ${first.model} breaks first, ${by}.`
+}
+
+/** Boards listed individually; further ones are only counted. */
+const SHOWN_BOARDS = 40
+
+export function boardTable(boards: readonly FleetBoard[], terminal: Terminal): string {
+  const clocked = boards.some(({ smClockMhz }) => smClockMhz !== undefined)
+  const measured = boards.some(({ powerW }) => !Number.isNaN(powerW))
+  const optional = [...(clocked ? ['MHz'] : []), ...(measured ? ['W'] : [])]
+  const table = tableOf(['board', 'node', 'GPU', ...optional, 'instances: model batch x processes'], terminal)
+  for (const { gpu, node, index, smClockMhz, powerW, segments } of boards.slice(0, SHOWN_BOARDS)) {
+    const instances = new Map<number, string>()
+    for (const { profile, start, model, batchSize, processes } of segments) {
+      const before = instances.get(start)
+      const place = before === undefined ? `${profile}@${start}` : `${before} +`
+      instances.set(start, `${place} ${model} ${batchSize}x${processes}`)
+    }
+    table.push([
+      ...[gpu, node, index, ...(clocked ? [smClockMhz ?? ''] : [])],
+      ...(measured ? [Number.isNaN(powerW) ? '' : powerW.toFixed(0)] : []),
+      inLines([...instances.values()]),
+    ])
   }
-  const gpus = new Table({ head: ['node', 'GPU', 'instances: model batch x processes'], style })
-  for (const { index, segments } of plan.gpus.slice(0, SHOWN_GPUS)) {
-    const list = segments.map(
-      ({ sizeGpcs, start, model, batchSize, processes }) =>
-        `${board.profileNames[sizeGpcs]}@${start} ${model} ${batchSize}x${processes}`,
-    )
-    gpus.push([Math.floor(index / gpusPerNode), index % gpusPerNode, inLines(list)])
-  }
-  const more = plan.gpus.length > SHOWN_GPUS ? `\nand ${plan.gpus.length - SHOWN_GPUS} GPUs more` : ''
-  return `${services.toString()}\n${gpus.toString()}${more}`
+  const more = boards.length > SHOWN_BOARDS ? `\nand ${boards.length - SHOWN_BOARDS} GPUs more` : ''
+  return `${table.toString()}${more}`
+}
+
+export function tableOf(head: string[], { stdout }: Terminal): Table.Table {
+  return new Table({ head, style: stdout.isTTY ? {} : { head: [], border: [] } })
 }
 
 /** Two items per line, so that a row fits a terminal. */
@@ -86,8 +115,4 @@ function inLines(list: readonly string[]): string {
   const lines: string[] = []
   for (let i = 0; i < list.length; i += 2) lines.push(list.slice(i, i + 2).join(', '))
   return lines.join(',\n')
-}
-
-function shown(value: number): string {
-  return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
 }

@@ -9,12 +9,12 @@ import {
   writeFileAtomically,
 } from '@pctodl/command-line'
 import { formatDeploymentMap, type MappedBoard } from '@pctodl/mig-deploy'
-import Table from 'cli-table3'
 import type { Command } from 'commander'
 import { type DaySchedule, type DayTotals, planDay } from '../day/plan-day.js'
 import { fleetOf, gpusOf } from '../fleet/one-board.js'
 import { stepFleetMaps } from '../replan/fleet-migration.js'
 import { addInputOptions, type InputOptions, loadRows, maxBoards } from './plan-options.js'
+import { tableOf } from './plan-report.js'
 import { addGateOptions, type GateOptions, trafficOf } from './traffic-options.js'
 
 interface ScheduleCommandOptions extends InputOptions, GateOptions {
@@ -81,8 +81,7 @@ function writeMaps({ periods }: DaySchedule, folder: string, gpusPerNode: number
 }
 
 function periodTable({ periods }: DaySchedule, terminal: Terminal): string {
-  const style = terminal.stdout.isTTY ? {} : { head: [], border: [] }
-  const table = new Table({ head: ['period', 'GPUs', 'segments', 'created', 'removed', 'late at most', 'kWh'], style })
+  const table = tableOf(['period', 'GPUs', 'segments', 'created', 'removed', 'late at most', 'kWh'], terminal)
   periods.forEach(({ boards, steps, lateRequests, energyJ }, h) => {
     const count = (wanted: string) => steps.filter(({ kind }) => kind === wanted).length
     const segments = boards.reduce((sum, each) => sum + each.segments.length, 0)

@@ -1,5 +1,4 @@
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { type BoardPattern, patternsOf } from '../fleet/board-patterns.js'
 import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
 import type { Fleet } from '../fleet/fleet.js'
 import type { FleetPlan } from '../fleet/fleet-plan.js'
@@ -117,8 +116,6 @@ async function scheduleOnce(
   const asked = periods.map((of) =>
     of.filter(({ model }) => can.has(model)).sort((a, b) => (a.model < b.model ? -1 : 1)),
   )
-  const patternsOfGroup = fleet.groups.map(({ geometry }) => patternsOf(geometry))
-  const patterns = fleet.lanes.map(({ group }) => patternsOfGroup[group]!)
   const goal: Goal = { kind: 'energy', periodS, migrationS, parkedW }
   const rateOf = (h: number, model: string) => asked[h]!.find((each) => each.model === model)?.ratePerS ?? 0
   const requestsIn = (h: number) => periodS * asked[h]!.reduce((sum, { ratePerS }) => sum + ratePerS, 0)
@@ -132,11 +129,10 @@ async function scheduleOnce(
   const made: PlannedPeriod[] = []
   for (const [h, objectives] of asked.entries()) {
     requests += requestsIn(h)
-    const common = { fleet, objectives, patterns, maxIterations, room: 1, goal }
+    const common = { fleet, objectives, maxIterations, room: 1, goal }
     const rows = fleetRows(fleet, objectives, gate, 'one-way')
-    const models = objectives.map(({ model }) => model)
-    const alone: Omit<Program, 'room'> = { ...common, rows, running: [] }
-    const anew = objectives.length === 0 ? { boards: [], boundJ: 0 } : await placed(alone, models, [], patterns)
+    const alone = { ...common, rows, running: [] }
+    const anew = objectives.length === 0 ? { boards: [], boundJ: 0 } : await placed(alone, [])
     boundJ += anew.boundJ
     if (h === 0) {
       const boards = anew.boards ?? still.boards
@@ -145,22 +141,22 @@ async function scheduleOnce(
     }
     const current = made[h - 1]!.boards
     const all = fleetRows(fleet, objectives, gate, 'all')
-    const running = current.map((board) => runningBoard(fleet, board, all, models))
+    const running = current.map((board) => runningBoard(fleet, board, all))
     const most = keptRates(
       objectives.map((each) => ({ ...each, ratePerS: Math.max(each.ratePerS, rateOf(h - 1, each.model)) })),
       running,
     )
     const allowed = maxLate * requests - late
     const change = (boards: readonly FleetBoard[]): PlannedPeriod => {
-      const { steps } = stepsTo(fleet, current, running, boards, models, most)
-      const lateRequests = missed(current, running.length === 0 ? [] : steps, models, most, migrationS)
+      const { steps } = stepsTo(fleet, current, running, boards, most)
+      const lateRequests = missed(current, running.length === 0 ? [] : steps, most, migrationS)
       return { boards, steps, energyJ: inUseJ(boards, h) + wayJ(fleet, current, steps, options), lateRequests }
     }
     const ways: PlannedPeriod[] = []
     if (serves(fleet, current, objectives)) ways.push(change(current))
     for (const maxShortPerS of maxLate > 0 ? [allowed / Math.max(1, migrationS), 0] : [0]) {
       const program = { ...common, rows, running, keepPerS: most, maxShortPerS: Math.max(0, maxShortPerS) }
-      const { boards } = await placed(program, models, current, patterns)
+      const { boards } = await placed(program, current)
       if (boards) ways.push(change(boards))
     }
     const within = ways.filter(({ lateRequests }) => lateRequests <= Math.max(0, allowed) + 1e-6)
@@ -198,15 +194,13 @@ async function scheduleOnce(
 
   /** Boards of the program's solution; null where none was found or it does not pack. */
   async function placed(
-    program: Omit<Program, 'room'>,
-    models: readonly string[],
+    program: Program,
     current: readonly FleetBoard[],
-    of: readonly (readonly BoardPattern[])[],
   ): Promise<{ boards: FleetBoard[] | null; boundJ: number }> {
-    const counts = await solveProgram({ ...program, room: 1 })
+    const counts = await solveProgram(program)
     if (counts === 'infeasible') return { boards: null, boundJ: 0 }
     if (!('instances' in counts)) return { boards: null, boundJ: Math.max(0, counts.bound) }
-    const boards = nextBoards(program.fleet, current, program.running, program.rows, counts, of, models)
+    const boards = nextBoards(program.fleet, current, program.running, program.rows, counts)
     return { boards, boundJ: Math.max(0, counts.bound) }
   }
 }
@@ -243,8 +237,7 @@ function wayJ(
 function missed(
   current: readonly FleetBoard[],
   steps: readonly FleetStep[],
-  models: readonly string[],
-  keepPerS: readonly number[],
+  keepPerS: ReadonlyMap<string, number>,
   migrationS: number,
 ): number {
   const capacity = new Map<string, number>()
@@ -266,10 +259,10 @@ function missed(
     const before = standing.get(`${gpu} ${node} ${index} ${start}`) ?? []
     if (kind === 'restart') add(before, -1)
     if (kind !== 'remove') {
-      models.forEach((model, m) => {
-        const lacking = keepPerS[m]! - (capacity.get(model) ?? 0)
-        if (lacking > 1e-9 * keepPerS[m]!) late += lacking * migrationS
-      })
+      for (const [model, keep] of keepPerS) {
+        const lacking = keep - (capacity.get(model) ?? 0)
+        if (lacking > 1e-9 * keep) late += lacking * migrationS
+      }
     }
     if (kind === 'remove') add(before, -1)
     else add(segments, 1)

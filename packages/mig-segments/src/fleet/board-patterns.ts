@@ -8,8 +8,16 @@ export interface BoardPattern {
   readonly layout: readonly MigPlacement[]
 }
 
+const known = new Map<MigGeometry, readonly BoardPattern[]>()
+
 /** Maximal ways to fill a board. Every set of instances that fits is a subset of one of them. */
-export function patternsOf(geometry: MigGeometry): BoardPattern[] {
+export function patternsOf(geometry: MigGeometry): readonly BoardPattern[] {
+  const patterns = known.get(geometry) ?? maximalPatterns(geometry)
+  known.set(geometry, patterns)
+  return patterns
+}
+
+function maximalPatterns(geometry: MigGeometry): BoardPattern[] {
   const byCounts = new Map<string, BoardPattern>()
   for (const layout of migLayouts(geometry)) {
     const counts = geometry.profiles.map(

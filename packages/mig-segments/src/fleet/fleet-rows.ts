@@ -28,6 +28,7 @@ export type FleetGate =
 export interface RowPart {
   /** Index of the objective. */
   readonly service: number
+  readonly model: string
   readonly point: Omit<InstancePoint, 'powerW'>
   /** Rate answered in time, requests/s. */
   readonly ratePerS: number
@@ -79,7 +80,7 @@ export function fleetRows(
       const rows = within(
         rated.map(({ of: { lane, profile, measured: point }, ratePerS }): FleetRow => {
           const watts = point.powerW === undefined ? {} : { powerW: point.powerW }
-          return { lane, profile, parts: [{ service, point, ratePerS }], ...watts, way }
+          return { lane, profile, parts: [{ service, model: objective.model, point, ratePerS }], ...watts, way }
         }),
       )
       if (which === 'all') return rows
@@ -242,7 +243,7 @@ function ratedMembers(
     // Only the full batch was measured with co-runners; a smaller one is assumed to take as long.
     const [of] = placeablesOf(profile, 0, [point]).map((each) => ({ ...each, lane: 0, profile: 0, measured: point }))
     const [way] = waysOf([of!], objectives[service]!, gate, false)
-    return { service, point, ratePerS: way?.[0]?.ratePerS ?? 0 }
+    return { service, model, point, ratePerS: way?.[0]?.ratePerS ?? 0 }
   })
   return parts.every(({ ratePerS }) => ratePerS > 0) ? parts.sort((a, b) => a.service - b.service) : null
 }

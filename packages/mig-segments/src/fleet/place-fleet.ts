@@ -1,6 +1,6 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import { throughputOf } from '../profile.js'
-import type { BoardPattern } from './board-patterns.js'
+import { patternsOf } from './board-patterns.js'
 import type { CheckedFleet, CheckedGroup } from './check-fleet.js'
 import { coolDown, type OpenBoard } from './cool-down.js'
 import type { FleetRow } from './fleet-rows.js'
@@ -53,16 +53,14 @@ export interface FleetBoard {
 export function placeGroup(
   fleet: CheckedFleet,
   g: number,
-  models: readonly string[],
   rows: readonly FleetRow[],
   counts: ProgramCounts,
-  patterns: readonly (readonly BoardPattern[])[],
 ): FleetBoard[] | null {
   const group = fleet.groups[g]!
   const used: OpenBoard[] = []
   for (const [l, lane] of fleet.lanes.entries()) {
     if (lane.group !== g) continue
-    const open = fillLane(l, lane.idleW, group, rows, counts, patterns[l]!)
+    const open = fillLane(fleet, l, rows, counts)
     if (!open || !coolDown(open, group.boardCapW)) return null
     used.push(...open.filter((board) => board.rows.length > 0))
   }
@@ -70,15 +68,7 @@ export function placeGroup(
   const nodes = nodesFor(used, group)
   if (!nodes) return null
   return nodes.flatMap((on, node) =>
-    on.map((board, index) => {
-      const { smClockMhz } = fleet.lanes[board.lane]!
-      return {
-        ...{ group: g, gpu: group.geometry.key, node, index },
-        ...(smClockMhz !== undefined && { smClockMhz }),
-        segments: segmentsOf(board, group, models),
-        powerW: board.rows.some(({ powerW }) => powerW === undefined) ? Number.NaN : board.drawnW,
-      }
-    }),
+    on.map((board, index) => boardAt(fleet, board.lane, { node, index }, segmentsOf(board, group))),
   )
 }
 
@@ -89,15 +79,15 @@ export function placeGroup(
  * @returns null where there are too few places
  */
 export function fillLane(
+  { groups, lanes }: CheckedFleet,
   lane: number,
-  idleW: number,
-  { geometry }: CheckedGroup,
   rows: readonly FleetRow[],
   { instances, boards }: Pick<ProgramCounts, 'instances' | 'boards'>,
-  patterns: readonly BoardPattern[],
   standing: readonly OpenBoard[] = [],
 ): OpenBoard[] | null {
-  const fresh = patterns.flatMap((pattern, k): OpenBoard[] =>
+  const { group, idleW } = lanes[lane]!
+  const { geometry } = groups[group]!
+  const fresh = patternsOf(geometry).flatMap((pattern, k): OpenBoard[] =>
     Array.from({ length: boards[lane]![k]! }, () => ({
       ...{ lane, pattern, free: [...pattern.counts], rows: [], drawnW: idleW },
     })),
@@ -154,11 +144,7 @@ function nodesFor(used: readonly OpenBoard[], { boardsPerNode, nodeCapW, boards 
 }
 
 /** Segments of a board, at the places of its layout. */
-export function segmentsOf(
-  { pattern, rows }: OpenBoard,
-  { geometry }: CheckedGroup,
-  models: readonly string[],
-): FleetSegment[] {
+export function segmentsOf({ pattern, rows }: OpenBoard, { geometry }: CheckedGroup): FleetSegment[] {
   const left = [...rows]
   return [...pattern.layout]
     .sort((a, b) => a.start - b.start)
@@ -166,23 +152,34 @@ export function segmentsOf(
       const at = left.findIndex((row) => geometry.profiles[row.profile] === profile)
       if (at < 0) return []
       const [row] = left.splice(at, 1) as [FleetRow]
-      return instanceAt(row, profile.name, start, models)
+      return instanceAt(row, profile.name, start)
     })
 }
 
 /** Place a row: one segment for each of its models. */
-export function instanceAt(
-  { parts, powerW }: FleetRow,
-  profile: string,
-  start: number,
-  models: readonly string[],
-): FleetSegment[] {
-  return parts.map(({ service, point, ratePerS }) => {
+export function instanceAt({ parts, powerW }: FleetRow, profile: string, start: number): FleetSegment[] {
+  return parts.map(({ model, point, ratePerS }) => {
     const { batchSize, processes, latencyMs } = point
     return {
-      ...{ profile, start, model: models[service]!, batchSize, processes },
+      ...{ profile, start, model, batchSize, processes },
       ...{ throughput: throughputOf(point), ratePerS, latencyMs },
       ...(powerW !== undefined && { powerW: powerW / parts.length }),
     }
   })
+}
+
+/** A board of a lane with these segments. */
+export function boardAt(
+  { groups, lanes }: CheckedFleet,
+  lane: number,
+  { node, index }: Pick<FleetBoard, 'node' | 'index'>,
+  segments: FleetSegment[],
+): FleetBoard {
+  const { group, smClockMhz, idleW } = lanes[lane]!
+  return {
+    ...{ group, gpu: groups[group]!.geometry.key, node, index },
+    ...(smClockMhz !== undefined && { smClockMhz }),
+    segments: segments.sort((a, b) => a.start - b.start),
+    powerW: segments.reduce((sum, { powerW = Number.NaN }) => sum + powerW, idleW),
+  }
 }

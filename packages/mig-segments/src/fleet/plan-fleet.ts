@@ -1,9 +1,8 @@
 import { InvalidInputError, PctodlError, UnknownNameError } from '@pctodl/platform'
 import type { ServiceObjective } from '../profile.js'
-import { assertErrors, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
-import { assertCheck, CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
+import { assertTraffic, type StatedTraffic, statedSamples, underErrors } from '../tail/stated-traffic.js'
+import { CHECK_SEED, isLate, planUntilKept } from '../tail/until-kept.js'
 import type { Dispatch } from '../tail/ways.js'
-import { patternsOf } from './board-patterns.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
@@ -37,6 +36,7 @@ export interface FleetOptions extends StatedTraffic {
 }
 
 export const DEFAULT_MAX_ITERATIONS = 50_000
+const DEFAULT_CHECK_REQUESTS = 40_000
 /** Number of requests that a check counts per batch slot (a batch of b has b slots). */
 const CHECKED_PER_SLOT = 100
 /** Maximum number of boards in a plan: a mistyped rate should fail at once, not count instances for hours. */
@@ -78,7 +78,7 @@ export async function checkedByRequests<Plan extends Pick<FleetPlan, 'boards' | 
   options: FleetOptions,
   planBy: (gate: FleetGate) => Promise<Plan>,
 ): Promise<Plan> {
-  const { checkRequests = 40_000, maxIterations = DEFAULT_MAX_ITERATIONS } = options
+  const { checkRequests = DEFAULT_CHECK_REQUESTS, maxIterations = DEFAULT_MAX_ITERATIONS } = options
   const inTime = new Set<string>()
   const lateIn = (made: Pick<FleetPlan, 'boards' | 'served'>) =>
     lateInFleet(made, fleet, options, { requests: checkRequests, seed: CHECK_SEED, inTime })
@@ -147,9 +147,11 @@ export async function untilKept<Plan>(
   planBy: (gate: FleetGate) => Promise<Plan>,
   lateIn: (plan: Plan) => Iterable<string>,
 ): Promise<Plan> {
-  const { burstiness = 1, checkRequests = 40_000 } = options
-  assertCheck(burstiness, checkRequests)
-  assertErrors(options)
+  const { checkRequests = DEFAULT_CHECK_REQUESTS } = options
+  assertTraffic(options)
+  if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
+    throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
+  }
   const how = gateOf(options)
   if (how.kind === 'latency') return planBy(how)
   return planUntilKept(
@@ -185,12 +187,9 @@ export async function planOnce(
   // Services that some row serves. A service found only in shared rows needs no row of its own.
   const can = all.filter((_, m) => every.some(({ parts }) => parts.some(({ service }) => service === m)))
   const rows = can.length === all.length ? every : fleetRows(checked, can, how)
-  const patternsOfGroup = checked.groups.map(({ geometry }) => patternsOf(geometry))
-  const patterns = checked.lanes.map(({ group }) => patternsOfGroup[group]!)
   const program: Omit<Program, 'goal'> = {
-    ...{ fleet: checked, objectives: can, rows, patterns, running: [], maxIterations, room: 1 },
+    ...{ fleet: checked, objectives: can, rows, running: [], maxIterations, room: 1 },
   }
-  const models = can.map(({ model }) => model)
   const measured = rows.every(({ powerW }) => powerW !== undefined)
   const missed = all
     .filter((objective) => !can.includes(objective))
@@ -229,7 +228,7 @@ export async function planOnce(
     const frugal = await solveProgram({ ...program, room, goal, start: cheapest })
     const found = isFound(frugal) ? [frugal, cheapest] : [cheapest]
     for (const counts of found) {
-      const placed = checked.groups.map((_, g) => placeGroup(checked, g, models, rows, counts, patterns))
+      const placed = checked.groups.map((_, g) => placeGroup(checked, g, rows, counts))
       if (placed.some((boards) => boards === null)) continue
       const boards = inOneMap(placed.map((each) => each!))
       const cost = boards.reduce((sum, { group }) => sum + checked.groups[group]!.price, 0)
@@ -272,21 +271,14 @@ function isFound(counts: Awaited<ReturnType<typeof solveProgram>>): counts is Pr
   return counts !== 'infeasible' && 'instances' in counts
 }
 
-function assertObjective({ model, ratePerS, latencyMs }: ServiceObjective): void {
-  if (!(ratePerS > 0 && Number.isFinite(ratePerS))) {
-    throw new InvalidInputError(`objective of ${model}: ratePerS`, ratePerS, 'a positive number of requests/s')
-  }
-  if (!(latencyMs > 0 && Number.isFinite(latencyMs))) {
-    throw new InvalidInputError(`objective of ${model}: latencyMs`, latencyMs, 'a positive number of ms')
-  }
-}
-
 /** @throws InvalidInputError for rates and latencies out of range, and for a model twice */
 export function assertObjectives(objectives: readonly ServiceObjective[]): void {
   const seen = new Set<string>()
-  for (const objective of objectives) {
-    assertObjective(objective)
-    const { model } = objective
+  for (const { model, ratePerS, latencyMs } of objectives) {
+    for (const [name, value] of Object.entries({ ratePerS, latencyMs })) {
+      if (value > 0 && Number.isFinite(value)) continue
+      throw new InvalidInputError(`objective of ${model}: ${name}`, value, 'a positive number')
+    }
     if (seen.has(model))
       throw new InvalidInputError('objectives', model, 'one objective for each model; add the rates up')
     seen.add(model)

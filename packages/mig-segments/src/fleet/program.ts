@@ -8,7 +8,7 @@ import {
   type Variable,
 } from '@pctodl/solver'
 import type { ServiceObjective } from '../profile.js'
-import type { BoardPattern } from './board-patterns.js'
+import { patternsOf } from './board-patterns.js'
 import { cheapestCover } from './cheapest-cover.js'
 import type { CheckedFleet } from './check-fleet.js'
 import type { FleetRow } from './fleet-rows.js'
@@ -49,16 +49,14 @@ export interface Program {
   readonly fleet: CheckedFleet
   readonly objectives: readonly ServiceObjective[]
   readonly rows: readonly FleetRow[]
-  /** Patterns of each lane. */
-  readonly patterns: readonly (readonly BoardPattern[])[]
   readonly running: readonly RunningBoard[]
   readonly goal: Goal
   /** Maximum simplex iterations. */
   readonly maxIterations: number
   /** Share of the power above idle that boards and nodes may use, 0..1: slack for uneven packing. */
   readonly room: number
-  /** Requests/s that each service must retain during the change. */
-  readonly keepPerS?: readonly number[]
+  /** Requests/s that each service must retain during the change, by model. */
+  readonly keepPerS?: ReadonlyMap<string, number>
   /** Limit on the total rate that services may lack during the change, requests/s. */
   readonly maxShortPerS?: number
   /** A solution of the same program for another goal, used as a starting point. */
@@ -98,7 +96,7 @@ const SHORT_WEIGHT = 0.1
 export async function solveProgram(
   program: Program,
 ): Promise<ProgramCounts | 'infeasible' | { readonly bound: number }> {
-  const { fleet, objectives, rows, patterns, running, goal, maxIterations, room } = program
+  const { fleet, objectives, rows, running, goal, maxIterations, room } = program
   const { groups, lanes } = fleet
   const variables: Variable[] = []
   const constraints: LinearConstraint[] = []
@@ -158,7 +156,7 @@ export async function solveProgram(
     return at
   })
   const boardAt = lanes.map(({ group, idleW }, l) =>
-    patterns[l]!.map(() => {
+    patternsOf(groups[group]!.geometry).map(() => {
       const at = variable(boardValue(group, idleW))
       board(at, l)
       return at
@@ -231,7 +229,7 @@ export async function solveProgram(
     geometry.profiles.forEach((_, p) => {
       const used = rows.flatMap((row, r): Term[] => (row.lane === l && row.profile === p ? [[rowAt[r]!, 1]] : []))
       if (used.length === 0) return
-      const held = patterns[l]!.flatMap(({ counts }, k): Term[] =>
+      const held = patternsOf(geometry).flatMap(({ counts }, k): Term[] =>
         counts[p]! > 0 ? [[boardAt[l]![k]!, -counts[p]!]] : [],
       )
       const placed = placedOf[l]![p]!.map((at): Term => [at, -1])
@@ -257,8 +255,9 @@ export async function solveProgram(
     constraints.push({ terms: cost, atMost: maxCost * (1 + 1e-12) + 1e-9 })
   }
   const short: Term[] = []
-  program.keepPerS?.forEach((keep, m) => {
-    if (!(keep > 0) || stays[m]!.length === 0) return
+  objectives.forEach(({ model }, m) => {
+    const keep = program.keepPerS?.get(model) ?? 0
+    if (keep === 0 || stays[m]!.length === 0) return
     const lacking = variable(
       goal.kind === 'moves' ? SHORT_WEIGHT / objectives.length : 0,
       program.maxShortPerS === 0 ? 0 : 1,

@@ -9,7 +9,6 @@ export interface ObjectiveFile {
 }
 
 interface ObjectiveTable {
-  readonly file: string
   /** Models in the order of the columns. */
   readonly models: readonly string[]
   readonly rows: readonly CsvRow[]
@@ -75,21 +74,12 @@ function readTable({ text, file }: ObjectiveFile, models: readonly string[]): Ob
   if (!first) throw new SegmentFileError(file, 1, null, 'an empty file', 'one row for each scenario')
   const named = first.cells.some((cell) => !isAbsent(cell) && Number.isNaN(toNumber(cell)) && models.includes(cell))
   const columns = named ? namedColumns(first, file, models) : models
-  const scenarios = named ? rows.slice(1) : rows
-  for (const { row, cells } of scenarios) {
-    if (cells.length !== columns.length) {
-      throw new SegmentFileError(
-        file,
-        row,
-        Math.min(columns.length, cells.length) + 1,
-        `${cells.length} columns`,
-        named
-          ? `${columns.length}, as in the header`
-          : `${columns.length}, one for each profile (${models.join(', ')})`,
-      )
-    }
+  const source = named ? 'as in the header' : `one for each profile (${models.join(', ')})`
+  const labels = columns.map((model, at) => `${at + 1} (${model})`)
+  return {
+    models: columns,
+    rows: rows.slice(named ? 1 : 0).map((row) => row.named(labels, `${columns.length}, ${source}`)),
   }
-  return { file, models: columns, rows: scenarios }
 }
 
 function namedColumns({ row, cells }: CsvRow, file: string, models: readonly string[]): readonly string[] {
@@ -103,16 +93,10 @@ function namedColumns({ row, cells }: CsvRow, file: string, models: readonly str
 }
 
 /** 0 where the model is not requested. */
-function readCell({ file, models }: ObjectiveTable, { row, cells }: CsvRow, model: string): number {
+function readCell({ models }: ObjectiveTable, row: CsvRow, model: string): number {
   const at = models.indexOf(model)
-  if (at < 0) return 0
-  const text = cells[at]!
-  if (isAbsent(text)) return 0
-  const value = toNumber(text)
-  if (!(value >= 0)) {
-    throw new SegmentFileError(file, row, `${at + 1} (${model})`, quoted(text), 'a number of at least 0, or N/A')
-  }
-  return value
+  if (at < 0 || isAbsent(row.cells[at]!)) return 0
+  return row.number(at, 'a number of at least 0, or N/A', (value) => value >= 0)
 }
 
 function isAbsent(text: string): boolean {

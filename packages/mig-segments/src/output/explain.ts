@@ -14,8 +14,8 @@ export function explainPlan(
   for (const service of plan.served) {
     const gateMs = latencyGateMs(service.latencyMs, latencyShare)
     const lines = [
-      `${service.model}: ${round(service.ratePerS)} requests/s within ${round(service.latencyMs)} ms, ` +
-        `so a batch must take less than ${round(gateMs)} ms`,
+      `${service.model}: ${shown(service.ratePerS)} requests/s within ${shown(service.latencyMs)} ms, ` +
+        `so a batch must take less than ${shown(gateMs)} ms`,
     ]
     const { points } = profiles.find(({ model }) => model === service.model)!
     for (const size of segmentSizes) {
@@ -28,12 +28,12 @@ export function explainPlan(
       }
       const items = throughputOf(point)
       lines.push(
-        `  ${size} GPC: at best batch ${point.batchSize} x ${point.processes}, ${round(items)} items/s ` +
-          `(${round(items / size)} per GPC), ${round(point.latencyMs)} ms`,
+        `  ${size} GPC: at best batch ${point.batchSize} x ${point.processes}, ${shown(items)} items/s ` +
+          `(${shown(items / size)} per GPC), ${shown(point.latencyMs)} ms`,
       )
     }
     lines.push(
-      `  takes ${segmentsOf(plan, service)}: ${round(service.capacity)} items/s, ${usedPercent(service)} % used`,
+      `  takes ${segmentsOf(plan, service)}: ${shown(service.capacity)} items/s, ${usedPercent(service)} % used`,
     )
     parts.push(lines.join('\n'))
   }
@@ -73,14 +73,10 @@ export function explainBounds(
   const gpus = gpuCount === lowerBoundGpus ? 'no plan has fewer' : open(gpuCount, lowerBoundGpus)
   const gpcs = gpcCount === lowerBoundGpcs ? 'the fewest on so many GPUs' : open(gpcCount, lowerBoundGpcs)
   const watts = power ? `; at most ${power.highestW.toFixed(0)} W a GPU of ${power.boardW} W` : ''
-  return `${counted(gpuCount, 'GPU')} (${gpus}${of}), ${gpcCount} of ${COMPUTE_SLICES * gpuCount} compute slices (${gpcs})${watts}`
+  return `${gpuCount} GPU${gpuCount === 1 ? '' : 's'} (${gpus}${of}), ${gpcCount} of ${COMPUTE_SLICES * gpuCount} compute slices (${gpcs})${watts}`
 }
 
-function round(value: number): string {
-  return value >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(4)))
-}
-
-/** A number with its noun: `1 GPU`, `2 GPUs`. */
-export function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+/** A number in three digits, or without its fraction. */
+export function shown(value: number): string {
+  return value >= 100 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
 }

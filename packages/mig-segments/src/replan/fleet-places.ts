@@ -74,14 +74,8 @@ export function laidOver(
 /** Number of running instances that the board has at the same place with the same processes and clock. */
 function stayingOf(board: FleetBoard, running: MappedBoard): number {
   if (board.smClockMhz !== running.smClockMhz) return 0
-  return board.segments.filter(({ profile, start, model, batchSize, processes }) =>
-    running.segments.some(
-      (each) =>
-        each.profile === profile &&
-        each.start === start &&
-        each.model === model &&
-        each.batchSize === batchSize &&
-        each.processes === processes,
-    ),
-  ).length
+  const key = ({ profile, start, model, batchSize, processes }: MappedBoard['segments'][number]) =>
+    [profile, start, model, batchSize, processes].join()
+  const standing = new Set(running.segments.map(key))
+  return board.segments.filter((segment) => standing.has(key(segment))).length
 }

@@ -1,12 +1,11 @@
 import type { MappedBoard } from '@pctodl/mig-deploy'
 import { PctodlError } from '@pctodl/platform'
-import { type BoardPattern, patternsOf } from '../fleet/board-patterns.js'
 import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
 import { coolDown, type OpenBoard } from '../fleet/cool-down.js'
 import type { Fleet } from '../fleet/fleet.js'
 import { type FleetPlan, meanPowerOf, servedBy } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
-import { type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
+import { boardAt, type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
 import {
   assertSplit,
   checkedByRequests,
@@ -25,7 +24,7 @@ import {
   keepWatts,
 } from './fleet-migration.js'
 import { freePlace, laidOver } from './fleet-places.js'
-import { boardAt, serves, standingBoards } from './standing-boards.js'
+import { serves, standingBoards } from './standing-boards.js'
 
 export interface FleetReplanOptions extends FleetOptions {
   /**
@@ -100,19 +99,16 @@ async function change(
   gate: FleetGate,
   { consolidate, maxIterations }: { consolidate: boolean; maxIterations: number },
 ): Promise<FleetReplan> {
-  const models = fresh.served.map(({ model }) => model)
   const rows = fleetRows(fleet, fresh.served, gate, 'one-way')
   const all = fleetRows(fleet, fresh.served, gate, 'all')
-  const running = current.map((board) => runningBoard(fleet, board, all, models))
+  const running = current.map((board) => runningBoard(fleet, board, all))
   const inUse = running.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
   const maxCost = consolidate ? fresh.cost : Math.max(inUse, fresh.cost)
-  const ofGroup = fleet.groups.map(({ geometry }) => patternsOf(geometry))
-  const patterns = fleet.lanes.map(({ group }) => ofGroup[group]!)
-  const standing = standingBoards(fleet, current, running, models)
+  const standing = standingBoards(fleet, current, running)
   const asIs = standing && serves(fleet, standing, fresh.served) ? standing : null
   const keepPerS = keptRates(fresh.served, running)
   const next = (boards: readonly FleetBoard[], minMoves: number): FleetReplan => {
-    const { created, restarted, removed, kept, steps } = stepsTo(fleet, current, running, boards, models, keepPerS)
+    const { created, restarted, removed, kept, steps } = stepsTo(fleet, current, running, boards, keepPerS)
     const served = servedBy(fresh.served, boards)
     const cost = boards.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
     return {
@@ -128,14 +124,14 @@ async function change(
   if (asIs && inUse <= fresh.cost * (1 + 1e-9)) return next(asIs, 0)
   let minMoves = 0
   for (const room of ROOMS) {
-    const problem = { fleet, objectives: fresh.served, rows, patterns, running, maxIterations, room }
-    const goal = { kind: 'moves', maxCost: maxCost } as const
+    const problem = { fleet, objectives: fresh.served, rows, running, maxIterations, room }
+    const goal = { kind: 'moves', maxCost } as const
     const counts = await solveProgram({ ...problem, goal, keepPerS })
     if (counts === 'infeasible' || !('instances' in counts)) break
     // With less room for power this does not bound all plans. Boards and missing capacity weigh less than half an
     // instance.
     if (room === 1) minMoves = Math.max(0, Math.ceil(2 * (counts.bound - BESIDE_MOVES)) / 2)
-    const boards = nextBoards(fleet, current, running, rows, counts, patterns, models)
+    const boards = nextBoards(fleet, current, running, rows, counts)
     const found = boards && next(boards, minMoves)
     // A program that ran out of iterations may move instances that could have stayed.
     if (found && !(asIs && inUse <= maxCost && found.created + found.restarted > 0)) return found
@@ -149,7 +145,6 @@ export function runningBoard(
   { groups, lanes }: CheckedFleet,
   { gpu, node, smClockMhz, segments }: MappedBoard,
   rows: readonly FleetRow[],
-  models: readonly string[],
 ): RunningBoard {
   const group = groups.findIndex(({ geometry }) => geometry.key === gpu)
   const { geometry } = groups[group]!
@@ -161,11 +156,8 @@ export function runningBoard(
         of === lane &&
         at === slot &&
         parts.length === members.length &&
-        parts.every(({ service, point }) =>
-          members.some(
-            ({ model, batchSize, processes }) =>
-              model === models[service] && batchSize === point.batchSize && processes === point.processes,
-          ),
+        parts.every(({ model, point: { batchSize, processes } }) =>
+          members.some((each) => each.model === model && each.batchSize === batchSize && each.processes === processes),
         ),
     )
     return { profile: geometry.profiles[slot]!, start, ...(row && { row }) }
@@ -181,14 +173,20 @@ function placesOf<T extends MappedBoard['segments'][number]>(segments: readonly 
 }
 
 /**
- * Requests/s that services must retain during a change: their objective, or their present capacity if that is lower.
+ * Requests/s that services must retain during a change, by model: their objective, or their present capacity if that is
+ * lower.
  */
-export function keptRates(served: readonly ServiceObjective[], running: readonly RunningBoard[]): number[] {
-  const now = new Float64Array(served.length)
-  for (const { instances } of running) {
-    for (const { row } of instances) for (const { service, ratePerS } of row?.parts ?? []) now[service]! += ratePerS
+export function keptRates(
+  served: readonly ServiceObjective[],
+  running: readonly RunningBoard[],
+): ReadonlyMap<string, number> {
+  const now = new Map<string, number>()
+  for (const { model, ratePerS } of running.flatMap(({ instances }) =>
+    instances.flatMap(({ row }) => row?.parts ?? []),
+  )) {
+    now.set(model, (now.get(model) ?? 0) + ratePerS)
   }
-  return served.map(({ ratePerS }, m) => Math.min(ratePerS, now[m]!))
+  return new Map(served.map(({ model, ratePerS }) => [model, Math.min(ratePerS, now.get(model) ?? 0)]))
 }
 
 /**
@@ -201,8 +199,6 @@ export function nextBoards(
   running: readonly RunningBoard[],
   rows: readonly FleetRow[],
   counts: ProgramCounts,
-  patterns: readonly (readonly BoardPattern[])[],
-  models: readonly string[],
 ): FleetBoard[] | null {
   const inUse: (FleetBoard | undefined)[] = new Array(running.length)
   const others: OpenBoard[] = []
@@ -221,7 +217,7 @@ export function nextBoards(
       return [{ b, kept, open }]
     })
     const given = standing.map(({ open }) => open)
-    const filled = fillLane(l, lane.idleW, group, rows, counts, patterns[l]!, given)
+    const filled = fillLane(fleet, l, rows, counts, given)
     // Boards that end up without instances draw no power.
     const used = filled?.filter(
       (board) => board.rows.length > 0 || standing.some(({ open, kept }) => open === board && kept.length > 0),
@@ -229,8 +225,8 @@ export function nextBoards(
     if (!used || !coolDown(used, group.boardCapW)) return null
     others.push(...used.filter((board) => !given.includes(board)))
     for (const { b, kept, open } of standing) {
-      const stays = kept.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start, models))
-      const segments = [...stays, ...segmentsOf(open, group, models)]
+      const stays = kept.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start))
+      const segments = [...stays, ...segmentsOf(open, group)]
       if (segments.length > 0) inUse[b] = boardAt(fleet, l, current[b]!, segments)
     }
   }
@@ -240,7 +236,7 @@ export function nextBoards(
     const group = fleet.groups[fleet.lanes[board.lane]!.group]!
     const place = freePlace(group, board.drawnW, boards, current)
     if (!place) return null
-    boards.push(boardAt(fleet, board.lane, place, segmentsOf(board, group, models)))
+    boards.push(boardAt(fleet, board.lane, place, segmentsOf(board, group)))
   }
   return boards
 }
@@ -255,8 +251,7 @@ export function stepsTo(
   current: readonly MappedBoard[],
   running: readonly RunningBoard[],
   boards: readonly FleetBoard[],
-  models: readonly string[],
-  keepPerS: readonly number[],
+  keepPerS: ReadonlyMap<string, number>,
 ): FleetChanges & { readonly steps: readonly FleetStep[] } {
   const before = current.flatMap((board, b) => {
     const { instances } = running[b]!
@@ -265,7 +260,7 @@ export function stepsTo(
       const powerW = row?.powerW ?? measuredW(fleet, running[b]!.lane, place.profile, members)
       // An instance that may not stay answers nothing in time.
       const segments = members.map((segment): FleetSegment => {
-        const part = row?.parts.find(({ service }) => models[service] === segment.model)
+        const part = row?.parts.find(({ model }) => model === segment.model)
         const own = { throughput: 0, ratePerS: part?.ratePerS ?? 0, latencyMs: part?.point.latencyMs ?? Number.NaN }
         return { ...segment, ...own, powerW: powerW / members.length }
       })
@@ -278,8 +273,7 @@ export function stepsTo(
     ),
   )
   const changes = changesOf(before, after)
-  const needed = new Map(models.map((model, m) => [model, keepPerS[m]!]))
-  return { ...changes, steps: fleetMigrationOrder(changes, fleet, needed) }
+  return { ...changes, steps: fleetMigrationOrder(changes, fleet, keepPerS) }
 }
 
 /** Highest measured power of the models in such an instance, each alone, W; 0 where it was not measured. */

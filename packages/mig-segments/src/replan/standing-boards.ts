@@ -1,7 +1,7 @@
 import type { MappedBoard } from '@pctodl/mig-deploy'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
 import { answeredBy } from '../fleet/fleet-plan.js'
-import { type FleetBoard, type FleetSegment, instanceAt } from '../fleet/place-fleet.js'
+import { boardAt, type FleetBoard, instanceAt } from '../fleet/place-fleet.js'
 import type { RunningBoard } from '../fleet/program.js'
 import type { ServiceObjective } from '../profile.js'
 import { keepWatts } from './fleet-migration.js'
@@ -11,13 +11,12 @@ export function standingBoards(
   fleet: CheckedFleet,
   current: readonly MappedBoard[],
   running: readonly RunningBoard[],
-  models: readonly string[],
 ): FleetBoard[] | null {
   const boards: FleetBoard[] = []
   for (const [b, { lane, instances }] of running.entries()) {
     if (instances.length === 0) continue
     if (lane === undefined || instances.some(({ row }) => !row)) return null
-    const segments = instances.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start, models))
+    const segments = instances.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start))
     boards.push(boardAt(fleet, lane, current[b]!, segments))
   }
   return boards
@@ -35,20 +34,4 @@ export function serves(
     fleet.groups.every(({ boards: most }, g) => boards.filter(({ group }) => group === g).length <= most) &&
     keepWatts(fleet, boards)
   )
-}
-
-/** A board of a lane with these segments. */
-export function boardAt(
-  { groups, lanes }: CheckedFleet,
-  lane: number,
-  { node, index }: Pick<MappedBoard, 'node' | 'index'>,
-  segments: FleetSegment[],
-): FleetBoard {
-  const { group, smClockMhz, idleW } = lanes[lane]!
-  return {
-    ...{ group, gpu: groups[group]!.geometry.key, node, index },
-    ...(smClockMhz !== undefined && { smClockMhz }),
-    segments: segments.sort((a, b) => a.start - b.start),
-    powerW: segments.reduce((sum, { powerW = Number.NaN }) => sum + powerW, idleW),
-  }
 }

@@ -73,19 +73,3 @@ export function breaksFirst(
     return first && first.factor <= factor ? first : { model, factor }
   }, null)
 }
-
-/** A line for each service, and the one that breaks first. */
-export function explainLimits(served: readonly ServiceObjective[], limits: readonly ServiceLimit[]): string {
-  const lines = limits.map(({ model, utilisation, p99Ms, latencyMs, breaksAtPerS }) => {
-    const breaks = breaksAtPerS === 0 ? 'late at its rate' : `breaks at ${shown(breaksAtPerS)}/s`
-    return `  ${model}: ${(100 * utilisation).toFixed(0)} % used, p99 ${shown(p99Ms)} of ${shown(latencyMs)} ms, ${breaks}`
-  })
-  const first = breaksFirst(served, limits)
-  if (!first) return 'Limits: no service'
-  const by = first.factor === 0 ? 'at its rate' : `at ${((first.factor - 1) * 100).toFixed(0)} % more than its rate`
-  return [`Limits, by simulated requests (${first.model} breaks first, ${by}):`, ...lines].join('\n')
-}
-
-function shown(value: number): string {
-  return value >= 1000 ? value.toFixed(0) : String(Number(value.toPrecision(3)))
-}

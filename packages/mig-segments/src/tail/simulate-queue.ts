@@ -1,3 +1,4 @@
+import { IndexedHeap } from '@pctodl/numerics'
 import type { Arrivals } from '@pctodl/platform'
 import type { ArrivalProcess } from '@pctodl/traffic'
 import type { Dispatch } from './ways.js'
@@ -58,8 +59,10 @@ export function simulateQueue(
 ): QueueOutcome {
   const rate = ({ batchMs }: WorkerKind) => (batchMs.length - 1) / batchMs.at(-1)!
   const sorted = [...kinds].sort((a, b) => rate(b) - rate(a))
-  const idle = Int32Array.from(sorted, ({ workers }) => workers)
-  const running = new Completions(idle.reduce((sum, count) => sum + count, 0))
+  const kindOf = sorted.flatMap(({ workers }, kind) => new Array<number>(workers).fill(kind))
+  const idle = sorted.map((_, kind) => kindOf.flatMap((each, worker) => (each === kind ? [worker] : [])))
+  /** Busy workers by the end of their batch, ms. */
+  const running = new IndexedHeap(kindOf.length)
   const slots = sorted.reduce((sum, { workers, batchMs }) => sum + workers * (batchMs.length - 1), 0)
   const skipped = Math.max(Math.floor(requests / 10), 10 * slots)
   const latencies = new Float64Array(requests)
@@ -68,8 +71,8 @@ export function simulateQueue(
   let length = 0
   let begun = 0
   let late = 0
-  const begin = (kind: number, nowMs: number): void => {
-    const { batchMs } = sorted[kind]!
+  const begin = (worker: number, nowMs: number): void => {
+    const { batchMs } = sorted[kindOf[worker]!]!
     const count = Math.min(length, batchMs.length - 1)
     const endMs = nowMs + batchMs[count]!
     for (let i = 0; i < count; i++) {
@@ -81,15 +84,18 @@ export function simulateQueue(
       if (latencyMs > objectiveMs) late++
     }
     length -= count
-    running.push(endMs, kind)
+    running.set(worker, endMs)
   }
   let nextMs = arrivals.nextMs()
   while (begun < skipped + requests && (nextMs < Infinity || length > 0)) {
-    if (running.nextMs <= nextMs) {
-      const nowMs = running.nextMs
-      const kind = running.pop()
-      if (length > 0) begin(kind, nowMs)
-      else idle[kind]!++
+    if (running.firstKey <= nextMs) {
+      const worker = running.first
+      if (length > 0) {
+        begin(worker, running.firstKey)
+      } else {
+        running.remove(worker)
+        idle[kindOf[worker]!]!.push(worker)
+      }
       continue
     }
     if (length === waiting.length) {
@@ -99,68 +105,11 @@ export function simulateQueue(
       first = 0
     }
     waiting[(first + length++) & (waiting.length - 1)] = nextMs
-    const free = idle.findIndex((count) => count > 0)
-    if (free >= 0) {
-      idle[free]!--
-      begin(free, nextMs)
-    }
+    const free = idle.find((workers) => workers.length > 0)?.pop()
+    if (free !== undefined) begin(free, nextMs)
     nextMs = arrivals.nextMs()
   }
   const counted = Math.max(0, Math.min(requests, begun - skipped))
   const ordered = latencies.subarray(0, counted).sort()
   return { requests: counted, late, p99Ms: counted === 0 ? Number.NaN : ordered[Math.ceil(0.99 * counted) - 1]! }
-}
-
-/** Running batches, ordered by completion time: a binary heap without allocations. */
-class Completions {
-  readonly #endMs: Float64Array
-  readonly #kind: Int32Array
-  #length = 0
-
-  constructor(most: number) {
-    this.#endMs = new Float64Array(most)
-    this.#kind = new Int32Array(most)
-  }
-
-  /** Time of the next completion, ms; Infinity where none runs. */
-  get nextMs(): number {
-    return this.#length === 0 ? Number.POSITIVE_INFINITY : this.#endMs[0]!
-  }
-
-  push(endMs: number, kind: number): void {
-    let at = this.#length++
-    while (at > 0) {
-      const parent = (at - 1) >> 1
-      if (this.#endMs[parent]! <= endMs) break
-      this.#move(parent, at)
-      at = parent
-    }
-    this.#endMs[at] = endMs
-    this.#kind[at] = kind
-  }
-
-  /** Remove the next completion and return its kind. */
-  pop(): number {
-    const kind = this.#kind[0]!
-    const last = --this.#length
-    const endMs = this.#endMs[last]!
-    const lastKind = this.#kind[last]!
-    let at = 0
-    for (;;) {
-      let child = 2 * at + 1
-      if (child >= last) break
-      if (child + 1 < last && this.#endMs[child + 1]! < this.#endMs[child]!) child++
-      if (this.#endMs[child]! >= endMs) break
-      this.#move(child, at)
-      at = child
-    }
-    this.#endMs[at] = endMs
-    this.#kind[at] = lastKind
-    return kind
-  }
-
-  #move(from: number, to: number): void {
-    this.#endMs[to] = this.#endMs[from]!
-    this.#kind[to] = this.#kind[from]!
-  }
 }

@@ -58,8 +58,11 @@ export function statedSamples(traffic: StatedTraffic, seed: number): SimulationO
   )
 }
 
-/** @throws InvalidInputError for errors out of range */
-export function assertErrors({ rateError = 0.05, timeError = 0.05 }: StatedTraffic): void {
+/** @throws InvalidInputError for numbers out of range */
+export function assertTraffic({ burstiness = 1, rateError = 0.05, timeError = 0.05 }: StatedTraffic): void {
+  if (!(burstiness >= 0.1 && burstiness <= 100)) {
+    throw new InvalidInputError('burstiness', burstiness, 'a number from 0.1 to 100; 1 is Poisson')
+  }
   for (const [name, error] of Object.entries({ rateError, timeError })) {
     if (!(error >= 0 && error <= 1)) throw new InvalidInputError(name, error, 'a share from 0 to 1')
   }

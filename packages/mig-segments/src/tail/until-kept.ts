@@ -1,4 +1,3 @@
-import { InvalidInputError } from '@pctodl/platform'
 import type { QueueOutcome } from './simulate-queue.js'
 import { LATE_SHARE } from './ways.js'
 
@@ -59,15 +58,5 @@ export async function planUntilKept<Plan>(
       const next = (times.get(model) ?? 0) + 1
       times.set(model, next > MAX_TIMES ? Number.POSITIVE_INFINITY : next)
     }
-  }
-}
-
-/** @throws InvalidInputError for a burstiness or a number of requests out of range */
-export function assertCheck(burstiness: number, checkRequests: number): void {
-  if (!(burstiness >= 0.1 && burstiness <= 100)) {
-    throw new InvalidInputError('burstiness', burstiness, 'a number from 0.1 to 100; 1 is Poisson')
-  }
-  if (!(Number.isInteger(checkRequests) && checkRequests >= 0)) {
-    throw new InvalidInputError('checkRequests', checkRequests, 'an integer of at least 0')
   }
 }
