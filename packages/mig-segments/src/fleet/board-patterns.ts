@@ -8,7 +8,7 @@ export interface BoardPattern {
   readonly layout: readonly MigPlacement[]
 }
 
-const known = new Map<MigGeometry, readonly BoardPattern[]>()
+const known = new WeakMap<MigGeometry, readonly BoardPattern[]>()
 
 /** Maximal ways to fill a board. Every set of instances that fits is a subset of one of them. */
 export function patternsOf(geometry: MigGeometry): readonly BoardPattern[] {
