@@ -32,7 +32,7 @@ export const oracleExplanation: string =
 export type OracleThroughput = ReadonlyMap<string, number | null>
 
 /** Tasks are told apart by board, cap and objective, because each manifest has read an object of its own. */
-export const oracleKey = (task: BenchTask): string => `${task.board} ${taskFileStem(task)}`
+export const oracleKey = (task: BenchTask): string => `${task.board}_${taskFileStem(task)}`
 
 /** A simulated board that a cell ran on, with a task without services. */
 export type OracleCell = Pick<Cell, 'seed' | 'variant'> & { readonly task: BenchTask }

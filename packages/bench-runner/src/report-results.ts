@@ -77,7 +77,7 @@ function reportedResults(store: ResultStore, { withOracle }: { readonly withOrac
   return {
     runs: manifests.map((manifest) => reportedRun(manifest, store)),
     failures: failures.map(({ cell: { task, algorithm }, message }) => ({ task, algorithm, message })),
-    oracle: { throughput: (task) => best.get(`${task.board} ${task.stem}`) ?? null, explanation: oracleExplanation },
+    oracle: { throughput: (task) => best.get(task.stem) ?? null, explanation: oracleExplanation },
   }
 }
 

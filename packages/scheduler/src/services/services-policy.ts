@@ -280,9 +280,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     const atCap = secondW !== null && secondW >= AT_CAP * this.#powerCapW
     const above = secondW !== null && secondW > AIM * this.#powerCapW && this.#smClockMhz === clocks[0]
     const atTop = this.#smClockMhz === clocks.at(-1) && applied.smClockMhz === clocks.at(-1)
-    // Clock and shares were chosen together, so what is admitted stays until the clock suffices.
-    const sheds = this.#admission !== undefined && this.#short
-    if (this.#reconfiguring || !(atCap || atTop || sheds)) return this.#admitted(undefined)
+    if (this.#reconfiguring || !(atCap || atTop)) return this.#admitted(undefined)
     if (this.#timeMs - this.#shedMs < SHED_MS) return {}
     const { services } = this.#clocks.predict(this.#smClockMhz, this.#ratesPerS, this.#burstiness)
     const tooMany = above || services.some(({ capacityPerS }, i) => !drains(this.#watches[i]!, capacityPerS))
