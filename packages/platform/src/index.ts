@@ -49,6 +49,7 @@ export {
   type ServiceReading,
 } from './service-counters.js'
 export type { ClocksEventReason, Telemetry } from './telemetry.js'
+export type { MeasuredWindow } from './measured-window.js'
 export type { Gpu, GpuInfo, GpuLease } from './gpu.js'
 export type { BoardOccupancy, BoardProcess, TenantPlace } from './board-occupancy.js'
 export type { TenantCounters, TenantPool, TenantProcess, TenantState } from './tenant-pool.js'

@@ -1,4 +1,4 @@
-import type { RateValidity, Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
+import type { MeasuredWindow, RateValidity, Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
 
 /** Changes that a policy requests. An absent field stays as it is; `unlocked` returns the clock to the firmware. */
 export interface Action {
@@ -89,30 +89,13 @@ export interface ServiceWindow {
 }
 
 /** One closed measuring window, common to all tenants. A quantity without samples is null. */
-export interface WindowObservation {
-  /** 1-based. */
-  readonly iteration: number
-  readonly startMs: number
-  readonly endMs: number
-  readonly powerCapW: number
-  readonly powerAverageW: number | null
-  readonly powerMaxW: number | null
-  readonly smClockMhz: number | null
-  readonly memClockMhz: number | null
-  readonly smUtilPercent: number | null
-  readonly memUtilPercent: number | null
-  /** Samples/s over all tenants; a lower bound if `validity` is not `ok`. */
-  readonly throughput: number
-  /** Worst validity of the tenants; absent in records of earlier versions. */
+export interface WindowObservation extends MeasuredWindow {
+  /** Worst validity of the tenants; if not `ok`, the throughput is a lower bound. Absent in records of earlier versions. */
   readonly validity?: RateValidity
-  /** Samples completed in the window, including those of processes that ended in it. */
-  readonly samples: number
   readonly tenants: readonly TenantWindow[]
   /** Absent where tenants run batch after batch. */
   readonly services?: readonly ServiceWindow[]
   readonly applied: AppliedState
-  /** Whether tenants were restarted in the window, so that its throughput is not the configuration's. */
-  readonly reconfigured: boolean
 }
 
 /** A decision or observation of a policy, with its reason: plain JSON, named by `kind`. */

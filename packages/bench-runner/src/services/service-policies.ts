@@ -3,7 +3,7 @@ import type { PerfModel } from '@pctodl/perf-model'
 import { type Configuration, InvalidInputError, type Service, type Tenant } from '@pctodl/platform'
 import { type ClockPlan, type PlannedLoad, type PowerCapPolicy, planClocks, ServicesPolicy } from '@pctodl/scheduler'
 import type { ServerTask } from './service-tasks.js'
-import { equalShares, leanShares, planned, plannedShares } from './share-plans.js'
+import { equalShares, planned, plannedShares } from './share-plans.js'
 
 /** The policies of services, in the order in which they run and are reported. */
 export const serverPolicyNames = [
@@ -57,7 +57,7 @@ export function createServerPolicy(
       if (fixedClocks === undefined) throw new InvalidInputError('fixedClocks', fixedClocks, 'clocks found offline')
       return fixedClockPolicy(start(equalShares), fixedClocks)
     case 'latency-governor':
-      return new LimitPolicy({ ...start(leanShares), clock: new LatencyGovernor() })
+      return new LimitPolicy({ ...start(plannedShares), clock: new LatencyGovernor() })
   }
 }
 

@@ -71,36 +71,16 @@ export function planned(model: PerfModel, load: PlannedLoad, goal: ServicesGoal)
   return ofModel.get(key)
 }
 
-/**
- * pctodl's plan for the highest load of the mix; equal shares where the planner finds nothing. It does not depend on the
- * scale of the rates.
- */
-export function plannedShares(model: PerfModel, load: PlannedLoad): Configuration {
-  const sum = load.ratesPerS.reduce((total, rate) => total + rate, 0)
-  const ratesPerS = load.ratesPerS.map((rate) => Number(((1000 * rate) / sum).toPrecision(6)))
-  return planned(model, { ...load, ratesPerS }, 'max-load') ?? equalShares(model, load)
-}
-
 function tenantOf(service: Service, mpsPercent: number): Tenant {
   return { model: service.model, mpsPercent, batchSize: service.maxBatchSize, service: service.name }
 }
 
 /**
- * pctodl's tenants at the memory clock at which the objectives take the least power, and the highest clock there under
- * the cap.
+ * The tenants and the memory clock that pctodl starts with, and the highest SM clock there under the cap; equal shares if
+ * the planner finds nothing.
  */
-export function leanShares(model: PerfModel, load: PlannedLoad): Configuration {
-  let best = plannedShares(model, load)
-  const { tenants } = best
-  let minW = Number.POSITIVE_INFINITY
-  for (const memClockMhz of model.memClocksMhz) {
-    const clocks = new ServingClocks(model, tenants, load.services, memClockMhz)
-    const lowestMhz = clocks.lowest(load.ratesPerS)
-    if (lowestMhz === undefined) continue
-    const { powerW } = clocks.predict(lowestMhz, load.ratesPerS)
-    if (powerW >= minW) continue
-    minW = powerW
-    best = { tenants, ...planClocks(model, tenants, load.powerCapW, [memClockMhz]) }
-  }
-  return best
+export function plannedShares(model: PerfModel, load: PlannedLoad): Configuration {
+  const plan = planned(model, load, 'min-power')
+  if (!plan) return equalShares(model, load)
+  return { tenants: plan.tenants, ...planClocks(model, plan.tenants, load.powerCapW, [plan.memClockMhz]) }
 }

@@ -124,19 +124,14 @@ export function quoted(text: string): string {
 
 /** Columns of both files. */
 export const row: Column = integer('row', 'row')
-export const repeat: Column = integer('repeat', 'repeat')
-export const status: Column = {
-  name: 'status',
-  write: (row) => row.status,
-  read: (field) => ({ status: field.oneOf(rowStatuses) }),
-}
-export const message: Column = {
-  name: 'message',
-  write: (row) => quoted(row.message),
-  read: (field) => ({ message: field.text }),
-}
-export const coolDown: Column = seconds('cool_down_s', 'coolDownMs')
-export const settle: Column = seconds('settle_s', 'settleMs')
+/** How a row was measured, in both files. */
+export const outcome: readonly Column[] = [
+  integer('repeat', 'repeat'),
+  { name: 'status', write: (row) => row.status, read: (field) => ({ status: field.oneOf(rowStatuses) }) },
+  { name: 'message', write: (row) => quoted(row.message), read: (field) => ({ message: field.text }) },
+  seconds('cool_down_s', 'coolDownMs'),
+  seconds('settle_s', 'settleMs'),
+]
 export const powerError: Column = decimal('power_se_pct', 'powerErrorPercent', 3)
 export const energy: Column = nullable('energy_j', 'energyJ', 3)
 export const temperature: Column = nullable('temperature_c', 'temperatureC', 1)

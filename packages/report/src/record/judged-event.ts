@@ -1,5 +1,4 @@
-import type { CapStep } from '@pctodl/platform'
-import type { RecordedWindow } from './run-record.js'
+import type { CapStep, MeasuredWindow } from '@pctodl/platform'
 
 /** First event of a log. */
 export interface RunStart {
@@ -38,7 +37,7 @@ export interface JudgedSample {
 export interface JudgedWindow {
   readonly timeMs: number
   readonly type: 'window'
-  readonly window: Omit<RecordedWindow, 'startedAt'>
+  readonly window: MeasuredWindow
 }
 
 export interface JudgedTenant {

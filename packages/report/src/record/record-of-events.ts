@@ -1,4 +1,4 @@
-import { InvalidInputError } from '@pctodl/platform'
+import { InvalidInputError, type MeasuredWindow } from '@pctodl/platform'
 import { meanOrNull } from '../verdict/spread.js'
 import type { JudgedEvent, JudgedSample, RunStart } from './judged-event.js'
 import type { RecordedWindow, RunRecord } from './run-record.js'
@@ -105,8 +105,8 @@ function notesOf(events: readonly JudgedEvent[]): string[] {
  * Windows for a log without any. Each ends with the first reading at least `windowMs` after its start; its throughput
  * is the samples completed in that time. A shorter rest at the end is omitted.
  */
-function windowsOfSamples(samples: readonly JudgedSample[], windowMs: number): Omit<RecordedWindow, 'startedAt'>[] {
-  const windows: Omit<RecordedWindow, 'startedAt'>[] = []
+function windowsOfSamples(samples: readonly JudgedSample[], windowMs: number): MeasuredWindow[] {
+  const windows: MeasuredWindow[] = []
   let startMs = 0
   let completedBefore = 0
   let within: JudgedSample[] = []

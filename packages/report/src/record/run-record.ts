@@ -1,4 +1,4 @@
-import type { Tenant } from '@pctodl/platform'
+import type { MeasuredWindow } from '@pctodl/platform'
 import type { PowerSeries as PowerReadings } from '../evaluate/power-signal.js'
 
 /** Power over a run, and the SM clock read with it, MHz; null where it could not be read. */
@@ -6,29 +6,9 @@ export interface PowerSeries extends PowerReadings {
   readonly smClockMhz?: readonly (number | null)[]
 }
 
-/** Recorded data of a measuring window; a `WindowObservation` of `@pctodl/scheduler` with its calendar start is one. */
-export interface RecordedWindow {
-  /** 1-based. */
-  readonly iteration: number
-  readonly startMs: number
-  readonly endMs: number
+/** A measuring window with its calendar start. */
+export interface RecordedWindow extends MeasuredWindow {
   readonly startedAt: Date
-  readonly powerCapW: number
-  readonly powerAverageW: number | null
-  readonly powerMaxW: number | null
-  /** Measured means. */
-  readonly smClockMhz: number | null
-  readonly memClockMhz: number | null
-  readonly smUtilPercent: number | null
-  readonly memUtilPercent: number | null
-  /** Samples/s over all tenants. */
-  readonly throughput: number
-  readonly samples: number
-  readonly tenants: readonly { readonly tenant: Tenant }[]
-  /** Locked clocks, MHz; null if the firmware chooses. */
-  readonly applied: { readonly smClockMhz: number | null; readonly memClockMhz: number | null }
-  /** Whether tenants were restarted in the window. */
-  readonly reconfigured: boolean
 }
 
 /** Latency of batches of one network in the steady state, or of requests of one service. */
