@@ -237,3 +237,13 @@ describe('bench-runner --set services', () => {
     expect(() => parseAlgorithms('none')).toThrow('oracle')
   })
 })
+
+describe('bursts beyond what the tenants can serve', () => {
+  it('leave pctodl ready for the part that they can', async () => {
+    const task = serverTasksOf('3080Ti').find(({ name }) => name === 'azure-chat')!
+    const policy = createServerPolicy('pctodl', task, { model })
+    const { services } = await runServerLoad({ ...task, boardName: '3080Ti', seed: 7003 }, policy)
+    // Without that readiness .92.
+    expect(Math.min(...services.map(({ attainment }) => attainment!))).toBeGreaterThan(0.96)
+  })
+})

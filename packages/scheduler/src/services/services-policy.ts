@@ -19,6 +19,8 @@ export interface ServicesPolicyOptions {
 }
 
 const SAMPLES_PER_S = 10
+/** Parts of the caution that are tried: bursts may ask for more than any clock serves. */
+const CAUTION_PARTS = [1, 1 / 2, 1 / 4, 1 / 8]
 /** Share of its objective that the last request in a queue may wait. */
 const DRAIN = 0.5
 /** Requests may be shed once the one-second mean power reaches this share of the cap. */
@@ -196,8 +198,13 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#watches.map(({ rate }) => rate.perS)
   }
 
+  /** Rates to be ready for: the largest part of the caution that the tenants can serve under the cap. */
   get #readyPerS(): number[] {
-    return this.#watches.map(({ readyPerS }) => readyPerS)
+    for (const part of CAUTION_PARTS) {
+      const ratesPerS = this.#watches.map(({ rate, readyPerS }) => rate.perS + part * (readyPerS - rate.perS))
+      if (this.#memories.some((clocks) => this.#bear(clocks, ratesPerS))) return ratesPerS
+    }
+    return this.#ratesPerS
   }
 
   get #burstiness(): number[] {
@@ -206,7 +213,6 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   /** The lowest sufficient clock; undefined if there is none. */
   #need(): Need | undefined {
-    // Caution that no clock can satisfy is ignored.
     for (const ratesPerS of [this.#readyPerS, this.#ratesPerS]) {
       const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS) === undefined)
       if (smClockMhz === undefined) continue
