@@ -12,9 +12,9 @@ export function asLatex(text: string): string {
 }
 
 /**
- * A table for `\\input` with booktabs rules: figures are aligned right, the first column and all others left.
+ * Returns a table for `\\input`, with booktabs rules. Columns of figures are aligned right, all others left.
  *
- * @param caption of the table, plain text
+ * @param caption caption of the table, plain text
  * @param label for `\\ref`
  */
 export function tableAsLatex({ head, rows }: ReportTable, caption: string, label: string): string {

@@ -1,7 +1,7 @@
 import type { RunDifference } from '../compare/compare-runs.js'
 import { figure, textTable } from './report-table.js'
 
-/** Differences with a lower p-value are marked. */
+/** A difference is marked if its p-value is below this. */
 const SIGNIFICANT = 0.05
 
 /** One line per run, for people. */

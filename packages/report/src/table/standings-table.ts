@@ -40,7 +40,9 @@ const withSpread = (ratio: Ratio | null) =>
     ? `${ratioText(ratio)} (${ratio.spread.low.toFixed(3)} to ${ratio.spread.high.toFixed(3)})`
     : ratioText(ratio)
 
-/** Wins, ties and losses always; other outcomes if they occur, as well as caps that the algorithm itself breaks. */
+/**
+ * Numbers of wins, ties and losses. Other outcomes, and caps that the algorithm itself breaks, are added if they occur.
+ */
 function outcomesText(tasks: readonly TaskStanding[], counted: Tally['outcomes']): string {
   const own = tasks.flatMap((task) => task.own ?? [])
   const breaks = own.filter(({ verdict }) => verdict.status === 'violates').length
@@ -53,7 +55,7 @@ function outcomesText(tasks: readonly TaskStanding[], counted: Tally['outcomes']
   return [`${counted.win} / ${counted.tie} / ${counted.loss}`, ...further].join('; ')
 }
 
-/** The headline: outcomes and means for each set of tasks on each board. */
+/** The headline table: outcomes and mean ratios for each set of tasks on each board. */
 export function headlineTable({ tasks, subject }: Standings): ReportTable {
   const groups = groupBy(tasks, ({ set, board }) => JSON.stringify([set ?? 'paper', board]))
   return {
@@ -62,7 +64,7 @@ export function headlineTable({ tasks, subject }: Standings): ReportTable {
       const [set, board] = JSON.parse(key) as [string, string]
       const { outcomes: counted, ratio, planning, control } = tallyOf(group)
       const boards = Math.max(...group.map((task) => task.boards.length))
-      // Services need less than the plan's highest load, so a plan at the cap is no opponent in energy.
+      // A plan that runs at the cap is no opponent in energy, because services need less than its full throughput.
       const parts = set.startsWith('services') ? ['-', '-'] : [planning, control].map(withSpread)
       return [setWords[set] ?? set, board, `${boards}`, outcomesText(group, counted), withSpread(ratio), ...parts]
     }),
@@ -74,7 +76,7 @@ export const headlineCaption: string =
   'with fewer, the lowest and highest board, which is not an interval. Best other: the best opponent of each task that holds the cap. ' +
   'Plan / no plan: plan-limit-step over the best opponent that does not use our plan.'
 
-/** The first table: an algorithm against the best other one of each task. */
+/** The first table of a report: an algorithm compared with the best other algorithm of each task. */
 export function standingsTable({ subject, tasks }: Standings): ReportTable {
   return {
     head: [
@@ -120,12 +122,12 @@ export function standingsTable({ subject, tasks }: Standings): ReportTable {
   }
 }
 
-/** Which constraint a run violates, in words. */
+/** Names the constraint that a run violates. */
 export function brokenWords({ breaks = 'cap' }: RunSummary['verdict']): string {
   return { cap: 'breaks the cap', latency: 'misses its latency', 'cap and latency': 'breaks cap and latency' }[breaks]
 }
 
-/** The figure that counts in the task: samples/s, load factor, or joules per request. */
+/** The figure by which algorithms are compared in the task: samples/s, load factor, or joules per request. */
 function meritText(run: RunSummary): string {
   if (run.requests?.maxLoad !== undefined) return `${run.requests.maxLoad.toFixed(2)} x load`
   if (run.requests) return run.energyPerSampleJ === null ? '-' : `${run.energyPerSampleJ.toFixed(4)} J`
