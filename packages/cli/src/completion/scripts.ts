@@ -1,4 +1,4 @@
-/** Completion scripts by shell; all of them call `pctodl complete`. */
+/** Completion scripts by shell; each calls `pctodl complete`. */
 export const completionScripts = {
   bash: `_pctodl() {
   local IFS=$'\\n'
