@@ -1,10 +1,11 @@
 /**
- * What each mechanism of the clock controller is worth: random cases with it and without it, in pairs.
+ * Measures what each mechanism of the clock controller contributes: random cases run with and without it, in pairs.
  *
  *   pnpm ablate control [--cases 19] [--seed 1] [--kinds 'steps;late'] [--without guard,delay] [--workers 2]
  *
- * Prints, for each mechanism switched off alone: cases within, mean and worst time above the cap, throughput without it over with
- * it and clock changes a minute, with 95 % intervals of the paired differences.
+ * Prints, for each mechanism switched off alone: cases within the bounds, mean and worst time above the cap, throughput
+ * without the mechanism divided by throughput with it, and clock changes per minute, with 95 % intervals of the paired
+ * differences.
  */
 import path from 'node:path'
 import { parseArgs } from 'node:util'
