@@ -84,7 +84,7 @@ function isWithin({ kind, disturbances = [kind], avoidablePercent, longestMs, fa
   return avoidablePercent <= (disturbances.some(isLate) ? 2 : 1) && longestMs <= 2000 && failure === null
 }
 
-/** Mean with its 95 % interval. */
+/** Formats a mean with its 95 % interval. */
 function interval(values: readonly number[]): string {
   return `${mean(values).toFixed(3)} +- ${(1.96 * Math.sqrt(sampleVariance(values) / values.length)).toFixed(3)}`
 }

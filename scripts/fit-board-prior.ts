@@ -34,7 +34,7 @@ interface Row {
   readonly weight: number
   readonly phi: Float64Array
   readonly residual: Float64Array
-  /** ln(measured / predicted) on each variant. */
+  /** Errors ln(measured / predicted), one per variant. */
   readonly errors: number[]
 }
 

@@ -20,7 +20,7 @@ export class RelatedTests {
   readonly #uses = new Map<string, readonly ModuleUse[]>()
   readonly #imports = new Map<string, Imports>()
 
-  /** @param root of the repository */
+  /** @param root root folder of the repository */
   constructor(root: string) {
     this.#root = root
   }

@@ -165,7 +165,7 @@ const combined: Readonly<Record<string, Draw>> = {
   },
 }
 
-/** Every kind of case. */
+/** Names of all kinds of cases. */
 export const scenarioKinds: readonly string[] = [...Object.keys(kinds), ...Object.keys(combined)]
 
 /** Whether the readings of this kind of case are delayed. Twice the usual time above the cap is then allowed. */

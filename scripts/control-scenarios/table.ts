@@ -109,7 +109,7 @@ function misses(result: ScenarioResult, results: readonly ScenarioResult[]): str
   if (failure !== null) said.push(`failed: ${failure}`)
   if (avoidablePercent > boundOf(result)) said.push(`above for ${avoidablePercent.toFixed(2)} %`)
   if (longestMs > LONGEST_MS) said.push(`longest stay ${(longestMs / 1000).toFixed(1)} s`)
-  // A run that ended because the board refused a setting is no comparison.
+  // A run of directcap that ended because the board refused a setting is not compared.
   if (
     direct &&
     direct.failure === null &&

@@ -8,7 +8,7 @@ export interface Judged {
   readonly configuration: Configuration
   readonly ran: { readonly throughput: number; readonly powerW: number }
   readonly predicted: ReturnType<PerfModel['predict']>
-  /** ln(truth / prediction). */
+  /** Errors as ln(truth / prediction). */
   readonly throughput: number
   readonly power: number
 }

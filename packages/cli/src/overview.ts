@@ -21,7 +21,7 @@ export function overviewFor(argv: readonly string[]): string | undefined {
   }
 }
 
-/** The commands, one line each. */
+/** Help text with one line per command. */
 export function overview(): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)

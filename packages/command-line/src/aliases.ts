@@ -1,7 +1,7 @@
 import { linesOf } from './lines-of.js'
 
 /**
- * Alternative spellings of options, by alternative: `{ '--p_cap': '--power-cap' }` accepts the option of PctoDL's
+ * Alternative spellings of options. For example, `{ '--p_cap': '--power-cap' }` accepts `--p_cap`, as in PctoDL's
  * Python scripts.
  */
 export type OptionAliases = Readonly<Record<string, string>>

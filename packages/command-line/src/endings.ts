@@ -58,7 +58,7 @@ const state = place[key]
 
 /**
  * Registers a task that must be completed before the process ends. This module alone handles signals. If a command runs
- * (`runCommand`), the first signal aborts it so that it cleans up; a second signal, or a minute later, all registered
+ * (`runCommand`), the first signal aborts it, so that it cleans up. After a second signal or a minute, all registered
  * tasks are ended at once. Without a command, a signal ends the registered tasks and then the process, unless the
  * program handles the signal itself. Tasks that remain at `exit` are ended then.
  *

@@ -71,10 +71,7 @@ export function runCommand(
     .finally(endCommand)
 }
 
-/**
- * `pctodl ...
- * head` closes the pipe early, which is not an error.
- */
+/** `pctodl ... | head` closes the pipe early, which is not an error. */
 function endQuietlyWithoutReader(stream: NodeJS.WriteStream): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error

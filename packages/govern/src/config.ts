@@ -36,7 +36,7 @@ export interface MappedService extends Common {
 export type ServiceConfig = TritonService | VllmService | MappedService
 
 export interface GovernConfig {
-  /** Index, UUID or PCI bus id. */
+  /** The board: index, UUID or PCI bus id. */
   readonly gpu: number | string
   readonly powerCapW?: number | undefined
   readonly intervalMs: number
@@ -75,7 +75,7 @@ const prometheus = z.strictObject({
   }),
 })
 
-/** In the order of the union. */
+/** Keys of the kinds of service, in the order of the union in the schema. */
 const kinds = ['triton', 'vllm', 'prometheus']
 const schema: z.ZodType<GovernConfig> = z.strictObject({
   gpu: z.union([z.int().min(0), z.string()], 'one board: its index, UUID or PCI bus id').default(0),

@@ -23,7 +23,7 @@ export interface Scrape {
   readonly sample: ServiceSample | null
   /** Result of the readiness probe. */
   readonly ready: boolean
-  /** Why there is no sample. */
+  /** Why there is no sample; null if there is one. */
   readonly failure: string | null
 }
 

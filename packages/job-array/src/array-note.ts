@@ -10,13 +10,13 @@ import { readNote, writeNote } from './work-folder.js'
 export interface ArrayNote {
   /** Hash that identifies the jobs. */
   readonly work: string
-  /** Mark to search the queue for. */
+  /** Comment by which the array is found in the queue. */
   readonly mark: string
   /** Number of times that these elements were submitted, including this submission. */
   readonly attempt: number
   /** Indices of the submitted elements in the list of jobs, ascending. */
   readonly indices: readonly number[]
-  /** Outcomes of the other jobs. */
+  /** Outcomes of the jobs that are not submitted again. */
   readonly outcomes: readonly JobOutcome[]
 }
 

@@ -11,7 +11,7 @@ export interface JobOutcome {
   readonly exitCode: number | null
   /** Why there is no exit code, or why the last attempt failed. */
   readonly reason?: string
-  /** How often the job was started. */
+  /** Number of times that the job was started. */
   readonly attempts: number
 }
 

@@ -75,7 +75,7 @@ export async function cancel(words: readonly string[], run: RunSlurm): Promise<v
   }
 }
 
-/** Parses lines of two words. */
+/** Parses lines that consist of a word and a rest. */
 export function pairs(stdout: string): [string, string][] {
   return stdout
     .split('\n')

@@ -31,7 +31,7 @@ export interface SlurmExecutorOptions extends SlurmPatienceOptions {
   readonly resubmissions?: number
 }
 
-/** State of an array. */
+/** How to run an array and report its elements. */
 interface ArrayWatch {
   readonly isNew: boolean
   readonly signal: AbortSignal | undefined
@@ -134,7 +134,7 @@ export class SlurmExecutor implements JobExecutor {
   async #runArray(jobs: readonly Job[], array: ArrayNote, { isNew, signal, onEnd }: ArrayWatch): Promise<void> {
     const { clock = systemClock, pollMs = 1000 } = this.#options
     const running = new Set(array.indices)
-    // What is left behind was.
+    // An array left by an earlier call has been submitted once.
     const before = isNew ? 0 : 1
     this.#submitted = { times: before, unanswered: before }
     let isTaken = false

@@ -33,7 +33,7 @@ export interface SlurmJobRequest {
   readonly id: string
   readonly command: readonly [program: string, ...args: string[]]
   readonly environment?: Readonly<Record<string, string>>
-  /** Nodes on all of which the job runs. Default: one node that Slurm chooses. */
+  /** List of nodes; the job runs on all of them. Default: one node that Slurm chooses. */
   readonly nodes?: readonly string[]
   readonly cpusPerNode: number
   readonly memoryMbPerNode?: number
@@ -45,10 +45,10 @@ export interface SlurmJobRequest {
   readonly after?: string
 }
 
-/** A job's report of its start. */
+/** What a job reports at its start. */
 export interface SlurmJobStart {
   readonly id: string
-  /** Unix time by the node's clock, s. */
+  /** Unix time of the start by the node's clock, s. */
   readonly atUnixS: number
   /** Number of CPUs that the job's processes may use; all CPUs of the machine if unlimited. */
   readonly cpus: number
@@ -309,7 +309,7 @@ export class SlurmJobs {
     writeNote(this.#file('job', id), slurmId)
   }
 
-  /** Created once per folder. */
+  /** Mark of the folder. It is created once. */
   #ownMark(): string {
     const file = path.join(this.#options.workDir, 'mark')
     if (readNote(file) === undefined) writeNote(file, randomBytes(8).toString('hex'))

@@ -54,7 +54,7 @@ export class SlurmNodes {
     this.#patience = new SlurmPatience(options)
   }
 
-  /** Clock time of the next poll. */
+  /** Time of the next poll on the clock, ms. */
   get lookAtMs(): number {
     return this.#lookAtMs
   }

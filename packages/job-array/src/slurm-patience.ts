@@ -146,7 +146,8 @@ export class SlurmPatience {
    * Repeats an idempotent request as long as Slurm's controller cannot be reached. If the signal aborts during a
    * request, the request gets a little more time, because it may have taken effect.
    *
-   * @param maxMs shorter limit than the option's, ms, for clean-up; without a wait if Slurm already does not answer
+   * @param maxMs limit for clean-up, ms, if shorter than `longestSilenceMs`; it becomes 0 if Slurm already does not
+   * answer
    * @throws the errors of `ask`
    */
   async untilReached<T>(

@@ -13,7 +13,7 @@ export function arrayScript(jobs: readonly Job[], indices: readonly number[], wo
   )
   return [
     '#!/bin/sh',
-    // Written only if absent.
+    // `set -C` lets the shell create the file only if it does not exist.
     `(set -C; echo $SLURM_JOB_ID > ${claim}) 2>/dev/null || [ "$(cat ${claim})" = "$SLURM_JOB_ID" ] || {`,
     '  echo "not run: this job has run already" >&2; exit 75',
     '}',

@@ -25,7 +25,7 @@ export interface Experiment {
   /** Variant of a baseline. */
   variant: 'fair' | 'published' | 'tuned'
   model: string
-  /** The board's key. */
+  /** Key of the board. */
   board: string
   /** Whether the cap follows a schedule. */
   scheduled: boolean

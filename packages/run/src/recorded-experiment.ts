@@ -5,7 +5,7 @@ import type { RunEvent } from '@pctodl/scheduler'
 import { z } from 'zod'
 import { type Experiment, experimentSchema } from './experiment.js'
 
-/** A run as its log has it. */
+/** A run as it is recorded in its log. */
 export interface RecordedExperiment {
   readonly experiment: Experiment
   readonly events: readonly RunEvent[]

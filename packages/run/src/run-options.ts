@@ -18,7 +18,7 @@ import { readCapSchedule } from './cap-schedule-file.js'
 import { type Experiment, type ExperimentAlgorithm, experimentAlgorithms } from './experiment.js'
 import { capsByIteration, publishedSchedules, SCHEDULED_ITERATIONS, WINDOW_MS } from './published-schedules.js'
 
-/** A run to make. */
+/** Parsed options of a run. */
 export interface ExperimentCall {
   readonly backend: BackendKind
   /** Index, UUID or name of a real board, or name of a simulated one. */
@@ -35,7 +35,7 @@ export interface ExperimentCall {
   readonly experiment: Omit<Experiment, 'board'>
 }
 
-/** A record to replay. */
+/** Parsed options of a replay. */
 export interface ReplayCall {
   readonly replay: string
   readonly json: boolean

@@ -1,6 +1,6 @@
 import { sameProcess, type Tenant } from '@pctodl/platform'
 
-/** Tenants and their memory clock. */
+/** A set of tenants and the memory clock at which they run. */
 export interface Candidate {
   readonly tenants: readonly Tenant[]
   readonly memClockMhz: number

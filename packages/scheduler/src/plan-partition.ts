@@ -4,7 +4,7 @@ import { type Configuration, InfeasibleCapError, InvalidInputError, PctodlError 
 
 /** The networks to serve: one network by name, or a list with the demands on each. */
 export interface ServedNetworks {
-  /** One network. */
+  /** Name of one network. */
   readonly model?: string | undefined
   /** One or several networks, instead of `model`. Each of several networks gets at least one tenant. */
   readonly models?: string | readonly NetworkDemand[] | undefined

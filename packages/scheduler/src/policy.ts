@@ -35,7 +35,7 @@ export interface AppliedState {
 
 /** One telemetry reading. The loop takes about ten a second, also while tenants load. */
 export interface SampleObservation {
-  /** Milliseconds since the run began. */
+  /** Time since the run began, ms. */
   readonly timeMs: number
   readonly telemetry: Telemetry
   readonly powerCapW: number
@@ -44,7 +44,7 @@ export interface SampleObservation {
   readonly reconfiguring: boolean
   /** Time for which the board has been refusing the requested SM clock, ms; 0 if it accepts the clock. */
   readonly smClockRefusedMs: number
-  /** Tenants that no longer run. */
+  /** Tenants that have failed and do not run. */
   readonly failures: readonly TenantFailure[]
   /** Share of the running tenants that complete batches, 0..1; null if no tenant runs. */
   readonly activeShare?: number | null
@@ -84,7 +84,7 @@ export interface ServiceWindow {
   readonly late: number
   readonly shed: number
   readonly failed: number
-  /** Requests that wait at its end. */
+  /** Number of requests that wait at the end of the window. */
   readonly queued: number
   /** Quantiles of the time from arrival to answer, ms; null if no request was answered. */
   readonly p50Ms: number | null
@@ -98,7 +98,7 @@ export interface ServiceWindow {
 
 /** One completed measuring window, common to all tenants. A quantity that was never read is null. */
 export interface WindowObservation {
-  /** 1-based. */
+  /** Number of the window, from 1. */
   readonly iteration: number
   readonly startMs: number
   readonly endMs: number
@@ -116,7 +116,7 @@ export interface WindowObservation {
   /** Samples completed in the window, including those of processes that ended in it. */
   readonly samples: number
   readonly tenants: readonly TenantWindow[]
-  /** Absent if the run has no services. */
+  /** Requests of each service; absent if the run has no services. */
   readonly services?: readonly ServiceWindow[]
   readonly applied: AppliedState
   /** Whether tenants were restarted in the window, so that its throughput does not represent the configuration. */
@@ -155,6 +155,6 @@ export interface PowerCapPolicy {
    * change. Each call may do a slice of work that is much shorter than the sample period.
    */
   onIdle?(timeMs: number, applied: AppliedState): Action | undefined
-  /** Decisions since the last call. */
+  /** Returns the decisions since the last call. */
   takeDecisions?(): readonly Decision[]
 }

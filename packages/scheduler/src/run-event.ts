@@ -4,7 +4,7 @@ import type { Action, AppliedState, Decision, TenantFailure, WindowObservation }
 /** Settings of a board that a policy can change. */
 export type Setter = 'powerLimitW' | 'memClockMhz' | 'smClockMhz'
 
-/** What triggered an action. */
+/** Policy method whose call led to an action. */
 export type ActionSource = 'start' | 'cap-change' | 'services-change' | 'sample' | 'window' | 'idle'
 
 export type RunEventBody =

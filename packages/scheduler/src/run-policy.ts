@@ -26,9 +26,9 @@ export interface RunOptions {
   readonly caps: CapSchedule
   /** Number of measuring windows. */
   readonly iterations: number
-  /** Default 5000. */
+  /** Length of a measuring window, ms. Default 5000. */
   readonly windowMs?: number
-  /** Default 100. */
+  /** Time between samples, ms. Default 100. */
   readonly samplePeriodMs?: number
   /**
    * Safety margin for a board sensor that reads low, percent. The cap applies to power as the board's own sensor reads

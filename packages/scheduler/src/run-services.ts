@@ -21,7 +21,7 @@ export interface ServiceListStep {
   readonly services: readonly Service[]
 }
 
-/** Services of a run. */
+/** The services of a run, and the desk that serves them. */
 export interface ServedOptions {
   readonly desk: ServiceDesk
   /** Ascending in time; the first step is at 0. */
@@ -86,7 +86,7 @@ export class RunServices {
     }
   }
 
-  /** Requests since the last call. */
+  /** Counts of each service since the last call. */
   closeWindow(): readonly ServiceWindow[] {
     const counters = this.#desk.counters()
     const windows = counters.map((later) => {

@@ -29,7 +29,7 @@ export interface ShadowContext {
 const ELASTICITY = 0.7
 /** Smallest predicted relative gain for which a trial is started. */
 const MIN_GAIN = 0.003
-/** Step of shares, percent. */
+/** Step by which shares change, percent. */
 const SHARE_STEP = 5
 /** Maximum time in which a trial must regain the samples lost in restarts, s. */
 const PAY_BACK_S = 60
@@ -54,7 +54,7 @@ const HURT = 0.999
 
 interface Measurement {
   readonly configuration: Configuration
-  /** ln(measured / predicted). */
+  /** Errors of the predictor: ln(measured / predicted). */
   readonly throughput: number
   readonly power: number
 }
@@ -62,7 +62,7 @@ interface Measurement {
 /**
  * Searches for a better configuration near the running one. Gaussian processes correct the predictor's measured errors.
  * The candidate with the highest expected improvement is tried for a few windows, and reverted if throughput falls. The
- * optimizer only proposes; the policy carries out.
+ * optimizer only proposes changes; the policy carries them out.
  */
 export class ShadowOptimizer {
   readonly #predictor: Predictor

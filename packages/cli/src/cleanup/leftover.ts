@@ -1,7 +1,7 @@
 /** Something that an ended run of this user left behind. */
 export interface Leftover {
   readonly kind: 'worker' | 'mps-daemon' | 'board'
-  /** Description for people. */
+  /** Description as text. */
   readonly what: string
   /**
    * Ends or restores it.

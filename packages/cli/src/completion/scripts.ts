@@ -20,7 +20,7 @@ compdef _pctodl pctodl
 
 export type CompletionShell = keyof typeof completionScripts
 
-/** Where each shell loads it. */
+/** Instructions to load the script, by shell. */
 export const completionHints: Readonly<Record<CompletionShell, string>> = {
   bash: 'pctodl completion bash > ~/.local/share/bash-completion/completions/pctodl',
   zsh: "echo 'source <(pctodl completion zsh)' >> ~/.zshrc   # after compinit",

@@ -18,7 +18,7 @@ const INSTALL =
 const CONTAINER =
   'start the container with `--gpus all` (or the NVIDIA runtime) and NVIDIA_DRIVER_CAPABILITIES=utility,compute'
 
-/** State of NVML, and its boards. */
+/** Findings about NVML and the boards. */
 export interface BoardFindings {
   readonly findings: readonly Finding[]
   /** The NVML library; undefined if it does not work. */

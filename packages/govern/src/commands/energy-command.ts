@@ -53,7 +53,7 @@ export function energyOf(log: string, file: string): ServiceEnergy[] {
   }))
 }
 
-/** `pctodl energy` */
+/** The command `pctodl energy`. */
 export const energy: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

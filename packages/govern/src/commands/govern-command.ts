@@ -21,7 +21,7 @@ interface GovernOptions {
   readonly library?: string
 }
 
-/** `pctodl govern` */
+/** The command `pctodl govern`. */
 export const govern: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

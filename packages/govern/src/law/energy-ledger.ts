@@ -2,7 +2,7 @@ import type { PowerFit } from './power-fit.js'
 import type { Work } from './service-forecast.js'
 
 interface Spent {
-  /** Energy by the board's counter, J. */
+  /** Energy of the interval by the board's counter, J. */
   readonly joules: number
   readonly seconds: number
   readonly smClockMhz: number

@@ -21,7 +21,7 @@ export interface GovernInput {
 }
 
 export interface GovernDecision {
-  /** Null: the operator's clocks. */
+  /** The clock to lock, MHz; null returns to the operator's clock settings. */
   readonly smClockMhz: number | null
   readonly reason: string
 }
@@ -63,7 +63,7 @@ export class GovernLaw {
   #belowTopMs = Number.NEGATIVE_INFINITY
   #timeMs: number | null = null
   #energyJ: number | null = null
-  /** The clock at the last step. */
+  /** The SM clock at the last step, MHz. */
   #ranMhz: number | null = null
   #smClockMhz: number | null = null
 
@@ -221,7 +221,7 @@ export class GovernLaw {
 
 interface Goal {
   readonly ratePerS: number
-  /** Attainment to reach. */
+  /** Attainment that a clock must reach. */
   readonly wanted: number
 }
 

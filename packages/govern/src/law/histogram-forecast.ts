@@ -40,7 +40,7 @@ export class HistogramForecast {
   /** Latency by the number of requests in the server, which replaces the batch size. */
   readonly #whole: BatchTimes
   readonly #judged: BatchTimes
-  /** Number of remembered requests. */
+  /** Number of requests in the counts, with exponential decay. */
   #requests = 0
   /**
    * Latency counts by bucket with exponential decay (several per request if the objective is per token); below, the

@@ -29,7 +29,7 @@ export class PowerFit {
   readonly #boostMhz: number
   readonly #curves: readonly Curve[]
   #best: Curve
-  /** Sums over the present average. */
+  /** Sums over the readings of the present average. */
   #clockMhz = 0
   #seconds = 0
   #joules = 0

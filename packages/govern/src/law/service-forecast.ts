@@ -124,7 +124,7 @@ export class ServiceForecast {
     return [perS + this.#caution * Math.max(0, PEAK_FACTOR * this.#peakPerS - perS), perS]
   }
 
-  /** Whether batch times are known. */
+  /** Whether enough was measured to forecast. */
   get known(): boolean {
     return this.#queue !== null ? this.times.known : this.#histogram.known
   }
@@ -291,7 +291,7 @@ export class ServiceForecast {
     return 1000 * queued <= share * objectiveMs * this.#capacityPerS(smClockMhz)
   }
 
-  /** Work at a rate and a clock. */
+  /** Predicted work at a rate and a clock. */
   workAt(smClockMhz: number, ratePerS: number): Work {
     const queue = this.#queue
     if (queue === null) return { full: 0, busy: this.#histogram.busyAt(smClockMhz, this.#busyShare) }

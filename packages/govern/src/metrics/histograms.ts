@@ -19,7 +19,7 @@ export interface HistogramSample extends ServiceSample {
   readonly objectiveMs: number
 }
 
-/** Newest name first. */
+/** Names of vLLM's histograms, the newest name first. */
 const vllmHistograms: Readonly<Record<LatencyKind, readonly string[]>> = {
   e2e: ['vllm:e2e_request_latency_seconds'],
   ttft: ['vllm:time_to_first_token_seconds'],

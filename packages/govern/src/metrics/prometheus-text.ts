@@ -69,7 +69,7 @@ export function bucketWithin({ boundsMs }: Latencies, objectiveMs: number): numb
   return boundsMs.findLastIndex((bound) => bound <= objectiveMs * (1 + 1e-9))
 }
 
-/** Series names of a histogram. */
+/** Names of the series of a histogram. */
 export function histogramNames(name: string): string[] {
   return [`${name}_bucket`, `${name}_sum`]
 }

@@ -6,7 +6,7 @@ import { meanOrNull } from '../verdict/spread.js'
 /** The windows of one run, and the name that identifies the run in a comparison. */
 export interface ComparedRun {
   readonly run: string
-  /** Samples/s, one per window. */
+  /** Throughput of each window, samples/s. */
   readonly throughput: readonly number[]
   /** Mean sensor power of each window, W; windows without readings are omitted. */
   readonly powerW: readonly number[]
@@ -18,7 +18,7 @@ export interface RunDifference {
   /** Mean throughput over the counted windows, samples/s. */
   readonly throughputA: number
   readonly throughputB: number
-  /** Change from A to B, percent. */
+  /** Change from the first to the second run, percent. */
   readonly throughputChangePercent: number
   /**
    * p-value of Welch's t-test: over the windows, or over the runs if each side has several. null if no test is

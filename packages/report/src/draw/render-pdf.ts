@@ -2,7 +2,7 @@ import { CHART_FONT } from './chart-style.js'
 import { fontFiles } from './font-files.js'
 import { svgSize } from './svg-size.js'
 
-/** Points of PDF to a centimetre. */
+/** PDF points per centimetre. */
 const POINTS_PER_CM = 72 / 2.54
 
 /**

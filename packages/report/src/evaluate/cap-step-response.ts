@@ -11,7 +11,7 @@ export interface CapStepResponse {
    * or if the cap does not bind.
    */
   readonly settlingMs: number | null
-  /** The same for [97 %, 101 %]. */
+  /** The same time for the band [97 %, 101 %] of the cap, ms. */
   readonly settlingThreePercentMs: number | null
   /**
    * After a step up: time until the average first reaches 95 % of the cap, ms. null after a step down, or if the

@@ -29,7 +29,7 @@ export interface StretchEvaluation {
   readonly peakExcessPercent: number | null
   readonly longestExcessMs: number
   readonly capUtilisationPercent: Estimate | null
-  /** Samples/s. */
+  /** Throughput, samples/s. */
   readonly throughput: Estimate | null
   /** Samples completed in the seconds that held the cap, divided by the whole time, samples/s. */
   readonly compliantThroughput: Estimate | null
@@ -39,7 +39,7 @@ export interface StretchEvaluation {
   /** Number of samples that the reference would have completed in addition. */
   readonly regretSamples: number | null
   readonly ripple: Ripple | null
-  /** Per minute. */
+  /** Number of changes of each kind per minute. */
   readonly actuationsPerMinute: Readonly<Record<ActuationKind, number>>
 }
 

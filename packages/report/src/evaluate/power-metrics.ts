@@ -8,7 +8,7 @@ export const EXCESS_TOLERANCE = 0.01
 /**
  * A run violates its cap if the 1 s average is above the cap for more than this share of the steady state. 2 % allows
  * for the second after each step down, in which the average still contains power under the old cap. A controller that
- * oscillates around the cap spends 10 % above it.
+ * oscillates around the cap is above it for 10 % of the time.
  */
 export const STEADY_TOLERANCE = 0.02
 
@@ -55,7 +55,7 @@ export interface PowerMetrics {
   readonly energyJ: number
   /** Energy used divided by the energy that the cap allows, percent. */
   readonly capUtilisationPercent: number | null
-  /** One entry per cap change. */
+  /** Settling time of each cap change. */
   readonly settling: readonly SettlingTime[]
 }
 

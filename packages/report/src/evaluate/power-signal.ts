@@ -2,7 +2,7 @@ import { InvalidInputError } from '@pctodl/platform'
 
 /** Power over a run, one entry per sample. */
 export interface PowerSeries {
-  /** Milliseconds since the run began. */
+  /** Time of each sample since the run began, ms. */
   readonly timeMs: readonly number[]
   readonly powerCapW: readonly number[]
   /** Reading of the board's sensor, W; null if it could not be read. */

@@ -4,7 +4,7 @@ import type { PowerSeries, PowerSource } from './power-signal.js'
 export interface SteadyDefinition {
   /** Default 30 000, by which processes have loaded and the board is nearly warm. */
   readonly afterStartMs?: number
-  /** Default 15 000. */
+  /** Time after each cap change, ms. Default 15 000. */
   readonly afterCapChangeMs?: number
 }
 

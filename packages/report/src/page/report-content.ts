@@ -13,7 +13,7 @@ import { costOfMillionImages, type ImageCost } from './cost.js'
 
 /** Input of a report. */
 export interface ReportInput {
-  /** In the order of the tables. */
+  /** Runs in the order of the tables. */
   readonly runs: readonly ReportedRun[]
   /** Runs that failed, so that they have no result. */
   readonly failures?: readonly FailedRun[]

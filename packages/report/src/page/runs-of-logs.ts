@@ -7,7 +7,7 @@ import type { ReportedRun } from './report-content.js'
 export interface RunLog {
   /** Name of the run in tables and charts. Default: the name of its policy. */
   readonly algorithm?: string
-  /** Events from `run-start` on. */
+  /** Events of the run, beginning with its `run-start`. */
   readonly events: readonly JudgedEvent[]
 }
 

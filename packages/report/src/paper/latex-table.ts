@@ -6,7 +6,7 @@ const special: Readonly<Record<string, string>> = {
   '^': '\\textasciicircum{}',
 }
 
-/** Escape text for LaTeX. */
+/** Escapes text for LaTeX. */
 export function asLatex(text: string): string {
   return text.replace(/[\\~^&%$#_{}]/g, (character) => special[character] ?? `\\${character}`)
 }

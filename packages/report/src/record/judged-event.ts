@@ -8,7 +8,7 @@ export interface RunStart {
   readonly version: 1
   readonly board: string
   readonly policy: string
-  /** ISO 8601, UTC. */
+  /** Start of the run, ISO 8601 in UTC. */
   readonly startedAt: string
   /** Caps of the run. Default: the caps of its samples. */
   readonly caps?: readonly CapStep[] | undefined
@@ -22,7 +22,7 @@ export interface RunStart {
 export interface JudgedSample {
   readonly timeMs: number
   readonly type: 'sample'
-  /** Cap in force at the reading, W. */
+  /** Cap at the time of the reading, W. */
   readonly powerCapW: number
   readonly telemetry: {
     /** Power, W; null if it could not be read. */

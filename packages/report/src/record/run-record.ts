@@ -11,7 +11,7 @@ export interface PowerSeries extends PowerReadings {
  * valid.
  */
 export interface RecordedWindow {
-  /** 1-based. */
+  /** Number of the window, from 1. */
   readonly iteration: number
   readonly startMs: number
   readonly endMs: number
@@ -19,12 +19,12 @@ export interface RecordedWindow {
   readonly powerCapW: number
   readonly powerAverageW: number | null
   readonly powerMaxW: number | null
-  /** Measured means. */
+  /** Measured mean clocks, MHz. */
   readonly smClockMhz: number | null
   readonly memClockMhz: number | null
   readonly smUtilPercent: number | null
   readonly memUtilPercent: number | null
-  /** Samples/s over all tenants. */
+  /** Throughput of all tenants, samples/s. */
   readonly throughput: number
   readonly samples: number
   readonly tenants: readonly { readonly tenant: Tenant }[]
@@ -36,11 +36,11 @@ export interface RecordedWindow {
 
 /** Latency of one network's batches in the steady state, or of one service's requests. */
 export interface NetworkLatency {
-  /** The network, or the service. */
+  /** Name of the network or the service. */
   readonly model: string
   /** Objective for the 99th percentile, ms; absent if there is none. */
   readonly objectiveMs?: number
-  /** Absent for requests. */
+  /** Mean latency of the batches, ms; absent for requests. */
   readonly meanMs?: number
   /** 99th percentile, ms; null if no request was answered. */
   readonly p99Ms: number | null
@@ -74,7 +74,7 @@ export interface ServedRequests {
   readonly perSecond: readonly {
     readonly service: string
     readonly arrived: readonly (number | null)[]
-    /** Late, shed or failed. */
+    /** Requests that were late, shed or failed. */
     readonly missed: readonly (number | null)[]
   }[]
 }

@@ -58,7 +58,7 @@ function list(values: readonly number[]): string {
   return `"[${values.join(',')}]"`
 }
 
-/** `YYYY-MM-DD HH:MM:SS`, UTC. */
+/** Formats a date as `YYYY-MM-DD HH:MM:SS` in UTC. */
 function timestamp(date: Date, index: number): string {
   if (Number.isNaN(date.getTime()))
     throw new InvalidInputError(`windows[${index}].startedAt`, String(date), 'a valid date')

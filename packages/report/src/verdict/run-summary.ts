@@ -29,7 +29,7 @@ export interface RunSummary {
   readonly throughputSpread?: Spread
   /** Name of the individual board, if runs of several boards are compared. */
   readonly instance?: string
-  /** Number of runs that are combined. */
+  /** Number of combined runs. */
   readonly runs?: number
   /** Throughput in the steady state, samples/s (see `steadyThroughput()`); null if no window belongs to it. */
   readonly steadyThroughput: number | null

@@ -11,7 +11,7 @@ export interface Verdict {
   readonly status: 'holds' | 'violates' | 'unknown'
   /** The constraints that a violating run breaks; absent in records of versions that judged only the cap. */
   readonly breaks?: 'cap' | 'latency' | 'cap and latency'
-  /** One sentence in plain words. */
+  /** Reason for the status, in one sentence. */
   readonly reason: string
 }
 

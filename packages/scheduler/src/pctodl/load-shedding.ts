@@ -31,7 +31,7 @@ export class LoadShedding {
   #all: readonly Tenant[] | undefined
   /** Time from which the one-second mean contains only the present tenants, ms. */
   #restedMs = 0
-  /** Time of the last refusal. */
+  /** Time of the last refusal of the clock, ms. */
   #refusedMs = 0
 
   constructor(predictor: Predictor) {

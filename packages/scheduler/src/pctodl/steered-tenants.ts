@@ -79,7 +79,7 @@ export class SteeredTenants {
     this.#model(tenants, this.#memClockMhz)
   }
 
-  /** A step of the SM clock. */
+  /** Decides on the SM clock of this sample. */
   step(sample: SampleObservation): ClockAction {
     this.#lastStep = this.#controller!.step(clockObservation(sample))
     return this.#lastStep

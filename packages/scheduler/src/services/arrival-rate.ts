@@ -26,7 +26,7 @@ export class ArrivalRate {
     this.#perS = expectedPerS
   }
 
-  /** Present rate, requests/s. */
+  /** Present estimate of the rate, requests/s. */
   get perS(): number {
     return this.#perS
   }

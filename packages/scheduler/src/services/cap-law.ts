@@ -7,7 +7,7 @@ interface Reading {
   readonly predictedJ: number
 }
 
-/** Target share of the cap. */
+/** Predicted power aims at this share of the cap. */
 export const AIM = 0.99
 /** Number of recent samples over which the ceiling is the minimum, so that it rises only after a second. */
 const DWELL_SAMPLES = 10

@@ -18,7 +18,7 @@ export class ServiceWatch {
   readonly service: Service
   readonly rate: ArrivalRate
   queued = 0
-  /** Share admitted last. */
+  /** Share of the requests that is admitted now, 0..1. */
   admitted = 1
   #caution = 0
   #decided = 0

@@ -14,7 +14,7 @@ export interface ServicesPolicyOptions {
   readonly services: readonly Service[]
   /** Initial arrival rates by service name, requests/s; later, rates are measured. The default for a service is 1. */
   readonly expectedPerS: Readonly<Record<string, number>>
-  /** Default: `planWithModel`. */
+  /** Planner of the tenants. Default: `planWithModel`. */
   readonly plan?: ServicesPlanner
 }
 
@@ -84,7 +84,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   /** Whether the last clock was lower than needed. */
   #short = false
   #binding = ''
-  /** While requests are shed: the clocks and the admitted shares, which are chosen together. */
+  /** The clocks and admitted shares, chosen together while requests are shed; otherwise undefined. */
   #admission: Admission | undefined
   #shedMs = 0
   #memoryMs = 0
