@@ -72,9 +72,9 @@ export function headlineTable({ tasks, subject }: Standings): ReportTable {
 }
 
 export const headlineCaption: string =
-  'Geometric means over tasks, on n boards. In parentheses: from 16 boards on, the 95 % confidence interval over boards (Student\u2019s t); ' +
-  'with fewer, the lowest and highest board, which is not an interval. Best other: the best opponent of each task that holds the cap. ' +
-  'Plan / no plan: plan-limit-step over the best opponent that does not use our plan.'
+  'Ratios are geometric means over tasks, on n boards. In parentheses: the 95 % confidence interval over boards (Student\u2019s t) for 16 ' +
+  'boards or more; for fewer, the values of the lowest and the highest board. Best other: the best opponent of each task that holds the cap. ' +
+  'Plan / no plan: plan-limit-step divided by the best opponent that does not use our plan.'
 
 /** The first table of a report: an algorithm compared with the best other algorithm of each task. */
 export function standingsTable({ subject, tasks }: Standings): ReportTable {
@@ -148,9 +148,9 @@ export function standingsCaption({ subject, outcomes: counted, ratio }: Standing
   const within = ratio?.spread ? ` (${spreadText(ratio.spread)})` : ''
   const geometric = ratio === null ? '' : `; geometric mean of the ratios ${ratioText(ratio)}${within}`
   return (
-    `${subject} against the best other algorithm that holds the cap, chosen for each board by the other boards: ${text}${geometric}. ` +
-    `A tie is within ${100 * TIE_TOLERANCE} %, or has 1 in its interval or range. To break the cap, or to miss a latency objective, where ` +
-    'another keeps it is a loss. To be the only one that holds, or ahead of opponents without feedback, is no win. The steady state is judged; ' +
-    'services are compared by requests per joule.'
+    `${subject} compared with the best other algorithm that holds the cap, chosen for each board on the other boards: ${text}${geometric}. ` +
+    `A ratio within ${100 * TIE_TOLERANCE} % of 1, or with 1 in its interval or range, is a tie. It is a loss to break the cap or miss a latency ` +
+    'objective that another algorithm holds. It is not a win to be the only one that holds the cap, or to be ahead of opponents without ' +
+    'feedback. The steady state is judged; services are compared by requests per joule.'
   )
 }

@@ -163,7 +163,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     const { tenants, memClockMhz, powerRatio } = this.#steered
     const delayMs = this.lastStep?.seen.delayMs ?? 0
     const change = this.#shedding.step(sample, tenants, memClockMhz, powerRatio, delayMs)
-    // If no tenant stays, keep the model of the last tenants, because they or more of them will return.
+    // If no tenant stays, the model keeps the last tenants, because some or all of them return later.
     return change?.tenants.length === 0 ? change : change && this.#start(change.tenants, change.reason)
   }
 

@@ -137,7 +137,7 @@ export class TenantPlan {
       this.#trouble = trouble
       this.#troubleSinceMs = timeMs
     }
-    // The wait for a reaction's effect ends when new tenants load, because their power shows as soon as they run.
+    // New tenants end this wait, because their power shows in the readings as soon as they run.
     if (reconfiguring) this.#quietUntilMs = timeMs
     const patienceMs = trouble === 'throttled' ? THROTTLED_MS : INFEASIBLE_MS
     if (trouble === undefined || timeMs < Math.max(this.#quietUntilMs, this.#troubleSinceMs + patienceMs))
