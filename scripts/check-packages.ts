@@ -15,7 +15,7 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { type Manifest, packAll, root, type WorkspacePackage, workspacePackages } from './pack-packages.js'
 
-/** Size limit of a tarball, kB. Source maps take most of it. */
+/** Size limit of a tarball, kB. */
 const BUDGET_KB = 450
 
 const rootManifest: Manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
