@@ -4,25 +4,26 @@ import { emitDeclarations } from './scripts/emit-declarations.js'
 
 const moduleUrlShim = fileURLToPath(new URL('scripts/import-meta-url.js', import.meta.url))
 
-/** What a package's `tsup.config.ts` exports: a build, or several. */
+/** Value that a package's `tsup.config.ts` exports: one build or several. */
 export type PackageBuild = Options | Options[]
 
-/** The build every library of the family shares: ESM + CJS + types of both, from `src/index.ts`. */
+/** The build that all libraries share: ESM, CommonJS and their types, from `src/index.ts`. */
 export function libraryBuild(overrides: Options = {}): Options {
   return {
     entry: ['src/index.ts'],
     format: ['esm', 'cjs'],
     target: 'node20',
     platform: 'node',
-    // tsup would bundle declarations, which costs ten times what the code does.
+    // tsup does not make declarations, because bundling them takes ten times as long as the code.
     dts: false,
     onSuccess: async () => emitDeclarations(process.cwd()),
     clean: true,
-    // The code is not minified: its traces can be read as they are, and maps were more than half of each tarball.
+    // The code is not minified, so that stack traces are readable without source maps. Maps took more than half of each
+    // tarball.
     sourcemap: false,
     splitting: true,
-    // Code finds what lies beside it by `import.meta.url`, which CommonJS does not have. tsup's own shims would put
-    // `node:path` and `node:url` into each ESM entry as well, and a page could not bundle the cores.
+    // Code finds files beside it with `import.meta.url`, which CommonJS lacks. tsup's own shims would add `node:path`
+    // and `node:url` to each ESM entry, so that a browser could not bundle the cores.
     shims: false,
     esbuildOptions(options, { format }) {
       if (format !== 'cjs') return

@@ -6,15 +6,15 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config'
 import { LongestFirst } from './scripts/longest-first.js'
 import { moduleKeys } from './scripts/module-keys.js'
 
-// Where onnxruntime is loaded into a test's own process, nothing of it is recorded or sent; workers of ours say so themselves.
+// Disables the telemetry of onnxruntime if a test's own process loads it. Our workers disable it themselves.
 process.env['ORT_DISABLE_TELEMETRY'] = '1'
 
 const cores = availableParallelism()
-/** Of files that start processes: they wait for two thirds of their time. */
+/** Number of parallel workers for files that start processes, which wait for two thirds of their time. */
 const beside = 2 * cores + 2
 const root = import.meta.dirname
 
-/** Packages that only compute, and what computes of the others. */
+/** Test files that only compute. */
 const pure = [
   'packages/{baselines,colocation,gpu-sim,greedy-partition,mig-deploy,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/command-line/test/**/!(open-to-write|own-files).test.ts',
@@ -41,8 +41,8 @@ const pure = [
 ]
 
 /**
- * What changes the process that it runs in for good (its user, its listeners), or loads a simulated board's library into it: a process
- * of its own for each file. A folder or a variable that goes back at the end of a file is no reason.
+ * Test files that need a process each, because they change it permanently (its user, its listeners) or load a simulated board's
+ * library into it. Files that restore a folder or a variable at their end do not belong here.
  */
 const alone = [
   'packages/backend/test/service.test.ts',
@@ -61,9 +61,9 @@ const all = ['packages/*/test/**/*.test.ts', 'test/**/*.test.ts']
 const weekMs = 7 * 24 * 60 * 60 * 1000
 
 /**
- * Modules as tests run them, kept from one project and one run to the next. A module is looked up by its source and by where its
- * imports lead (`scripts/module-keys.ts`); how it is compiled and what packages export is up to these files as well. Nothing is
- * taken out of such a folder one by one: each week begins a new one, and what was not written to for a week goes.
+ * Folder of compiled modules that all projects and runs share. The key of a module is its source and the files to which its imports
+ * resolve (`scripts/module-keys.ts`). The folder's name depends on the files that determine compilation and the packages' exports.
+ * Single modules are not removed: a new folder is used each week, and folders that were not written to for a week are removed.
  */
 function moduleCache(): string {
   const all = path.join(root, 'node_modules', '.cache', 'vitest-modules')
@@ -82,8 +82,8 @@ function moduleCache(): string {
   return path.join(all, hash.digest('hex'))
 }
 
-// Tests import the sources of the workspace (the `@pctodl/source` export condition). The end-to-end tests start built command lines
-// on purpose, which are built again before them where they are not of these sources.
+// Tests import the sources of the workspace (the `@pctodl/source` export condition). Only the end-to-end tests start built commands;
+// these are built again first if the sources have changed.
 const config: ViteUserConfig = defineConfig({
   plugins: [moduleKeys],
   resolve: { conditions: ['@pctodl/source'] },
@@ -98,17 +98,17 @@ const config: ViteUserConfig = defineConfig({
       path.resolve(root, 'scripts/summary-reporter.ts'),
     ],
     setupFiles: [path.resolve(root, 'test/property-runs.ts')],
-    // For what hangs: on a machine with ten busy processes beside it a test takes ten times as long, and is right.
+    // The limit is only for tests that hang: on a machine with ten other busy processes, a correct test takes ten times as long.
     testTimeout: 300_000,
     hookTimeout: 300_000,
     expect: { poll: { timeout: 120_000 } },
     projects: [
       {
         extends: true,
-        // Nothing here changes its process, so files share workers, and modules that many of them import are imported once.
+        // No test here changes its process, so files share workers, and common modules are imported once.
         test: { name: 'pure', include: pure, pool: 'threads', isolate: false },
       },
-      // These start processes, simulated hosts in real time among them. They come last.
+      // These tests start processes, including simulated hosts in real time. They run last.
       {
         extends: true,
         test: {

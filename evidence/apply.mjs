@@ -1,6 +1,7 @@
 /**
- * Turns a proof of a board into a change of this repository: its files go to `evidence/<board>/`, and its fitted parameters become those
- * that `@pctodl/perf-model` ships. `pnpm --filter @pctodl/gpu-sim validate FOLDER` compares its rows with the simulated board.
+ * Turns the proof of a board into a change of this repository: its files are copied to `evidence/<board>/`, and its
+ * fitted parameters become those that `@pctodl/perf-model` ships. `pnpm --filter @pctodl/gpu-sim validate FOLDER`
+ * compares its rows with the simulated board.
  *
  *   node evidence/apply.mjs FOLDER
  *

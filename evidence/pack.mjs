@@ -1,6 +1,7 @@
 /**
- * Packs what a measurement on a machine without a network needs into one folder: this Node.js (compressed), `pctodl prove` and
- * `pctodl profile` with all that they import, the PyTorch worker, and the NVML binding. There, run `prove.sh`.
+ * Packs everything for a measurement on a machine without a network into one folder: this Node.js (compressed), `pctodl
+ * prove` and `pctodl profile` with all that they import, the PyTorch worker, and the NVML binding. On that machine, run
+ * `prove.sh`.
  *
  *   node evidence/pack.mjs [folder] [--without-node]
  */
@@ -26,7 +27,7 @@ await build({
   entry: {
     prove: path.join(packages, 'profiler/src/prove-program.ts'),
     profile: path.join(packages, 'profiler/src/profile-program.ts'),
-    // A lease's watchdog becomes this program; it lies beside the one that took the lease.
+    // Program of a lease's watchdog. It must be beside the program that takes the lease.
     'restore-journal': path.join(packages, 'nvml-control/src/restore-journal.ts'),
   },
   format: ['cjs'],
@@ -56,7 +57,7 @@ if (!flags.includes('--without-node')) {
 }
 console.log(`packed into ${folder}`)
 
-/** The binding and the one binary of it that fits this machine's kind. */
+/** Copies the binding, and only its binary for this kind of machine. */
 function carryKoffi() {
   const koffi = realpathSync(path.join(packages, 'nvml-control/node_modules/koffi'))
   const binary = realpathSync(path.join(koffi, '..', '@koromix', `koffi-${process.platform}-${process.arch}`))

@@ -1,14 +1,17 @@
 import { type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
 import type { Action, PowerCapPolicy, SampleObservation } from '@pctodl/scheduler'
 
-/** Below this share of the cap there is room for one more step. */
+/** The clock rises by one state if power is below this share of the cap. */
 const ROOM = 0.97
-/** A board's plain power reading is the mean of a second, so a step shows in full after that. */
+/**
+ * A board's usual power reading is the mean of one second, so the reading shows a step completely only after this time,
+ * ms.
+ */
 const SETTLE_MS = 1200
 
 /**
- * Equal tenants, and an SM clock that goes up one state while there is room and down in proportion to the excess: what one
- * would write first. It needs no predictor.
+ * A simple policy without a predictor: equal tenants, and an SM clock that rises by one state if power is well below
+ * the cap and falls in proportion to the excess.
  */
 export class CautiousSteps implements PowerCapPolicy {
   readonly name = 'cautious-steps'
@@ -24,18 +27,18 @@ export class CautiousSteps implements PowerCapPolicy {
     this.#tenants = Array.from({ length: count }, () => tenant)
   }
 
-  /** From a low clock: the policy knows nothing of the board's power yet. */
+  /** Starts at a low clock, because the policy does not know the board's power yet. */
   start(): Action {
     this.#state = Math.floor(this.#clocksMhz.length / 4)
     return { tenants: this.#tenants, memClockMhz: this.#memClockMhz, smClockMhz: this.#clocksMhz[this.#state]! }
   }
 
-  /** The next sample carries the new cap; nothing else is to be done. */
+  /** The next sample contains the new cap, so there is nothing to do here. */
   onCapChange(): undefined {}
 
   onSample({ timeMs, telemetry, powerCapW, reconfiguring }: SampleObservation): Action | undefined {
     const { powerAverageW } = telemetry
-    // What could not be read is no headroom, and tenants that still load draw less than they will.
+    // An unreadable value is not headroom, and tenants that still load draw less power than later.
     if (powerAverageW === null || reconfiguring || timeMs - this.#changedMs < SETTLE_MS) return undefined
     const excess = powerAverageW / powerCapW - 1
     if (excess > 0) return this.#move(timeMs, -Math.max(1, Math.ceil(excess * this.#state)), 'above the cap')

@@ -15,10 +15,10 @@ import { type BoardAtClock, keepsObjectives, meetBudget } from './power-budget.j
 import { measureBoard } from './run-planned-gpu.js'
 
 /**
- * Pack seven services onto few GPUs, then fit those GPUs into a power budget without breaking a promise.
+ * Packs seven services onto few GPUs, then fits these GPUs into a power budget without missing an objective.
  *
- * The plan comes from `@pctodl/mig-segments`; what a planned GPU draws and delivers at a clock, from a simulated board that is
- * divided and loaded as the plan says; and the budget is met by lowering clocks where it costs least.
+ * The plan comes from `@pctodl/mig-segments`. The power and the throughput of a planned GPU at a clock come from a
+ * simulated board that is divided and loaded as planned. The budget is met by lowering clocks where that costs least.
  *
  *   npx tsx --conditions=@pctodl/source examples/cluster-packing.ts [folder]
  */
@@ -41,7 +41,8 @@ console.log(
 )
 for (const { message } of plan.unserved) console.log(message)
 
-// Profiles were taken at the base clock: the plan's promises hold there, and clocks only go down from it.
+// Profiles were measured at the base clock. The plan meets the objectives at this clock, and clocks are only lowered
+// from it.
 const { baseClockMhz } = findGpuSpec(board)
 const clocksMhz = Array.from({ length: 7 }, (_, i) => baseClockMhz - 75 * i)
 const measured: BoardAtClock[][] = []

@@ -10,7 +10,8 @@ import { type PowerCapPolicy, runPolicy } from '@pctodl/scheduler'
 import { CautiousSteps } from './cautious-steps.js'
 
 /**
- * A policy of one's own against pctodl and the baselines: the same board, the same caps, judged by the board's true power.
+ * Compares your own policy with pctodl and the baselines, on the same board with the same caps, by the board's true
+ * power.
  *
  *   npx tsx --conditions=@pctodl/source examples/custom-policy.ts [folder]
  */

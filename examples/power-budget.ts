@@ -1,4 +1,4 @@
-/** What one segment delivers at a clock. */
+/** Throughput and latency of one segment at a clock. */
 export interface SegmentAtClock {
   readonly model: string
   /** Items/s. */
@@ -7,21 +7,21 @@ export interface SegmentAtClock {
   readonly latencyMs: number
 }
 
-/** What one GPU draws and delivers at a clock. */
+/** Power of one GPU, and results of its segments, at a clock. */
 export interface BoardAtClock {
   readonly smClockMhz: number
   readonly powerW: number
   readonly segments: readonly SegmentAtClock[]
 }
 
-/** One choice of clock for each GPU, as an index into its list, highest clock first. */
+/** The chosen clock of each GPU, as an index into its list of clocks, highest first. */
 export interface Budgeted {
   readonly chosen: readonly number[]
   readonly totalW: number
   readonly met: boolean
 }
 
-/** Whether every service reaches its rate over all GPUs, and none of its segments takes longer for a batch than it may. */
+/** Whether every service reaches its rate over all GPUs, and no segment takes longer for a batch than allowed. */
 export function keepsObjectives(
   measured: readonly (readonly BoardAtClock[])[],
   chosen: readonly number[],
@@ -39,8 +39,8 @@ export function keepsObjectives(
 }
 
 /**
- * Lower clocks one step at a time, always on the GPU where a step saves most watts and breaks no objective, until the
- * budget is met or no step is left.
+ * Lowers clocks one step at a time, on the GPU where a step saves most power without missing an objective. Ends when
+ * the budget is met or no such step is left.
  */
 export function meetBudget(
   measured: readonly (readonly BoardAtClock[])[],

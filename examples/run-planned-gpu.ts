@@ -7,7 +7,10 @@ import type { BoardAtClock, SegmentAtClock } from './power-budget.js'
 const WARM_UP_MS = 60_000
 const WINDOW_MS = 10_000
 
-/** What a planned GPU delivers and draws with its SM clock locked, all of its segments busy: a minute to warm up, then ten seconds. */
+/**
+ * Throughput and power of a planned GPU at a locked SM clock, with all of its segments busy. It warms up for a minute
+ * and is then measured for ten seconds.
+ */
 export async function measureBoard(board: string, planned: PlannedGpu, smClockMhz: number): Promise<BoardAtClock> {
   const clock = new VirtualClock()
   const gpu = new SimulatedGpu(board, { clock })

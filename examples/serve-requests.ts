@@ -7,9 +7,9 @@ import { type BatchTimes, InferencePool, RequestDesk, syntheticImages, timedWork
 import { poissonArrivals, serviceReport } from '@pctodl/traffic'
 
 /**
- * Real processes answer the requests of two services, in real time, under the policy that serves simulated ones, too. Needs no GPU: the
- * board's clocks and watts are simulated, and the processes are stand-ins whose batches take what the predictor says they would.
- * With a board, `openReal` of `@pctodl/backend` and its workers take the place of the simulated board and of the stand-ins.
+ * Real processes answer the requests of two services in real time, under the same policy as simulated services. Needs
+ * no GPU: the board's clocks and power are simulated, and the processes only wait for the batch times that the
+ * predictor gives. With a board, use `openReal` of `@pctodl/backend` and its workers instead.
  *
  *   npx tsx --conditions=@pctodl/source examples/serve-requests.ts [folder] [seconds]
  */
@@ -31,7 +31,7 @@ const search: Service = {
 const photos: Service = { ...search, name: 'photos', model: 'mobilenet_v2', objective: { p99Ms: 250 }, weight: 1 }
 const expectedPerS = { search: 60, photos: 40 }
 
-/** What the network takes with this share at a medium clock: a part for each batch, and one for each sample. */
+/** Batch time of the network with this share at a medium clock: a part per batch, and a part per sample. */
 function batchTimes({ model: network, mpsPercent, batchSize }: Tenant): BatchTimes {
   const batchMs = (size: number) => {
     const alone = { model: network, mpsPercent, batchSize: size }
@@ -65,7 +65,7 @@ try {
       if (event.type === 'tenant')
         events.push(`${event.tenant.service} ${event.tenant.mpsPercent} % x ${event.tenant.batchSize}: ${event.state}`)
     },
-    // Half of the time is for processes to load.
+    // Processes load during the first half of the time.
     onWindow: ({ iteration }) => {
       if (iteration === Math.floor(seconds / 2)) begun = desk.counters()
     },

@@ -7,10 +7,10 @@ import { type Configuration, smClocksAt } from '@pctodl/platform'
 import { chartConfig, palette, renderPng, renderSvg, type TopLevelSpec } from '@pctodl/report/charts'
 
 /**
- * What if the rack gave this board fewer watts? What if everything ran in one process?
+ * What if the rack gave this board less power? What if everything ran in one process?
  *
- * Asks the predictor for the best partition under every cap, and for the best that a single process can do, and holds both
- * against what the simulated board, which the predictor has never seen inside, then settles to.
+ * Finds the best predicted partition under every cap, and the best configuration of a single process. Compares both
+ * with the steady state of the simulated board, whose equations the predictor does not know.
  *
  *   npx tsx --conditions=@pctodl/source examples/what-if.ts [folder]
  */
@@ -22,7 +22,7 @@ const folder = process.argv[2] ?? path.join(import.meta.dirname, 'out')
 
 const predictor = loadPerfModel(board)
 const memClockMhz = predictor.memClocksMhz[0]!
-// The board's own power limit is out of the way, so that what the predictor promises is what the board is asked for.
+// The board's own power limit is raised out of the way, so that the board runs the predicted clock.
 const simulate = simulateSteadyState(board, { powerLimitW: 1e9 })
 
 interface Answer {
@@ -41,7 +41,7 @@ function answer(who: Answer['who'], capW: number, configuration: Configuration):
   return { who, capW, promised, throughput, powerW, perJoule: throughput / powerW, configuration }
 }
 
-/** The best batch size of a process that has the whole board. */
+/** The best batch size for one process that has the whole board. */
 function oneProcess(capW: number): Answer | undefined {
   return [8, 16, 32, 64, 128, 256]
     .flatMap((batchSize) => {
@@ -70,7 +70,7 @@ for (const { who, capW, promised, throughput, powerW, perJoule, configuration } 
   console.log(`${String(capW).padStart(5)}  ${who.padEnd(12)}${row.join('')}${perJoule.toFixed(1).padStart(11)}`)
 }
 
-/** Two tenants of half the board each, along the clock: where a joule goes furthest. */
+/** Samples per joule of two tenants with half of the board each, at different clocks. */
 const alongTheClock = smClocksAt(predictor.spec, memClockMhz)!
   .filter((_, i) => i % 4 === 0)
   .flatMap((smClockMhz) =>

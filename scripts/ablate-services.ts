@@ -1,10 +1,11 @@
 /**
- * What each part of the law for services is worth: the same loads with it and without it.
+ * Measures what each part of the law for services contributes: the same loads run with and without the part.
  *
  *   tsx --conditions=@pctodl/source scripts/ablate-services.ts [--seed 41] [--cells 3080Ti:508:3,A100:517:1] [--without caution,queues]
  *
- * Prints, for all of it and without each part: attainment of the worst service in the mean and in the worst cell, requests shed or
- * failed, joules for each request in time over those of all of it (geometric mean), and clock changes a minute.
+ * Prints, for the complete law and without each part: attainment of the worst service (mean and worst cell), requests
+ * shed or failed, energy per request answered within its objective relative to the complete law (geometric mean), and
+ * clock changes per minute.
  */
 import { parseArgs } from 'node:util'
 import { runServerLoad, serverTasksOf } from '@pctodl/bench-runner/server'
@@ -21,7 +22,7 @@ const CELLS =
 // biome-ignore lint/suspicious/noExplicitAny: a stand-in has the types of what it stands in for
 type StandIn = (self: any, ...args: any[]) => unknown
 
-/** Replaces a getter or method until what is returned is called. */
+/** Replaces a getter or method. The returned function restores it. */
 function replaced(of: { prototype: object }, name: string, standIn: StandIn): () => void {
   const before = Object.getOwnPropertyDescriptor(of.prototype, name)!
   const getter = {
@@ -42,10 +43,10 @@ const { predict } = ServingClocks.prototype
 const { update } = ServiceWatch.prototype
 const { ceilingMhz } = CapLaw.prototype
 
-/** How each part is switched off; `replan` and `lean-tenants` are where the policy is made. */
+/** Switches each part off. The parts `replan` and `lean-tenants` are switched off where the policy is created. */
 const parts: Record<string, () => () => void> = {
   caution: () => replaced(ServiceWatch, 'readyPerS', ({ rate }) => rate.perS),
-  // The model is told of Poisson traffic; windows still know better.
+  // The model assumes Poisson traffic; the windows of the arrival rate still use the measured burstiness.
   burstiness: () => replaced(ServingClocks, 'predict', (self, clock, rates) => predict.call(self, clock, rates)),
   window: () => replaced(ArrivalRate, 'perS', (self) => self.meanPerS(1)),
   queues: () =>

@@ -1,10 +1,11 @@
 /**
- * What each mechanism of the clock controller is worth: random cases with it and without it, in pairs.
+ * Measures what each mechanism of the clock controller contributes: random cases run with and without it, in pairs.
  *
  *   pnpm ablate control [--cases 19] [--seed 1] [--kinds 'steps;late'] [--without guard,delay] [--workers 2]
  *
- * Prints, for each mechanism switched off alone: cases within, mean and worst time above the cap, throughput without it over with
- * it and clock changes a minute, with 95 % intervals of the paired differences.
+ * Prints, for each mechanism switched off alone: cases within the bounds, mean and worst time above the cap, throughput
+ * without the mechanism divided by throughput with it, and clock changes per minute, with 95 % intervals of the paired
+ * differences.
  */
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -83,7 +84,7 @@ function isWithin({ kind, disturbances = [kind], avoidablePercent, longestMs, fa
   return avoidablePercent <= (disturbances.some(isLate) ? 2 : 1) && longestMs <= 2000 && failure === null
 }
 
-/** Mean with its 95 % interval. */
+/** Formats a mean with its 95 % interval. */
 function interval(values: readonly number[]): string {
   return `${mean(values).toFixed(3)} +- ${(1.96 * Math.sqrt(sampleVariance(values) / values.length)).toFixed(3)}`
 }

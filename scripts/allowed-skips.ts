@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** For whom a reason to skip is allowed. */
+/** Users for whom a reason to skip a test is allowed. */
 type Who = 'anybody' | 'user'
 
 interface AllowedSkip {
@@ -10,14 +10,14 @@ interface AllowedSkip {
 }
 
 /**
- * How many tests may skip for each reason, from lines such as
+ * Reads how many tests may skip for each reason. Each line gives the number, the users and the reason, e.g.
  *
  *   3 anybody needs a moon
  *   40 user   needs root
  *
- * What is allowed to `user` root has no excuse for. Lines that begin with `#` are comments.
+ * Entries for `user` do not apply to root. Lines that begin with `#` are comments.
  *
- * @throws where a line says something else
+ * @throws for an invalid line
  */
 export function allowedSkips(text: string, isRoot: boolean): Map<string, number> {
   const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
@@ -25,7 +25,10 @@ export function allowedSkips(text: string, isRoot: boolean): Map<string, number>
   return new Map(entries.map(({ reason, most }) => [reason, most]))
 }
 
-/** Of the file that `PCTODL_ALLOWED_SKIPS` names; undefined where it names none: then anything may skip. */
+/**
+ * Reads the file that `PCTODL_ALLOWED_SKIPS` names. Returns undefined if the variable is not set; any test may then
+ * skip.
+ */
 export function allowedSkipsHere(): Map<string, number> | undefined {
   const file = process.env['PCTODL_ALLOWED_SKIPS']
   return file ? allowedSkips(readFileSync(file, 'utf8'), process.geteuid?.() === 0) : undefined

@@ -1,8 +1,8 @@
-/** The pnpm that the repository is pinned to, kept in the clone. */
+/** Version of pnpm that the repository requires; it is installed into the clone. */
 export const pnpmVersion: string
-/** The folder of its program, for PATH. */
+/** Folder of pnpm's program, for PATH. */
 export const pnpmBin: string
-/** The same program, for `node`. */
+/** Path of pnpm's program, to run with `node`. */
 export const pnpmProgram: string
-/** Put it into the clone, unless it is there; `fetch` installs `pnpm@<pnpmVersion>` into a folder. */
+/** Installs pnpm into the clone unless it is there. `fetch` installs `pnpm@<pnpmVersion>` into a folder. */
 export function bringPnpm(fetch: (folder: string) => Promise<void>): Promise<void>

@@ -13,7 +13,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 
-/** The pnpm that the repository is pinned to, kept in the clone. */
+/** Version of pnpm that the repository requires; it is installed into the clone. */
 export const pnpmVersion = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')).packageManager.split(
   '@',
 )[1]
@@ -21,19 +21,19 @@ export const pnpmVersion = JSON.parse(readFileSync(path.join(root, 'package.json
 const tools = path.join(root, '.tools')
 const home = path.join(tools, `pnpm-${pnpmVersion}`)
 
-/** The home of who has none that can be written. */
+/** Home folder for users who have no writable home. */
 export const spareHome = path.join(tools, 'home')
 
-/** The folder of its program, for PATH. */
+/** Folder of pnpm's program, for PATH. */
 export const pnpmBin = path.join(home, 'node_modules', '.bin')
-/** The same program, for `node`. */
+/** Path of pnpm's program, to run with `node`. */
 export const pnpmProgram = path.join(home, 'node_modules', 'pnpm', 'bin', 'pnpm.cjs')
 
 /**
- * Put the pinned pnpm into the clone, unless it is there. What is there is whole: it is fetched beside its place and moved
- * there when it is complete, so that an interrupted fetch leaves nothing that the next run would take for pnpm.
+ * Installs the required pnpm into the clone unless it is there. It is installed into a temporary folder that is renamed
+ * when complete, so that the next run cannot mistake an interrupted installation for pnpm.
  *
- * @param {(folder: string) => Promise<void>} fetch installs `pnpm@<pnpmVersion>` into a folder; rejects where it cannot
+ * @param {(folder: string) => Promise<void>} fetch installs `pnpm@<pnpmVersion>` into a folder; rejects on failure
  */
 export async function bringPnpm(fetch) {
   if (existsSync(home)) return
@@ -45,10 +45,11 @@ export async function bringPnpm(fetch) {
     renameSync(unfinished, home)
   } catch (error) {
     rmSync(unfinished, { recursive: true, force: true })
-    // Two commands at once: the other one was faster.
+    // The rename also fails if another command has installed pnpm in the meantime.
     if (!existsSync(home)) throw error
   }
-  // Whoever still fetches will find that it is here already.
+  // Removes other versions and unfinished installations. A command that is still installing will find that pnpm is
+  // already there.
   for (const name of readdirSync(tools)) {
     if (name.startsWith('pnpm-') && name !== path.basename(home))
       rmSync(path.join(tools, name), { recursive: true, force: true })

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * Links and pictures of a site's pages that lead nowhere: to a file that is not there, or to a place that the page does not have.
- * Addresses of other sites are not asked.
+ * Finds links and pictures of a site's pages whose target is a missing file or a missing place in a page. Links to
+ * other sites are not checked.
  *
- * @returns a line for each, `page -> target`
+ * @returns a line for each broken link, `page -> target`
  */
 export function brokenLinks(site: string): string[] {
   const broken = new Set<string>()

@@ -1,8 +1,8 @@
 /**
- * Whether the packages can be published as they are: `pnpm check-packages`, after a build.
+ * Checks that the packages can be published: `pnpm check-packages`, after a build.
  *
- * Checks the manifests, runs publint and are-the-types-wrong on what would be published, runs knip on the workspace, and prints
- * how large each package is against its budget.
+ * Checks the manifests, runs publint and are-the-types-wrong on the packed packages, runs knip on the workspace, and
+ * prints the size of each package against its budget.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -15,14 +15,14 @@ import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
 import { type Manifest, packAll, root, type WorkspacePackage, workspacePackages } from './pack-packages.js'
 
-/** Largest tarball, kB; most of it are source maps. */
+/** Size limit of a tarball, kB. */
 const BUDGET_KB = 450
 
 const rootManifest: Manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
 const findings: string[] = []
 const report = (name: string, problem: string) => findings.push(`${name}: ${problem}`)
 
-// Beside the packages: each of the two takes seconds, and one core.
+// Runs in parallel with the checks of the packages, because each takes seconds on one core.
 const knip = knipFindings()
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-packages-'))
 try {
@@ -39,7 +39,7 @@ try {
     const { messages, pkg } = await publint({ pack: { tarball: exactBuffer(tarball) }, strict: true })
     for (const message of messages) report(name, `publint: ${formatMessage(message, pkg!, { color: false })}`)
     const { problems = [] } = await checkPackage(types)
-    // Subpaths do not exist for the resolution of Node 10, which no supported Node has.
+    // Node 10's resolution does not know subpaths; no supported Node uses it.
     for (const problem of problems.filter(({ resolutionKind }) => resolutionKind !== 'node10')) {
       report(
         name,
@@ -66,7 +66,7 @@ for (const finding of findings) console.error(finding)
 console.log(findings.length === 0 ? 'All packages can be published.' : `${findings.length} findings`)
 process.exitCode = findings.length === 0 ? 0 : 1
 
-/** @returns what knip says is unused or missing; undefined where it is content */
+/** @returns what knip reports as unused or missing; undefined if it reports nothing */
 async function knipFindings(): Promise<string | undefined> {
   const kept = ['--cache', '--cache-location', path.join(root, 'node_modules', '.cache', 'knip')]
   const words = [path.join(root, 'node_modules/knip/bin/knip.js'), '--no-progress', '--no-config-hints', ...kept]
@@ -79,7 +79,7 @@ async function knipFindings(): Promise<string | undefined> {
   }
 }
 
-/** What every manifest must say. */
+/** Checks fields that every manifest must have. */
 function checkManifest({ name, folder: source, manifest }: WorkspacePackage): void {
   const expected: Record<string, unknown> = {
     license: rootManifest['license'],
@@ -112,7 +112,7 @@ function checkManifest({ name, folder: source, manifest }: WorkspacePackage): vo
   }
 }
 
-/** What must not be in a published manifest: what only the workspace understands. */
+/** Checks that a packed manifest contains nothing that is valid only in the workspace. */
 function checkPacked(name: string, { exports, dependencies = {}, peerDependencies = {} }: Manifest): void {
   if (JSON.stringify(exports).includes('@pctodl/source')) report(name, 'packed: exports name sources')
   for (const [dependency, range] of Object.entries({ ...dependencies, ...peerDependencies })) {
@@ -132,7 +132,7 @@ function equal(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b)
 }
 
-/** A Buffer of a small file is a window into a larger one. */
+/** Copies exactly the file's bytes, because the Buffer of a small file is a view of a larger one. */
 function exactBuffer({ buffer, byteOffset, byteLength }: Buffer): ArrayBuffer {
   return buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer
 }
@@ -149,7 +149,7 @@ interface TypesProblem {
   readonly resolutionKind?: string
 }
 
-/** are-the-types-wrong as a library: its command would start TypeScript anew for each package. */
+/** Loads are-the-types-wrong as a library. Its command would start TypeScript again for each package. */
 function typesChecker(): Promise<TypesChecker> {
   const cli = createRequire(import.meta.url).resolve('@arethetypeswrong/cli/package.json')
   return import(pathToFileURL(createRequire(cli).resolve('@arethetypeswrong/core')).href)

@@ -1,7 +1,8 @@
 /**
- * What rows of three designs are worth: for each variant of a board and each number of rows, a fit to rows of the shipped design, to
- * random mixes (`pctodl profile --mixes`) and to `pctodl profile --design active`, begun at the shipped parameters alike, and its errors on rows that no
- * design has and at the plans that it makes. Truth is the variant at the clock that really ran.
+ * Compares three designs of measurements. For each variant of a board and each number of rows, the predictor is fitted
+ * to rows of the shipped design, to random mixes (`pctodl profile --mixes`) and to rows of `pctodl profile --design
+ * active`. All fits start from the shipped parameters. Errors are measured on rows that are in no design, and on the
+ * plans that each fit leads to. Truth is the simulated variant at the clock that really ran.
  *
  *   pnpm compare-designs [--rows 60,150,300] [--variants 2] [board ...]
  */
@@ -93,7 +94,7 @@ function heldOut(model: PerfModel): Configuration[] {
   return freshConfigurations(model, 600)
 }
 
-/** At caps over the range of the board's limits, one network at a time. */
+/** Plans at caps over the range of the board's limits, each for one network. */
 function plans(model: PerfModel): Configuration[] {
   const { min, max } = model.spec.powerLimitW
   const random = new SeededRandom(seedFrom('design plans', model.spec.key))

@@ -1,9 +1,10 @@
 /**
- * Two policies side by side on the same drawn stories, seen through public interfaces only.
+ * Compares two policies on the same random stories, through public interfaces only.
  *
  *   pnpm contract --policies pctodl,plan-limit [--seed 1] [--stories 12]
  *
- * A policy is a name of the matrix, or a file whose default export makes one for a story: that of another checkout, perhaps.
+ * A policy is the name of a matrix algorithm, or a file whose default export creates one for a story, e.g. a file of
+ * another checkout.
  */
 import path from 'node:path'
 import { pathToFileURL } from 'node:url'

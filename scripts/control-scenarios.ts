@@ -1,12 +1,13 @@
 /**
- * Whether the cap holds for any load: random cases of changing loads, wrong models and misleading sensors on boards of other
- * silicon, by the boards' truth. Prints a table, names each case that misses a bound, and ends with 1 where one does.
+ * Tests whether the cap holds for any load. Random cases combine changing loads, wrong models and misleading sensors on
+ * boards that differ from the calibrated one; the boards' true power is judged. Prints a table, names each case that
+ * misses a bound, and exits with 1 if there is one.
  *
  *   pnpm control-scenarios [--cases 14] [--kinds 'load on;tenants die'] [--seed 1] [--policies pctodl,directcap,fixed-clock]
  *     [--variants 16] [--numbers 3,5] [--limit-factor 0.998] [--no-oracle] [--write] [--out FILE.json] [--events FILE.jsonl]
  *
- * Each case runs on the board that ships or on one of its variants, as drawn. `--cases` numbers of each kind, drawn from the seed
- * where there are fewer than the 14 that pair every network with both boards.
+ * Each case runs on the shipped board or on a random variant of it. `--cases` is the number of cases of each kind. 14
+ * cases combine every network with both boards; with fewer, the seed chooses among these combinations.
  */
 import { createWriteStream, writeFileSync } from 'node:fs'
 import path from 'node:path'

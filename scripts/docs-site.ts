@@ -1,6 +1,6 @@
 /**
- * The docs site: README, guides and the reference of every package (typedoc) in `dist/site`, and no link that leads nowhere:
- * `pnpm docs:site`.
+ * Builds the docs site in `dist/site`: README, guides and the reference of every package (typedoc). Fails if a link is
+ * broken. Run it with `pnpm docs:site`.
  */
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'

@@ -1,21 +1,23 @@
 /**
- * Declarations of one package, beside its bundled code: a `.d.ts` and a `.d.cts` for every file that an entry reaches, so that
- * what `import` and what `require` finds is typed as what it is.
+ * Writes the declarations of one package beside its bundled code. Every file that an entry reaches gets a `.d.ts` and a
+ * `.d.cts`, so that both `import` and `require` find types in their module format.
  *
- * `isolatedDeclarations` makes a declaration a matter of its own file. So nothing is resolved and nothing is checked here,
- * which is why this takes a fraction of a second; `pnpm typecheck` checks the whole repository at once.
+ * With `isolatedDeclarations`, the declaration of a file depends only on that file. Nothing is resolved or checked
+ * here, so the script takes a fraction of a second; `pnpm typecheck` checks the whole repository.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 
-/** A file of the package as declarations name it: `from './model/fit.js'`, `import('./model/fit.js')`. */
+/**
+ * Matches imports of files of the same package in declarations: `from './model/fit.js'`, `import('./model/fit.js')`.
+ */
 const RELATIVE_IMPORT = /(\bfrom |\bimport\(|\bimport )(['"])(\.{1,2}\/[^'"]*)\.js\2/g
 
 /**
- * @param folder of the package; its code is built, its sources are in `src/`
- * @throws Error where a declaration cannot be written from its file alone, or an entry has none
+ * @param folder folder of the package. Its code must be built; its sources are in `src/`
+ * @throws Error if a declaration cannot be written from its file alone, or an entry has none
  */
 export function emitDeclarations(folder: string): void {
   const dist = path.join(folder, 'dist')
@@ -44,7 +46,9 @@ function runCompiler(folder: string, outDir: string): void {
   }
 }
 
-/** The compiler itself: its JavaScript program would only start it, and costs as much time as it does. */
+/**
+ * Path of the native compiler. Its JavaScript wrapper would only start it, and takes as long as the compiler itself.
+ */
 function compilerFor(folder: string): string {
   const wrapper = createRequire(path.join(folder, 'package.json')).resolve('typescript-native/package.json')
   const platform = `@typescript/typescript-${process.platform}-${process.arch}/package.json`
@@ -52,14 +56,14 @@ function compilerFor(folder: string): string {
   return path.join(path.dirname(manifest), 'lib', process.platform === 'win32' ? 'tsc.exe' : 'tsc')
 }
 
-/** Files by which the package's exports name their types, as `index` for `./dist/index.d.ts`. */
+/** Names of the declaration files in the package's exports, e.g. `index` for `./dist/index.d.ts`. */
 function entriesOf(folder: string): string[] {
   const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
   const types = JSON.stringify(manifest.exports).matchAll(/"types":"\.\/dist\/([^"]+)\.d\.ts"/g)
   return [...types].map(([, name]) => name!)
 }
 
-/** The entries and all that they import, of what was emitted. */
+/** The entries and all emitted files that they import. */
 function reachable(emitted: string, entries: readonly string[]): Set<string> {
   const found = new Set<string>()
   const waiting = [...entries]

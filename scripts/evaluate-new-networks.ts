@@ -1,7 +1,7 @@
 /**
- * How right the predictor is of a network that it was not fitted to: each of the shipped boards' networks is left out and added again from
- * its graph alone, and from its graph and ten rows. Truth is the simulator at the clock that really ran, on random configurations of the
- * network alone or beside itself.
+ * Measures the predictor's errors on a network to which it was not fitted. Each network of the shipped boards is
+ * removed and added again, from its graph alone and from its graph and ten rows. Truth is the simulator at the clock
+ * that really ran, for random configurations of the network, alone or with other tenants of the same network.
  *
  *   pnpm evaluate-new-networks [--rows 6000] [board ...]
  */
@@ -19,7 +19,7 @@ const { values, positionals } = parseArgs({
 })
 const boards = positionals.length > 0 ? positionals : calibratedBoards
 
-/** So many configurations at random are measured. */
+/** Number of random configurations that are measured for a new network. */
 const ROWS = 10
 
 for (const board of boards) {

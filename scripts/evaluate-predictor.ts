@@ -1,7 +1,9 @@
 /**
- * Errors and coverage, by group of configurations, on rows that no fit saw: of the shipped predictor on the boards that it was fitted to; with
- * `--variants`, on structural variants of them; beside predictors fitted to `--fit-rows` rows (300 of each variant), begun at the parameters of the boards
- * `--from` (`nothing`: at none; default: the board itself). Truth is the simulator at the clock that really ran.
+ * Measures errors and interval coverage of predictors, by group of configurations, on rows that no fit has seen. The
+ * truth is the simulated board, or, with `--variants`, structural variants of it, at the clock that really ran. The
+ * predictors are the shipped one (without `--from`), and fits to `--fit-rows` rows that start from the parameters of
+ * the boards `--from` (`nothing`: no start; default: the board itself). The default number of rows is 300 with
+ * `--variants`, 60 with `--from`, and otherwise 0 (no fit).
  *
  *   pnpm evaluate-predictor [--rows 1500] [--variants 0] [--fit-rows 60] [--from nothing,A100] [board ...]
  */

@@ -1,6 +1,7 @@
 /**
- * Whether plans keep their cap on boards that nothing was fitted to, and intervals hold what such boards do: variants of another seed of the
- * generator, with as many measured rows of each as are named.
+ * Measures how often plans hold their cap, and how often intervals contain the truth, on boards to which nothing was
+ * fitted. The boards are variants of another seed of the generator; `--rows` says how many measured rows of each board
+ * the predictor gets.
  *
  *   pnpm evaluate-risk [--boards 30] [--seed 909] [--rows 0,10,60] [--risk 0.05] [--structure <0 to 4>] [--groups 200] [board ...]
  */
@@ -34,7 +35,7 @@ const { values, positionals } = parseArgs({
 const all = Array.from({ length: STRUCTURES }, (_, i) => i)
 const structures = values.structure === undefined ? all : [Number(values.structure)]
 const known = values.rows.split(',').map(Number)
-/** Probabilities of two standard deviations on either side. */
+/** Probabilities of two standard deviations below and above the mean. */
 const TWO_SIGMA = [0.02275, 0.97725]
 const lines: Record<string, string | number>[] = []
 const coverage: Record<string, string | number>[] = []
@@ -115,7 +116,7 @@ for (const board of positionals.length > 0 ? positionals : ['A100', '3080Ti']) {
 console.table(lines)
 if (coverage.length > 0) console.table(coverage)
 
-/** Groups of eight configurations each from the grammar of mixes, in turn random ones and such as plans are. */
+/** Groups of eight configurations each; random groups alternate with groups of the kinds that plans have. */
 function groupsOf(model: PerfModel, count: number): { name: string; configurations: Configuration[] }[] {
   const names = ['random', ...planMixes] as const
   return Array.from({ length: count }, (_, g) => {

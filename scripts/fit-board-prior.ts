@@ -1,7 +1,8 @@
 /**
- * How boards of one kind differ from the simulated one that parameters were fitted to, and from each other: fits the mean of the error model's
- * weights and the directions in which they vary to variants of the paper's boards, at random mixes and where the search's plans go, and writes
- * `errors` of the shipped parameters. Variants of other seeds are left to `evaluate-risk.ts`.
+ * Fits how boards of one type differ from the simulated board to which parameters were fitted, and from each other. It
+ * fits the mean of the error model's weights and the directions in which they vary. The data are variants of the
+ * paper's boards, at random mixes and at the configurations that the search chooses. Writes `errors` of the shipped
+ * parameters. Variants of other seeds are reserved for `evaluate-risk.ts`.
  *
  *   pnpm params:errors [--variants 50] [--rows 2700] [--without <structure, 0 to 4>]
  */
@@ -19,18 +20,21 @@ import { planLike } from './evaluation/plan-mixes.js'
 import { planProblems, randomMixes, STRUCTURES, truthOf, variantsOf } from './evaluation/unseen-boards.js'
 
 const SEED = 11
-/** Weight of a row that a search found: plans go there, and prefer what the equations underestimate. */
+/**
+ * Weight of a row that a search chose. Such rows matter more, because plans are such rows, and the search prefers rows
+ * whose power the equations underestimate.
+ */
 const SEARCH_WEIGHT = 10
-/** Ridge on the weights of one board. */
+/** Ridge penalty on the weights of one board. */
 const RIDGE = 3e-3
 
 interface Row {
-  /** What the equations predict. */
+  /** Value that the equations predict. */
   readonly predicted: number
   readonly weight: number
   readonly phi: Float64Array
   readonly residual: Float64Array
-  /** ln(measured / predicted) on each variant. */
+  /** Errors ln(measured / predicted), one per variant. */
   readonly errors: number[]
 }
 
@@ -76,7 +80,7 @@ for (const board of ['3080Ti', 'A100']) {
   writeFileSync(file, formatParameters({ ...before, errors }))
 }
 
-/** Random mixes, such as plans are, and the plans of a search. */
+/** Configurations to train on: random mixes, kinds that plans have, and plans that a search found. */
 function trainingOf(model: PerfModel, count: number): { configuration: Configuration; weight: number }[] {
   const plans = planProblems(model, 'training', Math.round(0.12 * count)).flatMap((problem) => {
     const plan = partition(model, { ...problem, budgetEvaluations: 400 })
@@ -87,7 +91,10 @@ function trainingOf(model: PerfModel, count: number): { configuration: Configura
   return [...[...random, ...like].map((configuration) => ({ configuration, weight: 1 })), ...plans]
 }
 
-/** Weights of each board by ridge regression; their mean, and the principal components of what they predict beside it. */
+/**
+ * Fits the weights of each board by ridge regression. Returns their mean, and the principal components of their effects
+ * on predictions around it.
+ */
 function fitPrior(rows: readonly Row[]) {
   const boards = rows[0]!.errors.length
   const n = rows[0]!.phi.length
@@ -139,7 +146,7 @@ function fitPrior(rows: readonly Row[]) {
   return { mean: digits(mean), factors: factors.map(digits), networkSd, residual: digits(residual) }
 }
 
-/** Eigenvectors of the largest eigenvalues of a symmetric matrix, by the power method. */
+/** Eigenvectors of a symmetric matrix for its largest eigenvalues, by the power method. */
 function eigenvectors(matrix: readonly (readonly number[])[], count: number): Float64Array[] {
   const found: Float64Array[] = []
   while (found.length < count) {
@@ -158,7 +165,10 @@ function eigenvectors(matrix: readonly (readonly number[])[], count: number): Fl
   return found
 }
 
-/** Weights of the residual's variance, at least 0 by multiplication, each square counted by what it is expected to be. */
+/**
+ * Fits the weights of the residual variance to the squared residuals by maximum likelihood. Multiplicative updates keep
+ * the weights positive.
+ */
 function residualWeights(rows: readonly Row[], left: readonly (readonly number[])[]): number[] {
   const squares = left.map((errors) => dot(errors, errors) / errors.length)
   let weights = Array.from(rows[0]!.residual, () => 1e-4)
@@ -177,7 +187,7 @@ function residualWeights(rows: readonly Row[], left: readonly (readonly number[]
   return weights
 }
 
-/** How far what is left of a network alone lies to one side on a board, as a standard deviation over boards and networks. */
+/** Standard deviation, over boards and networks, of the mean residual of a network on a board. */
 function networkDeviation(rows: readonly Row[], left: readonly (readonly number[])[]): number {
   const n = rows[0]!.phi.length
   const sides: number[] = []

@@ -1,11 +1,12 @@
 /**
- * The headline table of the tasks of the paper, or of services: pctodl beside opponents that are fixed in advance. Run `pnpm build` first.
+ * Makes the headline table for the tasks of the paper or for services: pctodl compared with opponents that are fixed in
+ * advance. Run `pnpm build` first.
  *
  *   npx tsx --conditions=@pctodl/source scripts/headline.ts paper [--variants 16] [--jobs 2] [--write]
  *   npx tsx --conditions=@pctodl/source scripts/headline.ts services [--variants 16] [--jobs 2] [--write]
  *
- * Per board of the ensemble about 40 s of processor time for `paper` and 400 s for `services`, half of that for
- * the search of `fixed-clock`; what was interrupted resumes. `--write` puts the table into the README.
+ * Each board of the ensemble takes about 40 s of processor time for `paper`, and 400 s for `services`, half of which is
+ * the search of `fixed-clock`. An interrupted call resumes. `--write` puts the table into the README.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync } from 'node:fs'

@@ -1,6 +1,7 @@
 /**
- * The online loop in real time, for five minutes, against real processes: `pctodl run` on a simulated host (real NVML calls, a
- * real MPS daemon, a process for each tenant), with the cap stepped down and up. Judged by the board's truth.
+ * Runs the online loop in real time for five minutes against real processes: `pctodl run` on a simulated host (real
+ * NVML calls, a real MPS daemon, a process for each tenant). The cap steps down and up; the board's true power is
+ * judged.
  *
  *   pnpm tsx --conditions=@pctodl/source scripts/hold-cap-on-host.ts [seconds]
  */

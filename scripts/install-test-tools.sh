@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Debian packages that some tests use: a C compiler, a real Slurm, a real browser. Whoever is not root needs sudo. Ends with 1 where
-# something is missing afterwards: without these a run of the tests would be green and hollow.
+# Installs Debian packages that some tests use: a C compiler, Slurm and a browser. Users other than root need sudo. Exits with 1 if
+# one of them is missing afterwards, because the tests would then pass without having tested anything.
 set -euo pipefail
 missing=()
 command -v cc >/dev/null || missing+=(gcc libc6-dev)

@@ -1,6 +1,7 @@
 /**
- * How often the 95 % intervals of the tables hold the truth: boards are drawn from many simulated ones that were all run, and the interval
- * of each draw is compared with the figure over all of them. The draws are with replacement, so the many stand for their ensemble.
+ * Measures how often the 95 % intervals of the tables contain the truth. Boards are drawn, with replacement, from a
+ * large set of simulated boards that were all run. The interval of each draw is compared with the figure over the whole
+ * set, which stands for the population.
  *
  *   npx bench-runner --gpu all --task-id 6 20 --algorithm pctodl,plan-limit-step,equal-split-step,morak-tuned --iterations 12 --variants 200 \
  *     --result-dir boards --json > boards.json

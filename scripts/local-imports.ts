@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 
 /**
- * What a source names of this repository: what it imports, and what else it gives a relative path of in quotes (a program to
- * start, an example to read).
+ * Finds what a source file refers to in this repository: imports, and other quoted relative paths (a program to start,
+ * an example to read).
  */
 export function specifiersOf(source: string): string[] {
   const imports = [...source.matchAll(/(?:from\s*|import\s*\(?\s*)['"]((?:\.|@pctodl\/)[^'"\n]*)['"]/g)]
@@ -11,24 +11,24 @@ export function specifiersOf(source: string): string[] {
   return [...new Set([...imports, ...paths].map(([, specifier]) => specifier!))]
 }
 
-/** What a source takes of another one: names by how they are called there, or all of it. */
+/** What a source file uses of another one: some names, or all of it. */
 export interface ModuleUse {
   readonly specifier: string
-  /** Each name here and there; undefined where it may be anything. */
+  /** Names in the other file, by their names in this file; undefined if any name may be used. */
   readonly names: ReadonlyMap<string, string> | undefined
-  /** Whether it hands on what it takes. */
+  /** Whether the file re-exports these names. */
   readonly handsOn: boolean
 }
 
 const statement =
   /^(import|export)\s+(type\s)?\s*(\{[^}]*\}|[\w*$]+(?:\s+as\s+[\w$]+)?(?:\s*,\s*\{[^}]*\})?)\s*from\s*['"]([^'"\n]+)['"]/gm
 
-/** What a source uses of others while it runs: types, which are erased before, are left out. */
+/** Finds what a source file uses of other files at run time. Type imports are left out, because they are erased. */
 export function usesOf(source: string): ModuleUse[] {
   const statements = [...source.matchAll(statement)].map(
     ([, keyword, type, clause, specifier]): ModuleUse | undefined => {
       const names = clause!.startsWith('{') ? namesOf(clause!) : undefined
-      // `import {} from` has no names either, and is there for what the module does.
+      // `import {} from` has no names either, but it runs the module.
       const isType = type !== undefined || (names?.size === 0 && /\w/.test(clause!))
       return isType ? undefined : { specifier: specifier!, names, handsOn: keyword === 'export' }
     },
@@ -52,7 +52,11 @@ function namesOf(clause: string): Map<string, string> {
   )
 }
 
-/** @returns the file that a specifier in `file` leads to, sources before what is built of them; undefined where there is none */
+/**
+ * Resolves a specifier in `file`; sources are preferred to build outputs.
+ *
+ * @returns the file; undefined if there is none
+ */
 export function localFile(root: string, file: string, specifier: string): string | undefined {
   const ofFamily = /^@pctodl\/([a-z-]+)(?:\/([a-z-]+))?$/.exec(specifier)
   if (!ofFamily && !specifier.startsWith('.')) return undefined

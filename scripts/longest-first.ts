@@ -1,8 +1,9 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Test files that take ten seconds or more, the longest first, as measured on two cores with four of them side by side. Those that
- * wait for slow things begin while there is other work; a core that begins one last leaves the others idle.
+ * Test files that take ten seconds or more, the longest first, as measured with four of them in parallel on two cores.
+ * Long files start first: tests that wait then overlap with other work, and no core is left idle while the last long
+ * file runs.
  */
 export const longestFiles: readonly string[] = [
   'test/examples.test.ts',
@@ -45,7 +46,10 @@ export const longestFiles: readonly string[] = [
   'packages/mps-control/test/commands.test.ts',
 ]
 
-/** Of each group of projects the longest files first, then those that compute for long (`*.slow.test.ts`), then the rest as usual. */
+/**
+ * Orders the test files within each group of projects: first the longest files, then other long computations
+ * (`*.slow.test.ts`), then the rest in the usual order.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const usual = await super.sort(files)

@@ -5,14 +5,17 @@ import { localFile, specifiersOf } from './local-imports.js'
 
 const root = path.resolve(import.meta.dirname, '..')
 
-/** Where the imports of a module lead: a kept module holds their paths, which a renamed or added file changes. */
+/**
+ * Key made of the files to which a module's imports resolve. A cached module contains these paths, so the cache must
+ * notice a renamed or added file.
+ */
 export function importsKey({ id, sourceCode }: { readonly id: string; readonly sourceCode: string }): string {
   return specifiersOf(sourceCode)
     .map((specifier) => `${specifier} ${localFile(root, id, specifier) ?? ''}\n`)
     .join('')
 }
 
-/** Makes vitest look a kept module up by where its imports lead, besides its source. */
+/** Vitest plugin that adds this key to the cache key of a module, besides the module's source. */
 export const moduleKeys: NonNullable<ViteUserConfig['plugins']>[number] = {
   name: 'pctodl-module-keys',
   configureVitest({ experimental_defineCacheKeyGenerator }: VitestPluginContext) {

@@ -1,9 +1,11 @@
 /**
- * How much of the core could change without a test that notices: small changes of its sources, drawn at random by a seed, each
- * against those tests of its package, of the package that holds its other end and of the contract (`test/contract`) that reach what changed. What a test's own
- * processes run is not changed.
+ * Measures how much of the core could change without a failing test (mutation testing). Small random changes of the
+ * sources are drawn with a seed. Each mutant runs against the tests that reach the changed code: tests of its package,
+ * of the package at the other end of a protocol, and of the contract (`test/contract`). Processes that a test starts
+ * run the unchanged code.
  *
- * Prints each survivor with its place and change; survivors are either behaviour that no test holds, or no change at all.
+ * Prints each surviving mutant with its place and change. A survivor is either behaviour that no test checks, or a
+ * change without effect.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -27,10 +29,10 @@ const corePackages = [
   'colocation',
 ]
 
-/** By package: another one whose tests hold a part of it. The node service's tests speak with its client. */
+/** Another package whose tests also check a package: the tests of the node service use nvml-control's client. */
 const otherEnd: Readonly<Record<string, string>> = { 'nvml-control': 'node-service' }
 
-/** What a mutant may compute beyond a multiple of what its tests compute, ms. */
+/** CPU time that a mutant may use beyond a multiple of its tests' normal CPU time, ms. */
 const SPARE_CPU_MS = 10_000
 const SLOWER = 4
 const MAX_CPU_MS = 10 * 60_000
@@ -112,7 +114,7 @@ if (options.least) {
   }
 }
 
-/** Of one package, small enough to keep. */
+/** Results of one package, reduced to what is worth storing. */
 function resultOf(name: string) {
   const own = outcomes.filter(({ mutant }) => mutant.file.startsWith(path.join('packages', name, path.sep)))
   const left = own.filter(({ ending }) => ending === 'survived' || ending === 'untested')
@@ -147,7 +149,7 @@ async function outcomesOf(name: string): Promise<Outcome[]> {
   return found
 }
 
-/** The tests that hold a package and pass here with the sources as they are. */
+/** Runs the tests of a package on the unchanged sources, and returns those that pass here. */
 async function knownTests(host: TestHostProcess, name: string, mutants: readonly Mutant[]): Promise<KnownTests[]> {
   const files = [...new Set(mutants.map(({ file }) => file))]
   const sources = files.map((file) => {
@@ -193,7 +195,7 @@ function limitOf(tests: readonly RequestedTests[], known: readonly KnownTests[])
   return known.reduce((sum, { file, answer }) => sum + (asked.has(file) ? SLOWER * answer.cpuMs : 0), SPARE_CPU_MS)
 }
 
-/** @param rest asked where `tests` notice nothing */
+/** @param rest tests to run if `tests` do not detect the mutant */
 async function endingOf(
   host: TestHostProcess,
   mutant: Mutant,

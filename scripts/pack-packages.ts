@@ -1,4 +1,7 @@
-/** What `npm publish` would send: every package of the workspace as a tarball, packed by pnpm, which settles `workspace:`. */
+/**
+ * Packs every package of the workspace as `npm publish` would send it. pnpm makes the tarballs, because it resolves
+ * `workspace:` versions.
+ */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -6,7 +9,7 @@ import { pnpmBin } from './bring-pnpm.mjs'
 
 export const root: string = path.resolve(import.meta.dirname, '..')
 
-/** What is read of a `package.json`. */
+/** The fields of a `package.json` that the scripts read. */
 export interface Manifest {
   readonly name: string
   readonly version: string
@@ -21,19 +24,19 @@ export interface Manifest {
   readonly [key: string]: unknown
 }
 
-/** A file as it is, or one for each way of loading it. */
+/** A single file, or one file for each way of loading. */
 export type ExportTarget =
   | string
   | Readonly<Record<string, string | { readonly types?: string; readonly default: string }>>
 
 export interface WorkspacePackage {
   readonly name: string
-  /** From the root, `packages/<folder>`. */
+  /** Path from the repository root, `packages/<folder>`. */
   readonly folder: string
   readonly manifest: Manifest
 }
 
-/** The packages of the workspace that are published, in the order of their folders. */
+/** All published packages of the workspace, sorted by folder. */
 export function workspacePackages(): WorkspacePackage[] {
   return readdirSync(path.join(root, 'packages'))
     .sort()
@@ -46,14 +49,14 @@ export function workspacePackages(): WorkspacePackage[] {
 }
 
 /**
- * Pack every package; they must be built.
+ * Packs every package. The packages must be built.
  *
- * @param folder where the tarballs go
- * @returns the tarball of each package, by the package's name
+ * @param folder folder for the tarballs
+ * @returns the tarball of each package, by package name
  */
 export function packAll(folder: string): Map<string, string> {
   mkdirSync(folder, { recursive: true })
-  // The pnpm that the workspace brings with it, or, for those who have their own, the one on PATH.
+  // pnpm is the one that the workspace installed, or else the one on PATH.
   const filters = ['--filter', './packages/*', '--filter', '!@pctodl/reference-data']
   execFileSync('pnpm', ['--recursive', ...filters, 'pack', '--pack-destination', folder], {
     cwd: root,

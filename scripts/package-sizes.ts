@@ -1,6 +1,6 @@
 /**
- * How large each package is, in what comments and formatting cannot move: tokens of its sources, names that its `index.ts`
- * exports, and words of its README.
+ * Measures the size of each package by quantities that do not depend on comments and formatting: tokens of its sources,
+ * names that its `index.ts` exports, and words of its README.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
@@ -12,7 +12,7 @@ export interface PackageSize {
   readonly readmeWords: number
 }
 
-/** Sizes by folder of `packages/`, and of `scripts/`. */
+/** Sizes of each folder of `packages/`, and of `scripts/`. */
 export function packageSizes(root: string): Map<string, PackageSize> {
   const names = readdirSync(path.join(root, 'packages'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
@@ -50,7 +50,7 @@ function tokensOf(file: string): number {
   return tokens
 }
 
-/** Names in the export lists of an `index.ts`, which has nothing else. */
+/** Number of exported names. An `index.ts` contains only export lists. */
 function exportsOf(index: string): number {
   if (!existsSync(index)) return 0
   return (readFileSync(index, 'utf8').match(/\b[A-Za-z_]\w*(?=\s*[,}])/g) ?? []).length

@@ -10,21 +10,21 @@ export interface DesignPoint {
 
 const MAX_TENANTS = 20
 
-/** Batch sizes that plans are made of, and the small ones that services run. */
+/** Batch sizes that plans use, and the small sizes that services run. */
 const batchLadder = [1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
 
-/** Networks that share the board, and how many rows of the design are theirs. */
+/** Networks that share a board, and their number of rows in the design. */
 interface Population {
   readonly models: readonly string[]
   readonly rows: number
 }
 
 /**
- * Everything a board is profiled with: random mixes from the whole of what can be planned. Rows drawn at random say more than as
- * many on a grid, because no two of them agree in any coordinate. Half of a network's rows have all its tenants alike (there a
- * row says most of one kind), the others are full boards of unlike tenants, as plans are; a quarter has nine tenants or more, a
- * sixth runs within the lowest tenth of the clocks, and a sixth has small batches only: the corners where an interpolation
- * would have to be an extrapolation.
+ * Configurations with which a board is profiled: random mixes from everything that can be planned. Random rows carry
+ * more information than a grid of the same size, because no two of them share a coordinate. In half of a network's
+ * rows, all tenants are equal; such rows say most about one kind of tenant. The other rows are full boards of different
+ * tenants, as in plans. A quarter of the rows has nine tenants or more, a sixth runs in the lowest tenth of the clocks,
+ * and a sixth has only small batches. Without these corner cases, the model would have to extrapolate.
  */
 export function profileDesign(spec: GpuSpec, seed: number): DesignPoint[] {
   const memClocks = spec.performanceMemClocksMhz
@@ -50,7 +50,7 @@ function clock(random: SeededRandom, spec: GpuSpec, memClockMhz: number): number
   return states[random.uniform() < 1 / 6 ? random.integer(lowest) : random.integer(states.length)]!
 }
 
-/** From 1 to 20, few more often than many; of like tenants a sixth is one alone. */
+/** Number of tenants, from 1 to 20; small numbers are more frequent. If `least` is 1, a sixth of the results is 1. */
 function tenantCount(random: SeededRandom, least: number): number {
   if (least === 1 && random.uniform() < 1 / 6) return 1
   return random.uniform() < 0.25 ? 9 + random.integer(MAX_TENANTS - 8) : least + random.integer(9 - least)
@@ -58,7 +58,7 @@ function tenantCount(random: SeededRandom, least: number): number {
 
 function batch(random: SeededRandom, smallOnly: boolean, mpsPercent: number): number {
   if (smallOnly) return 1 + random.integer(2)
-  // What plans are made of, and now and then what they are not.
+  // Mostly batch sizes that plans use, sometimes larger ones.
   const largest = random.uniform() < 0.85 ? 6.4 * mpsPercent + 8 : 256
   const sizes = batchLadder.filter((size) => size <= largest)
   return sizes[random.integer(sizes.length)]!
@@ -79,7 +79,7 @@ function mix(random: SeededRandom, models: readonly string[]): Tenant[] {
   const total = random.uniform() < 0.6 ? 100 : count + random.integer(101 - count)
   const parts = Array.from({ length: count }, () => 0.1 + random.uniform())
   const sum = parts.reduce((all, part) => all + part, 0)
-  // Whole percents, one at least each; what rounding leaves stays free.
+  // Shares are whole percents of at least 1; the rest from rounding stays free.
   return parts.map((part) => {
     const mpsPercent = 1 + Math.floor(((total - count) * part) / sum)
     return {

@@ -1,7 +1,8 @@
 /**
- * Profiles the simulated boards as one would profile real ones: through the `Gpu` and `TenantPool` interfaces, with the
- * board's own sensors and common measuring windows. The unit that is measured has a calibrated power sensor (no gain and no offset
- * of its own): parameters that ship are those of the type, and what a unit's sensor adds is that unit's. Writes `<folder>/<board>.csv`.
+ * Profiles the simulated boards as one would profile real boards: through the `Gpu` and `TenantPool` interfaces, with
+ * the board's own sensors and common measuring windows. The measured unit has a calibrated power sensor without gain or
+ * offset error, because shipped parameters describe the board type, and sensor errors belong to one unit. Writes
+ * `<folder>/<board>.csv`.
  *
  *   pnpm profile-boards <folder> [board ...]
  */
@@ -74,7 +75,7 @@ async function measure(
   }
   const after = pool.counters()
   const failed = after.some((counter) => counter.state === 'failed')
-  // From completion to completion: a window's edge never cuts a batch in two.
+  // Measured from completion to completion, so that the edge of a window never cuts a batch.
   const tenantThroughput = after.map((counter, i) => {
     const span = counter.lastCompletionMs - before[i]!.lastCompletionMs
     return span > 0 ? ((counter.samples - before[i]!.samples) / span) * 1000 : 0

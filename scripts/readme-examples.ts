@@ -3,7 +3,9 @@ import path from 'node:path'
 import ts from 'typescript'
 import { root, workspacePackages } from './pack-packages.js'
 
-/** The first example of each package's README, by folder, and those of the root README (`the-repository-1`, ...). */
+/**
+ * The first example of each package's README, by folder, and all examples of the root README (`the-repository-1`, ...).
+ */
 export function readmeExamples(): Map<string, string> {
   const ofPackages = workspacePackages().flatMap(({ folder }) => {
     const [first] = programsOf(`${folder}/README.md`)
@@ -13,14 +15,14 @@ export function readmeExamples(): Map<string, string> {
   return new Map([...ofRepository, ...ofPackages])
 }
 
-/** The programs that a page shows. */
+/** The TypeScript programs on a page. */
 export function programsOf(page: string): string[] {
   return [...readFileSync(path.join(root, page), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)].map(
     ([, program]) => program!,
   )
 }
 
-/** An example without its types, as a module that Node.js loads. */
+/** Removes the types from an example, so that Node.js can load it as a module. */
 export function javaScriptOf(source: string): string {
   const { outputText } = ts.transpileModule(source, {
     compilerOptions: { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext },

@@ -1,10 +1,10 @@
 /**
- * A release from end to end that leaves this machine alone: `pnpm rehearse-release [--keep]`.
+ * Rehearses a release from end to end without publishing anything: `pnpm rehearse-release [--keep]`.
  *
- * In a copy of the repository it makes the versions of the next release, builds and packs as the release does, publishes with
- * `changeset publish` to a registry of its own on the loopback, installs everything from there into an empty project on each
- * Node.js line that is served, and there runs every program and the examples of the READMEs. Packages of others come through
- * the same registry; packages of ours can come from nowhere else.
+ * In a copy of the repository, it makes the versions of the next release, and builds and packs as the release does. It
+ * publishes with `changeset publish` to a local registry. On each supported Node.js line, it installs everything from
+ * there into an empty project, and runs every program and the examples of the READMEs. Packages of other projects come
+ * through the same registry; packages of this project can only come from it.
  *
  * Needs git and the package registry. Takes minutes; CI runs it.
  */
@@ -22,7 +22,7 @@ import { javaScriptOf, readmeExamples } from './readme-examples.js'
 import { versionPackages } from './version-packages.js'
 
 const NODE_LINES = [20, 22, 24]
-/** Programs that only the rehearsal needs are no dependencies of the repository: who clones it shall not wait for them. */
+/** Only the rehearsal needs this program, so it is not a dependency of the repository; a clone need not install it. */
 const VERDACCIO = 'verdaccio@6.5.0'
 
 const run = promisify(execFile)
@@ -41,7 +41,7 @@ try {
   const released = releasedManifests()
   for (const line of NODE_LINES) await step(`Node.js ${line}`, () => tryOut(line, address, released))
 } finally {
-  // By its own handle; it has no children.
+  // Ends the registry by its own handle; it has no child processes.
   registry?.kill()
   if (process.argv.includes('--keep')) console.log(`kept: ${folder}`)
   else rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
@@ -57,7 +57,9 @@ async function step<T>(title: string, work: () => Promise<T>): Promise<T> {
   return result
 }
 
-/** The files that git knows, as they are now, in a repository of their own: publishing writes tags. */
+/**
+ * Copies the files that git knows, in their present state, to a repository of its own, because publishing writes tags.
+ */
 async function copyRepository(): Promise<void> {
   const { stdout } = await run('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
@@ -78,7 +80,9 @@ async function copyRepository(): Promise<void> {
   await pnpm('install', '--frozen-lockfile', '--prefer-offline', '--reporter=silent')
 }
 
-/** Provenance is a signature of the workflow that publishes; outside of one npm refuses to publish with it. */
+/**
+ * Disables provenance, a signature of the publishing workflow: outside of a workflow, npm refuses to publish with it.
+ */
 function withoutProvenance(file: string): void {
   const manifest = JSON.parse(readFileSync(file, 'utf8'))
   manifest.publishConfig.provenance = false
@@ -87,7 +91,7 @@ function withoutProvenance(file: string): void {
 
 async function installTools(): Promise<void> {
   mkdirSync(tools, { recursive: true })
-  // One of the registry's dependencies asks for node-fetch 2 by a tag, which not every mirror of npm's registry knows.
+  // A dependency of the registry requests node-fetch 2 by a tag that not every mirror of npm's registry has.
   writeFileSync(path.join(tools, 'package.json'), '{ "private": true, "overrides": { "node-fetch": "2.7.0" } }\n')
   const platform = process.platform === 'win32' ? 'win' : process.platform
   const nodes = NODE_LINES.map((line) => `node-${line}@npm:node-${platform}-${process.arch}@${line}`)
@@ -100,7 +104,7 @@ function nodeOf(line: number): string {
   return path.join(home, process.platform === 'win32' ? 'node.exe' : 'node')
 }
 
-/** @returns its address */
+/** @returns the registry's address */
 async function startRegistry(): Promise<string> {
   const port = await freePort()
   const upstream = (await run('npm', ['config', 'get', 'registry'], { cwd: folder })).stdout.trim()
@@ -113,7 +117,7 @@ async function startRegistry(): Promise<string> {
     server: { keepAliveTimeout: 60 },
     log: { type: 'file', path: path.join(folder, 'registry.log'), level: 'warn' },
   }
-  // JSON is YAML, too.
+  // JSON is also valid YAML.
   const file = path.join(folder, 'registry.yaml')
   writeFileSync(file, JSON.stringify(config))
   const program = path.join(tools, 'node_modules', 'verdaccio', 'bin', 'verdaccio')
@@ -141,7 +145,10 @@ function freePort(): Promise<number> {
   })
 }
 
-/** What `pnpm release` does last. The registry lets everybody publish; npm wants to see some token all the same. */
+/**
+ * Publishes as the last step of `pnpm release` does. This registry lets everybody publish, but npm still requires a
+ * token.
+ */
 async function publish(address: string): Promise<void> {
   const userconfig = path.join(folder, 'npmrc')
   writeFileSync(userconfig, `registry=${address}\n${address.replace('http:', '')}:_authToken=rehearsal\n`)
@@ -159,7 +166,7 @@ function releasedManifests(): Manifest[] {
   )
 }
 
-/** Install what was published on one line of Node.js, and use it. */
+/** Installs the published packages on one line of Node.js, and uses them. */
 async function tryOut(line: number, address: string, released: readonly Manifest[]): Promise<void> {
   const node = nodeOf(line)
   const project = path.join(folder, `on node ${line}`)
@@ -220,7 +227,7 @@ async function expecting(
   }
 }
 
-/** npm on another Node.js than this one. */
+/** Runs npm with another Node.js than this process. */
 async function npm(node: string, cwd: string, env: NodeJS.ProcessEnv, ...words: readonly string[]): Promise<void> {
   await run(node, [await npmProgram(), ...words], { cwd, env: environment(env), maxBuffer: 1 << 26 })
 }
@@ -235,7 +242,7 @@ async function pnpm(...words: readonly string[]): Promise<void> {
   await run(process.execPath, [pnpmProgram, ...words], { cwd: copy, env: environment({}), maxBuffer: 1 << 26 })
 }
 
-/** Without what pnpm, npm and this script's own loader have put there. */
+/** Environment without the variables that pnpm, npm and this script's loader have set. */
 function environment(more: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => name !== 'NODE_OPTIONS' && !/^(npm|pnpm)_/i.test(name))
   const kept = process.env['npm_config_registry']

@@ -2,25 +2,25 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { localFile, type ModuleUse, usesOf } from './local-imports.js'
 
-/** Where the imports of a file lead. */
+/** The files to which a file's imports resolve. */
 interface Imports {
-  /** The files that run because of it. */
+  /** Files whose code the importing file runs. */
   readonly files: readonly string[]
-  /** Those that only hand on what it takes by name. */
+  /** Files that only re-export the imported names. */
   readonly passed: readonly string[]
 }
 
 /**
- * The test files of a package that use a source file, themselves or through others, the nearest first. What is imported by name
- * from a module that hands it on (`index.ts`) is looked for where it is written, and types are no use: what is erased changes no
- * test, and the type-checker reads it.
+ * Finds the test files of a package that use a source file, directly or through other files; the closest come first. If
+ * a name is imported from a module that re-exports it (`index.ts`), the file that defines it counts. Type imports do
+ * not count: types are erased, so they cannot change a test, and the type checker checks them.
  */
 export class RelatedTests {
   readonly #root: string
   readonly #uses = new Map<string, readonly ModuleUse[]>()
   readonly #imports = new Map<string, Imports>()
 
-  /** @param root of the repository */
+  /** @param root root folder of the repository */
   constructor(root: string) {
     this.#root = root
   }
@@ -29,7 +29,7 @@ export class RelatedTests {
     return this.testsIn(`packages/${packageName}`)
   }
 
-  /** @param folder below the root, whose `test/` is looked through */
+  /** @param folder folder below the root; its `test/` is searched */
   testsIn(folder: string): string[] {
     const tests = path.join(this.#root, folder, 'test')
     if (!existsSync(tests)) return []
@@ -39,7 +39,7 @@ export class RelatedTests {
       .sort()
   }
 
-  /** @param file absolute */
+  /** @param file absolute path */
   importersOf(file: string, tests: readonly string[]): string[] {
     return tests
       .map((test) => ({ test, distance: this.#distance(test, file) }))
@@ -68,7 +68,7 @@ export class RelatedTests {
     return found
   }
 
-  /** The files that a module's names are written in, past modules that hand them on. */
+  /** Finds the files that define a module's names, through modules that re-export them. */
   #writtenIn(file: string, { specifier, names }: ModuleUse, wanted: readonly string[]): Imports {
     const target = localFile(this.#root, file, specifier)
     if (target === undefined) return { files: [], passed: [] }

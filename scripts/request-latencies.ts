@@ -1,8 +1,11 @@
 /**
- * Whether requests that real processes answer meet what a queue of the same arrivals and batch times says: stand-ins of known batch
- * times, Poisson arrivals. One at a time against the M/D/1 law, all against the simulated board's queues on the very same arrivals; the
- * queues' batches take what the stand-ins' do and what it takes to hand one over and back, which is measured first, while none waits for requests.
- * Needs a machine whose processors are free; where they are not, `chrt -r 1` before it has the kernel prefer it. Prints the table of the README of `@pctodl/tenants`, and fails where a quantile is off by more than the tolerance.
+ * Compares the latencies of requests to real processes with a queue that has the same arrivals and batch times. The
+ * processes only wait for known batch times; arrivals are Poisson. Single requests are compared with the M/D/1 law. All
+ * cases are compared with the simulated board's queues for exactly the same arrivals. There, a batch takes the known
+ * time plus the time to hand it over and back, which is measured beforehand without waiting requests.
+ *
+ * Needs a machine with free processors; on a loaded one, start it with `chrt -r 1`, so that the kernel prefers it.
+ * Prints the table of the README of `@pctodl/tenants`, and fails if a quantile differs by more than the tolerance.
  * Usage: `tsx --conditions=@pctodl/source scripts/request-latencies.ts [seconds a case]`
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -55,10 +58,13 @@ const cases: readonly Case[] = [
     instances: 3,
   },
 ]
-/** Of a quantile, and what a message there and back, timers of a millisecond and a busy machine may add, ms. */
+/**
+ * Tolerance of a quantile: a share of it, and in addition the time for messages, timers of a millisecond and a loaded
+ * machine, ms.
+ */
 const TOLERANCE = 0.05
 const TOLERANCE_MS = 3
-/** Batches of each instance that are timed first. */
+/** Number of batches of each instance that are timed beforehand. */
 const HANDED_OVER = 100
 const SHARES = [0.5, 0.9, 0.99] as const
 
@@ -101,13 +107,16 @@ function serviceOf({ maxBatchSize, maxQueueDelayMs }: Case): Service {
   return { name: 'photos', model: 'a', objective: { p99Ms: 1000 }, weight: 1, maxBatchSize, maxQueueDelayMs }
 }
 
-/** By processes, in real time: latencies from arrival to answer, and what handing a batch over takes beyond running it, ms. */
+/**
+ * Runs a case with processes in real time. Returns the latencies from arrival to answer, and the time for handing over
+ * a batch besides its run time, ms.
+ */
 async function answered(
   given: Case,
   seed: number,
 ): Promise<{ readonly latencies: LatencyHistogram; readonly handOverMs: number }> {
   const { ratePerS, instances, baseMs, perSampleMs, maxBatchSize: batchSize } = given
-  // Arrivals begin when all instances are there.
+  // Arrivals begin only when all instances are ready.
   const desk = new RequestDesk({
     trafficOf: ({ name }) => (name === 'photos' ? { arrivals: poissonArrivals({ ratePerS }).start(seed) } : {}),
   })
@@ -131,14 +140,14 @@ async function answered(
   }
 }
 
-/** From the begin of a batch to the begin of the next, where there are always enough requests, ms. */
+/** Time from the start of a batch to the start of the next while enough requests wait, ms. */
 async function turnAroundMs(desk: RequestDesk, { instances, maxBatchSize }: Case): Promise<number> {
   const startMs = systemClock.now()
   await Promise.all(Array.from({ length: HANDED_OVER * instances * maxBatchSize }, () => desk.ask('before')))
   return (systemClock.now() - startMs) / HANDED_OVER
 }
 
-/** By the simulated board's queues, for the same arrivals and batch times. */
+/** Runs a case with the simulated board's queues, for the same arrivals and batch times. */
 function simulated(given: Case, seed: number) {
   const { ratePerS, instances, baseMs, perSampleMs, maxBatchSize: batchSize } = given
   const engine = new ServingEngine(
@@ -157,8 +166,9 @@ function simulated(given: Case, seed: number) {
 }
 
 /**
- * Quantile of waiting and service in M/D/1, ms, by Crommelin's series for the waiting time: P(W <= t) = (1 - rho) *
- * sum over k of (-lambda (t - k D))^k / k! * exp(lambda (t - k D)), k from 0 to floor(t / D).
+ * Quantile of waiting plus service time in an M/D/1 queue, ms, by Crommelin's series for the waiting time W: P(W <= t)
+ * = (1 - rho) * sum over k of (-lambda (t - k D))^k / k! * exp(lambda (t - k D)), k from 0 to floor(t / D). lambda is
+ * the arrival rate, D the service time and rho = lambda D.
  */
 function mD1QuantileMs(serviceMs: number, ratePerS: number, share: number): number {
   const perMs = ratePerS / 1000

@@ -1,7 +1,9 @@
 /**
- * How well `@pctodl/perf-model/serving` predicts what requests meet: against the event simulation of `gpu-sim` whose batches take
- * what the same predictor says at each instant, so that only the queueing approximation is between them. Each case is simulated until the rarest service has had so many requests. Prints the table of the
- * README. Usage: `tsx --conditions=@pctodl/source scripts/serving-accuracy.ts [cases] [requests]`
+ * Measures how well `@pctodl/perf-model/serving` predicts the latencies of requests. The reference is the event
+ * simulation of `gpu-sim`, with batch times from the same predictor, so that only the queueing approximation differs.
+ * Each case is simulated until the service with the lowest rate has had the given number of requests. Prints the table
+ * of the README.
+ * Usage: `tsx --conditions=@pctodl/source scripts/serving-accuracy.ts [cases] [requests]`
  */
 import { SeededRandom } from '@pctodl/numerics'
 import { accuracyTable, servingCases } from './serving-accuracy/cases.js'

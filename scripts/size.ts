@@ -1,7 +1,7 @@
 /**
- * Print how large each package is against `size-budget.json`: `pnpm size`.
+ * Prints the size of each package against `size-budget.json`: `pnpm size`.
  *
- * With `--write` the budgets become the present sizes, rounded up; say why in the commit.
+ * With `--write`, the present sizes, rounded up, become the budgets; the commit must say why.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'

@@ -5,14 +5,14 @@ import { allowedSkipsHere } from './allowed-skips.js'
 const STANDARD_OUTPUT = 1
 
 /**
- * The end of a test run, for people and for scripts: a line for each file with a failure and for each reason to skip, then one
- * line alone, the last of all,
+ * Prints the end of a test run for people and for scripts: a line for each file with a failure and for each reason to
+ * skip, then one last line such as
  *
  *   1234 passed, 0 failed, 5 skipped
  *
- * Files that cannot be loaded and errors outside of tests count as failed, and so does each test that skips and is not on the list
- * that `PCTODL_ALLOWED_SKIPS` names. A run that is interrupted or crashes, and one whose exit code says something else than its
- * tests, ends without that line.
+ * Files that cannot be loaded and errors outside of tests count as failed. So does a skipped test that is not on the
+ * list that `PCTODL_ALLOWED_SKIPS` names. A run that is interrupted or crashes, or whose exit code does not fit its
+ * tests, ends without the last line.
  */
 export default class SummaryReporter implements Reporter {
   #failed = 0
@@ -22,7 +22,7 @@ export default class SummaryReporter implements Reporter {
   onInit(): void {
     process.once('exit', (code) => {
       if (this.#lines.length === 0 || (code === 0) !== (this.#failed === 0)) return
-      // Written at once: what is still on its way at exit may be lost.
+      // Written synchronously, because asynchronous output may be lost at exit.
       writeSync(STANDARD_OUTPUT, `${this.#lines.join('\n')}\n`)
     })
   }
@@ -56,7 +56,7 @@ export default class SummaryReporter implements Reporter {
   }
 }
 
-/** Failed tests, broken suites, a file that does not load; what never came to an end has not passed. */
+/** Number of failed tests and suites, plus 1 if the file does not load. A test that did not end counts as failed. */
 function failuresIn(module: TestModule): number {
   const tests = [...module.children.allTests()].filter((test) => ['failed', 'pending'].includes(test.result().state))
   const suites = [...module.children.allSuites()].filter(hasErrors)
@@ -67,7 +67,7 @@ function hasErrors(suite: { errors(): readonly unknown[] }): boolean {
   return suite.errors().length > 0
 }
 
-/** How many tests were skipped for each reason. */
+/** Number of skipped tests by reason. */
 function skipReasons(tests: readonly TestCase[]): Map<string, number> {
   const counts = new Map<string, number>()
   for (const test of tests) {
@@ -77,7 +77,10 @@ function skipReasons(tests: readonly TestCase[]): Map<string, number> {
   return counts
 }
 
-/** What `skip` was told, or what the names of the test and of those around it say in parentheses. */
+/**
+ * Reason for which a test was skipped: the note given to `skip`, or the text in parentheses in the name of the test or
+ * of a group around it.
+ */
 function skipReason(test: TestCase): string {
   const result = test.result()
   if (result.state === 'skipped' && result.note !== undefined) return result.note

@@ -1,8 +1,9 @@
 /**
- * Whether plans of `@pctodl/greedy-partition/services` hold on the simulated boards, whose equations the planner does not know: cases of
- * two to four services; plans for the least power at a part of what the board can do, and for the most load under the cap; with Poisson
- * arrivals and with Gamma ones of burstiness 4. Prints the table of the README: by margins, the share of the plans whose objectives all
- * hold, and what the margins cost. Usage: `tsx --conditions=@pctodl/source scripts/validate-service-plans.ts [cases] [seconds]`
+ * Tests whether plans of `@pctodl/greedy-partition/services` hold on the simulated boards, whose equations the planner
+ * does not know. A case has two to four services. Plans are made for the lowest power at part of the possible load, and
+ * for the highest load under the cap. Arrivals are Poisson, or Gamma with burstiness 4. Prints the table of the README:
+ * for each choice of margins, the share of plans in which all objectives are met, and the cost of the margins.
+ * Usage: `tsx --conditions=@pctodl/source scripts/validate-service-plans.ts [cases] [seconds]`
  */
 import { SeededRandom } from '@pctodl/numerics'
 import { type PlanCase, planCases } from '../packages/greedy-partition/test/service-cases.js'

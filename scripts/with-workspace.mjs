@@ -1,10 +1,10 @@
 /**
- * Prepares the workspace from nothing but Node and npm, then runs one job in it:
+ * Prepares the workspace with only Node and npm, then runs one job in it:
  *
  *   node scripts/with-workspace.mjs demo | check-all | check-portable | bench | unit FILE...
  *
- * It brings the pinned pnpm into .tools/ (no global install), installs what the lock file says, and builds. Each step is
- * quick when there is nothing to do, so it can be run any number of times and in any order.
+ * It installs the required pnpm into .tools/ (nothing global), installs the dependencies of the lock file, and builds.
+ * A step with nothing to do is quick, so the script can be run any number of times and in any order.
  */
 import { spawn } from 'node:child_process'
 import { accessSync, constants, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -15,19 +15,19 @@ import { bringPnpm, pnpmBin, pnpmProgram, pnpmVersion, spareHome } from './bring
 
 const root = path.dirname(path.dirname(fileURLToPath(import.meta.url)))
 const job = process.argv[2]
-/** `Path` on Windows, where a second one beside it would be the one that nobody reads. */
+/** The name is `Path` on Windows. A second variable `PATH` would be ignored there. */
 const pathName = Object.keys(process.env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH'
 
 const environment = {
   ...process.env,
-  // turbo runs the first pnpm on PATH: it must be this one.
+  // turbo runs the first pnpm on PATH, which must be this one.
   [pathName]: `${pnpmBin}${path.delimiter}${process.env[pathName]}`,
   TURBO_TELEMETRY_DISABLED: '1',
   DO_NOT_TRACK: '1',
   ONNXRUNTIME_NODE_INSTALL: 'skip',
 }
 
-/** A step has failed; its message is all there is to say. */
+/** A failed step. Only its message is shown, without a stack. */
 class StepError extends Error {
   constructor(message, exitCode = 1) {
     super(message)
@@ -38,13 +38,14 @@ class StepError extends Error {
 const jobs = {
   demo: () => pnpm('--silent', 'run', 'demo:run'),
   'check-all': () => pnpm('--silent', 'run', 'check-all'),
-  // What is said to run wherever Node.js does.
+  // The checks that run on every platform of Node.js.
   'check-portable': () => pnpm('--silent', 'run', 'unit:portable'),
   bench: () => pnpm('run', 'run-bench'),
   unit: () => pnpm('--silent', 'run', 'unit', ...process.argv.slice(3)),
 }
 
-// Ctrl-C reaches everything that runs here. This process goes last: when the prompt is back, nothing writes into the clone.
+// Ctrl-C reaches all processes of the job. This process ends last, so that nothing writes into the clone after the
+// prompt is back.
 let interruption
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => (interruption ??= signal))
 
@@ -62,16 +63,16 @@ try {
       '--prefer-offline',
       '--reporter=append-only',
       '--config.confirm-modules-purge=false',
-      // Whatever somebody's own .npmrc says.
+      // Overrides the user's own .npmrc.
       '--config.lockfile=true',
     ),
   )
   removeLeftovers()
-  // What the job runs and no more; `check-all` builds for itself, after what is quicker to fail.
+  // Builds only what the job runs. `check-all` builds by itself, after checks that fail faster.
   const built = { demo: ['--filter=@pctodl/bench-runner...'], bench: [] }[job]
   if (built) await step('Building', () => pnpm('run', 'build', '--output-logs=errors-only', ...built))
   await jobs[job]()
-  // After the demo one tries other commands.
+  // After the demo, users try other commands.
   if (job === 'demo') await step('Building the other commands', () => pnpm('run', 'build', '--output-logs=errors-only'))
 } catch (error) {
   if (!(error instanceof StepError)) throw error
@@ -86,7 +87,7 @@ function requireNode() {
   throw new StepError(`Node ${process.versions.node} is too old: this workspace needs ${engines.node}`)
 }
 
-/** Said here in one line; later it would be a stack of another program's. */
+/** Checks early that a folder is writable: one line here instead of another program's stack later. */
 function requireWritable(what, folder) {
   try {
     accessSync(folder, constants.W_OK | constants.X_OK)
@@ -96,8 +97,8 @@ function requireWritable(what, folder) {
 }
 
 /**
- * npm and pnpm keep what they fetch at home. A user of a container, known by a number alone, often has none, or one that only
- * root may write to: such a user's is in the clone.
+ * Variables for a writable home, in which npm and pnpm store downloads. A container's user without a name often has no
+ * home, or one that only root can write to; such a user gets a home in the clone.
  */
 function homeVariables() {
   if (process.platform === 'win32') return {}
@@ -109,12 +110,15 @@ function homeVariables() {
   } catch {
     mkdirSync(spareHome, { recursive: true })
     process.stderr.write(`No home that can be written; what is fetched is kept in ${path.relative(root, spareHome)}\n`)
-    // `npm run` has told us the cache of the home that cannot be written.
+    // `npm run` has set the cache to the home that cannot be written.
     return { HOME: spareHome, npm_config_cache: path.join(spareHome, '.npm') }
   }
 }
 
-/** An interrupted build leaves what it made of its configuration. No build of ours runs now; another command's may. */
+/**
+ * Removes the compiled configuration files that interrupted builds have left. No build of this process runs now, but
+ * another command's may.
+ */
 function removeLeftovers() {
   const minute = 60_000
   for (const name of readdirSync(path.join(root, 'packages'))) {
@@ -129,7 +133,7 @@ function removeLeftovers() {
 }
 
 function npmInstall(folder) {
-  // Without a network npm would say nothing for a minute.
+  // With npm's default retries, a missing network would go unnoticed for a minute.
   const patience = ['--fetch-retries=3', '--fetch-retry-mintimeout=500', '--fetch-retry-maxtimeout=2000']
   const options = ['--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline', ...patience]
   return run('npm', ['install', ...options, `pnpm@${pnpmVersion}`], { quiet: true })
@@ -143,7 +147,7 @@ async function step(title, work) {
 }
 
 function pnpm(...args) {
-  // A build is worth its output only when it fails; a job speaks for itself.
+  // The output of a build is shown only if it fails; a job's output is always shown.
   return run(process.execPath, [pnpmProgram, ...args], { quiet: args[0] === 'install' || args[1] === 'build' })
 }
 
@@ -152,7 +156,7 @@ async function run(command, args, { quiet }) {
   const child = spawn(command, args, {
     cwd: root,
     stdio: quiet ? ['ignore', 'pipe', 'pipe'] : 'inherit',
-    // npm is a script there, which only a shell can start.
+    // On Windows, npm is a script, which only a shell can start.
     shell: process.platform === 'win32' && command === 'npm',
     env: environment,
   })
@@ -160,7 +164,7 @@ async function run(command, args, { quiet }) {
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => said.push(chunk))
   const { error, code, signal } = await new Promise((resolve) => {
     child.on('error', (error) => resolve({ error }))
-    // Not 'exit': by then its own children, too, have closed what they write to.
+    // 'close' instead of 'exit', because the process's own children have then closed their output, too.
     child.on('close', (code, signal) => resolve({ code, signal }))
   })
   if (interruption !== undefined) throw new StepError(`interrupted; the next run goes on from here`, 130)

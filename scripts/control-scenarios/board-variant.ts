@@ -2,25 +2,31 @@ import { type BoardPhysics, type BoardVariant, findBoardVariant, physicsOfBoard 
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
 
 export interface CaseBoard {
-  /** The board that ships, or a variant of it with its own host. */
+  /** The shipped board, or a variant of it with its own host. */
   readonly board: string | BoardVariant
   readonly physics: BoardPhysics
 }
 
 export interface VariantOptions {
-  /** 0: the board that ships; else that of `boardVariants`: other equations and coefficients that fit the measurements as well. */
+  /**
+   * 0 is the shipped board. Other numbers are variants of `boardVariants`, whose equations and coefficients fit the
+   * measurements equally well.
+   */
   readonly variant: number
-  /** Spread of what an operation, a busy SM and leakage cost, percent: uniform, each on its own. */
+  /**
+   * Spread of the power of an operation, of a busy SM and of leakage, percent. The three are independent and uniformly
+   * distributed.
+   */
   readonly siliconPercent: number
-  /** Warmer than the calibrated board's room, K. */
+  /** Temperature of the room above the calibrated board's room, K. */
   readonly warmerK: number
-  /** Share of the limit that the firmware regulates to; null keeps what the board does. */
+  /** Share of the power limit to which the firmware regulates; null keeps the board's own value. */
   readonly limitFactor: number | null
 }
 
 /**
- * A board of the family: the same type, other silicon. Its sensor has no gain error, so that true watts and the watts that the
- * board reads are the same, and a run can be judged by either; errors of the sensor are scenarios of their own.
+ * A board of the same type with other silicon. Its sensor has no gain error, so that true watts and sensor watts agree
+ * and a run can be judged by either. Sensor errors are separate scenarios.
  */
 export function boardVariant(
   board: string,

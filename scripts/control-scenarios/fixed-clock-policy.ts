@@ -1,10 +1,13 @@
 import { type Configuration, type GpuSpec, smClocksAt } from '@pctodl/platform'
 import type { Action, PowerCapPolicy } from '@pctodl/scheduler'
 
-/** Share of the cap that the fixed clock draws. */
+/** True power at the fixed clock, as a share of the cap. */
 const SHARE = 0.97
 
-/** For reference: the plan's tenants at the clock that truly draws 97 % of the cap, chosen by somebody who knows the board. */
+/**
+ * Reference policy: the plan's tenants at a fixed clock, chosen with the board's true power so that it draws 97 % of
+ * the cap.
+ */
 export class FixedClockPolicy implements PowerCapPolicy {
   readonly name = 'fixed-clock'
   readonly #spec: GpuSpec

@@ -1,7 +1,7 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { type GpuSpec, smClocksAt } from '@pctodl/platform'
 
-/** The predictor of one board, taken for another that nobody has profiled: what an operator in a hurry does. */
+/** Uses the predictor of one board for another board that was not profiled, as an operator in a hurry might do. */
 export function foreignPredictor(spec: GpuSpec, predictor: Predictor): Predictor {
   const memClocksMhz = spec.performanceMemClocksMhz.slice(0, predictor.memClocksMhz.length)
   const theirs = (memClockMhz: number) => predictor.memClocksMhz[Math.max(0, memClocksMhz.indexOf(memClockMhz))]!

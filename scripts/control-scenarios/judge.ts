@@ -1,17 +1,17 @@
 import { movingAverageW, powerSignal, type RunRecording } from '@pctodl/report/evaluate'
 
-/** How a run kept its cap, by the board's true power. */
+/** Tells how a run held its cap, by the board's true power. */
 export interface CapJudgement {
   /** Share of the time with the one-second average more than 1 % above the cap, percent. */
   readonly abovePercent: number
   /**
-   * The same where an average that still holds time before a step down, or the fifth of a second in which nobody can have
-   * answered it (a sample, a clock request), is held against the cap of that time: what is left could have been avoided.
+   * The same share, without excess that no controller can avoid: an average that contains time before a step down, or
+   * the first 0.2 s after it (one sample and one clock request), is compared with the earlier cap.
    */
   readonly avoidablePercent: number
-  /** Longest stay above, avoidable, ms. */
+  /** Longest continuous avoidable time above the cap, ms. */
   readonly longestMs: number
-  /** Highest one-second average above the cap, percent of the cap, avoidable. */
+  /** Highest avoidable excess of the one-second average, percent of the cap. */
   readonly peakPercent: number
 }
 

@@ -1,10 +1,10 @@
 import type { Fault } from '@pctodl/gpu-sim'
 
-/** From the return of the clients on, so long may a controller take to come back, ms. */
+/** Time that a controller has to restore throughput after clients have returned, ms. */
 const BACK_MS = 5000
-/** Times of less than this tell little: batches complete at once. */
+/** Shorter spans are ignored, because whole batches complete at once. */
 const MIN_SPAN_MS = 1000
-/** All of them together. */
+/** Minimum length of all spans together, ms. */
 const MIN_TOTAL_MS = 4000
 
 export interface Span {
@@ -12,7 +12,7 @@ export interface Span {
   readonly toMs: number
 }
 
-/** Times in which clients that hung have been back for 5 s, and none hangs. */
+/** Spans in which no client hangs, and all clients that hung have been back for 5 s. */
 export function spansAfterReturns(faults: readonly Fault[], endMs: number): Span[] {
   const pauses = faults
     .flatMap((fault) =>
@@ -30,9 +30,9 @@ export function spansAfterReturns(faults: readonly Fault[], endMs: number): Span
 }
 
 /**
- * Samples/s over these times; null where they are too short to tell.
+ * Throughput within these spans, samples/s; null if they are too short.
  *
- * @param samples counts of completed samples by time, ascending
+ * @param samples cumulative counts of completed samples, ascending in time
  */
 export function rateWithin(
   spans: readonly Span[],

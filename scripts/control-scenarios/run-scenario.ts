@@ -35,10 +35,13 @@ import { capsOf, FOREIGN, type Scenario } from './scenarios.js'
 import { SwappingTenants } from './swapping-tenants.js'
 
 export const scenarioPolicies = ['pctodl', 'directcap', 'fixed-clock', 'plan-limit-step'] as const
-/** `pctodl-` and the name of a mechanism: the same without it; `pctodl-shadow`: with the shadow optimizer. */
+/**
+ * Name of a policy. `pctodl-<mechanism>` is pctodl without that mechanism, and `pctodl-shadow` is pctodl with the
+ * shadow optimizer.
+ */
 export type ScenarioPolicy = (typeof scenarioPolicies)[number] | `pctodl-${ClockMechanism | 'shadow'}`
 
-/** @throws UnknownNameError listing the policies that exist */
+/** @throws UnknownNameError that lists the valid policies */
 export function scenarioPolicy(name: string): ScenarioPolicy {
   const known = [
     ...scenarioPolicies,
@@ -57,33 +60,39 @@ export interface ScenarioResult {
   readonly board: string
   readonly network: string
   readonly capW: number
-  /** Whether the lowest cap of the run lies below the lowest limit that the board takes. */
+  /** Whether the lowest cap of the run is below the board's lowest power limit. */
   readonly belowLimits: boolean
   readonly stationary: boolean
   readonly abovePercent: number
   readonly avoidablePercent: number
   readonly longestMs: number
   readonly peakPercent: number
-  /** Samples/s from 30 s on. */
+  /** Throughput from 30 s after the start on, samples/s. */
   readonly throughput: number
-  /** Over the best static configuration of this very board; null where the case is not stationary. */
+  /** Throughput divided by that of the best static configuration on this board; null if the case is not stationary. */
   readonly oracleRatio: number | null
-  /** Samples/s from 5 s after each return of clients that hung; null where none was back for long enough under a cap that stays. */
+  /**
+   * Throughput from 5 s after each return of clients that hung, samples/s; null if no such time under a constant cap is
+   * long enough.
+   */
   readonly backThroughput: number | null
-  /** The same over the best static configuration of this very board, and over the tenants that ran at the best clock for them. */
+  /**
+   * `backThroughput` divided by the throughput of the best static configuration on this board, and by that of the same
+   * tenants at their best clock.
+   */
   readonly backOverOracle: number | null
   readonly backOverClock: number | null
-  /** Changes of the requested SM clock a minute. */
+  /** Number of changes of the requested SM clock per minute. */
   readonly clockChangesPerMinute: number
   readonly stepP99Us: number
   readonly failure: string | null
 }
 
 export interface ScenarioOptions {
-  /** What the firmware regulates to; null: the coefficient that ships. */
+  /** Share of the power limit to which the firmware regulates; null for the board's own value. */
   readonly limitFactor: number | null
   readonly oracle: boolean
-  /** Called with every event of the run, for a closer look at a case. */
+  /** Called with every event of the run, to inspect a case. */
   readonly onEvent?: (event: RunEvent) => void
 }
 
@@ -161,7 +170,7 @@ export async function runScenario(
   }
 }
 
-/** Samples/s of the tenants that ran at the highest clock that truly keeps the cap. */
+/** Throughput of the tenants that ran, at the highest clock whose true power is within the cap, samples/s. */
 function bestClock(
   { tenants = [], memClockMhz = 0 }: { tenants?: readonly Tenant[]; memClockMhz?: number | 'unlocked' },
   capW: number,
@@ -175,7 +184,10 @@ function bestClock(
 
 type Settle = ReturnType<typeof simulateSteadyState>
 
-/** The policy, and the caps of the case, none below what its planner thinks possible: the same for all policies. */
+/**
+ * Creates the policy and the caps of the case. The range of caps is raised until the planner finds the lowest cap
+ * feasible. It is the same for all policies.
+ */
 function startable(scenario: Scenario, name: ScenarioPolicy, predictor: Predictor, settle: Settle) {
   const { spec, memClocksMhz } = predictor
   const { network: model } = scenario
@@ -195,7 +207,7 @@ function startable(scenario: Scenario, name: ScenarioPolicy, predictor: Predicto
       capsOf(scenario, Math.min(lowestW, highestW), highestW).filter(({ atMs }) => atMs < scenario.durationMs),
     )
     try {
-      // What keeps the lowest of them, keeps all.
+      // A plan for the lowest cap shows that all caps are feasible.
       plan(Math.min(...caps.map(({ powerCapW }) => powerCapW)))
       return { caps, policy: policyFor(name, scenario, predictor, settle, plan) }
     } catch (error) {

@@ -3,35 +3,35 @@ import { SeededRandom, seedFrom } from '@pctodl/numerics'
 import { type CapStep, networkNames } from '@pctodl/platform'
 import type { SensorTrouble } from '../evaluation/misled-gpu.js'
 
-/** One case: everything that is drawn, so that a line of the table can be run again by its kind and number. */
+/** One random case. It can be run again by its kind and number, which identify a line of the table. */
 export interface Scenario {
   readonly kind: string
-  /** What comes together in a case of several. */
+  /** The disturbances of a case that combines several. */
   readonly disturbances?: readonly string[]
   readonly number: number
   readonly seed: number
   readonly board: string
-  /** Variant of the board; 0 is the one that ships. */
+  /** Variant of the board; 0 is the shipped one. */
   readonly variant: number
   readonly network: string
   readonly durationMs: number
   readonly siliconPercent: number
   readonly warmerK: number
-  /** Error on the predictor's power, percent. */
+  /** Error of the predictor's power, percent. */
   readonly modelErrorPercent: number
-  /** Shares of the range of caps that this board and network have, 0..1, by time stamp. */
+  /** Caps by time, each as a share of the range of caps for this board and network, 0..1. */
   readonly capShares: readonly { readonly atMs: number; readonly share: number }[]
   readonly faults: readonly Fault[]
   readonly sensor: SensorTrouble
-  /** The networks behind the tenants and how long each stays; null where they are what was asked for. */
+  /** Networks that replace the requested one in turn, and how long each runs; null if the requested network runs. */
   readonly swap: { readonly networks: readonly string[]; readonly periodMs: number } | null
-  /** Nothing changes once it runs: throughput can be compared with the best static configuration. */
+  /** Whether nothing changes during the run, so that throughput can be compared with the best static configuration. */
   readonly stationary: boolean
 }
 
 const MAX_TENANTS = 48
 const BOARDS = ['3080Ti', 'A100']
-/** Boards that are run with the parameters of another one. */
+/** Boards that run with the parameters of another board. */
 export const FOREIGN: Readonly<Record<string, string>> = { RTX3090: '3080Ti', 'A100-80GB': 'A100' }
 
 type Draw = (random: SeededRandom) => Partial<Scenario>
@@ -47,7 +47,7 @@ const steps = (periodMs: number): Draw => {
   })
 }
 
-/** All clients, or the first few of them, hang and go on, again and again. */
+/** Faults by which the first `tenants` clients hang and return, again and again. */
 function bursts(random: SeededRandom, onMs: number, offMs: number, tenants: number): Fault[] {
   const faults: Fault[] = []
   for (let atMs = 20_000 + 5000 * random.uniform(); atMs < 300_000; atMs += onMs + offMs) {
@@ -68,7 +68,7 @@ const burstDraw = (all: boolean): Draw => {
   }
 }
 
-/** What can make holding a cap hard. */
+/** Kinds of cases: disturbances that make a cap hard to hold. */
 const kinds: Readonly<Record<string, Draw>> = {
   'fixed cap': () => ({ stationary: true, siliconPercent: 0, durationMs: 120_000 }),
   'silicon +-15 %': () => ({ stationary: true, siliconPercent: 15, durationMs: 120_000 }),
@@ -132,15 +132,15 @@ const kinds: Readonly<Record<string, Draw>> = {
   }),
 }
 
-/** Kinds whose power nobody without a second witness can know. */
+/** Whether the true power is unknown to any controller without a second power meter. */
 export function isBlind(kind: string): boolean {
   return kind.startsWith('sensor reads') || kind === 'sensor frozen'
 }
 
-/** Disturbances of which any two may come together: none hides the power from everybody. */
+/** Disturbances of which any two may be combined. None of them hides the power completely. */
 const together = Object.keys(kinds).filter((kind) => !isBlind(kind) && kind !== 'fixed cap')
 
-/** Two of them in one run. */
+/** Combines two disturbances in one run. */
 function twoAtOnce(random: SeededRandom): Partial<Scenario> {
   const first = together[random.integer(together.length)]!
   const second = together.filter((kind) => kind !== first)[random.integer(together.length - 1)]!
@@ -165,17 +165,21 @@ const combined: Readonly<Record<string, Draw>> = {
   },
 }
 
-/** Every kind of case. */
+/** Names of all kinds of cases. */
 export const scenarioKinds: readonly string[] = [...Object.keys(kinds), ...Object.keys(combined)]
 
-/** Kinds whose readings are late: twice the share above is allowed. */
+/** Whether the readings of this kind of case are delayed. Twice the usual time above the cap is then allowed. */
 export const isLate = (kind: string): boolean => kind.includes('late')
 
-/** @param variants of each board to draw from, beside the one that ships */
+/**
+ * Draws a case at random.
+ *
+ * @param variants number of variants of each board to draw from, besides the shipped board
+ */
 export function drawScenario(kind: string, number: number, seed: number, variants: number): Scenario {
   const random = new SeededRandom(seedFrom('control-scenario', kind, number, seed))
   const variant = new SeededRandom(seedFrom('control-variant', kind, number, seed)).integer(variants + 1)
-  // Every network on every board in turn; all else is drawn.
+  // Networks and boards are combined in a fixed order; everything else is random.
   const network = networkNames[number % networkNames.length]!
   const board = BOARDS[Math.floor(number / networkNames.length) % BOARDS.length]!
   const capShares = [{ atMs: 0, share: random.uniform() }]
@@ -199,7 +203,12 @@ export function drawScenario(kind: string, number: number, seed: number, variant
   }
 }
 
-/** The caps of a case, given the lowest that the board can keep with this network and the highest that matters, W. */
+/**
+ * The caps of a case, W.
+ *
+ * @param lowestW lowest feasible cap of the board with this network, W
+ * @param highestW highest cap that limits power, W
+ */
 export function capsOf({ capShares }: Scenario, lowestW: number, highestW: number): CapStep[] {
   return capShares.map(({ atMs, share }) => ({ atMs, powerCapW: Math.round(lowestW + share * (highestW - lowestW)) }))
 }

@@ -2,8 +2,8 @@ import { type SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import type { Clock, Tenant, TenantCounters, TenantPool } from '@pctodl/platform'
 
 /**
- * Tenants whose network is exchanged behind the policy's back every so often: a service rolls out another model. The counters
- * go on naming the network that was asked for.
+ * Tenants whose network is exchanged at intervals without the policy's knowledge, as when a service deploys another
+ * model. The counters still name the requested network.
  */
 export class SwappingTenants implements TenantPool {
   readonly #inner: SimulatedTenants
@@ -47,7 +47,7 @@ export class SwappingTenants implements TenantPool {
 
   #apply(options?: { readonly signal?: AbortSignal }): Promise<void> {
     const model = this.#networks[this.#network % this.#networks.length]!
-    // One at a time: the pool cannot be in two states.
+    // Changes run one after another, because the pool can apply only one at a time.
     this.#work = this.#work
       .catch(() => {})
       .then(() =>

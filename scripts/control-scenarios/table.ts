@@ -5,13 +5,13 @@ import { isBlind, isLate } from './scenarios.js'
 const MAX_ABOVE_PERCENT = 1
 const MAX_ABOVE_LATE_PERCENT = 2
 const LONGEST_MS = 2000
-/** Points above the cap that may be more than directcap's in the same case. */
+/** Limit for the time above the cap beyond directcap's in the same case, percentage points. */
 const MORE_THAN_DIRECTCAP = 0.5
-/** Throughput over directcap's that counts as level with it: runs end between batches. */
+/** Throughput counts as equal to directcap's from this ratio on, because runs end between batches. */
 const LEVEL = 0.995
-/** Throughput from 5 s after a return of the load, share of the best configuration's. */
+/** Minimum throughput from 5 s after a return of the load, as a share of the best configuration's. */
 const BACK = 0.97
-/** Median throughput of the stationary cases, share of the best configuration's. */
+/** Minimum of the median throughput of the stationary cases, as a share of the best configuration's. */
 const STATIONARY = 0.978
 
 export interface Verdict {
@@ -33,7 +33,7 @@ const titles = [
   'the same over its own tenants at the best clock, %: median / worst',
 ]
 
-/** One line a kind of case, and the cases that miss a bound. */
+/** Formats one line for each kind of case, and lists the cases that miss a bound. */
 export function tableOf(results: readonly ScenarioResult[]): Verdict {
   const names = [...new Set(results.map(({ kind }) => kind))]
   const missed = results.filter(({ policy }) => policy === 'pctodl').flatMap((result) => misses(result, results))
@@ -82,7 +82,7 @@ export function tableOf(results: readonly ScenarioResult[]): Verdict {
   }
 }
 
-/** Columns that nothing was run for are left out. */
+/** Formats a table without the columns that have no values. */
 function withoutEmptyColumns([head, ...rows]: readonly (readonly string[])[]): string {
   const kept = head!.map((_, column) => rows.some((cells) => cells[column] !== '-'))
   const line = (cells: readonly string[]) => `| ${cells.filter((_, column) => kept[column]).join(' | ')} |`
@@ -97,7 +97,7 @@ function isWithin(result: ScenarioResult): boolean {
   return result.avoidablePercent <= boundOf(result) && result.longestMs <= LONGEST_MS && result.failure === null
 }
 
-/** Share of the time above the cap that a run may have, percent. */
+/** Limit for the share of the time above the cap, percent. */
 function boundOf({ kind, disturbances = [kind] }: ScenarioResult): number {
   return disturbances.some(isLate) ? MAX_ABOVE_LATE_PERCENT : MAX_ABOVE_PERCENT
 }
@@ -109,7 +109,7 @@ function misses(result: ScenarioResult, results: readonly ScenarioResult[]): str
   if (failure !== null) said.push(`failed: ${failure}`)
   if (avoidablePercent > boundOf(result)) said.push(`above for ${avoidablePercent.toFixed(2)} %`)
   if (longestMs > LONGEST_MS) said.push(`longest stay ${(longestMs / 1000).toFixed(1)} s`)
-  // A run that the board's refusal ended says nothing.
+  // A run of directcap that ended because the board refused a setting is not compared.
   if (
     direct &&
     direct.failure === null &&
@@ -135,7 +135,7 @@ function same(policy: ScenarioPolicy, { kind, number }: ScenarioResult, results:
   return results.filter((r) => r.policy === policy && r.kind === kind && r.number === number)
 }
 
-/** Throughput over another policy's, where that one held the cap. */
+/** Throughput divided by that of another policy, for each case in which the other policy held the cap. */
 function ratioTo(policy: ScenarioPolicy, result: ScenarioResult, results: readonly ScenarioResult[]): number[] {
   return same(policy, result, results)
     .filter((r) => r.failure === null && r.avoidablePercent <= MAX_ABOVE_PERCENT && r.throughput > 0 && !r.belowLimits)

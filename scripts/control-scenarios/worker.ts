@@ -1,4 +1,4 @@
-/** Runs cases for `control-scenarios.ts`: a message in is a case, a message out are its results. */
+/** Worker process of `control-scenarios.ts`: each message is a case, and the answer is the case's results. */
 import { runScenario, type ScenarioPolicy, type ScenarioResult } from './run-scenario.js'
 import type { Scenario } from './scenarios.js'
 

@@ -3,9 +3,10 @@ import type { PerfModel } from '@pctodl/perf-model'
 import { type Configuration, smClocksAt, type Tenant } from '@pctodl/platform'
 
 /**
- * Not the design that parameters are fitted to: other numbers of tenants, shares and batches, and every clock.
+ * Draws random configurations that are not in the design of the fits: other numbers of tenants, shares and batches, and
+ * every clock.
  *
- * @param purpose other configurations for another one
+ * @param purpose seed text; each purpose gives other configurations
  */
 export function freshConfigurations(model: PerfModel, count: number, purpose = 'fresh'): Configuration[] {
   const random = new SeededRandom(seedFrom(purpose, model.spec.key))

@@ -4,7 +4,7 @@ import type { Configuration, TraceRow } from '@pctodl/platform'
 
 export type Truth = ReturnType<typeof simulateSteadyState>
 
-/** What a profiler with a perfect sensor would write down. */
+/** The row that a profiler with a perfect sensor would write. */
 export function rowOf(truth: Truth, { tenants, smClockMhz, memClockMhz }: Configuration): TraceRow {
   const ran = truth({ tenants, smClockMhz, memClockMhz })
   return {
@@ -24,7 +24,7 @@ export function rowOf(truth: Truth, { tenants, smClockMhz, memClockMhz }: Config
   }
 }
 
-/** Rows as a calibrated meter would write them. */
+/** The rows that a calibrated meter would give. */
 export function measuredRows(board: SimulatedBoard, design: readonly Configuration[]): TraceRow[] {
   const truth = simulateSteadyState(board)
   const random = new SeededRandom(seedFrom('rows', String(board)))

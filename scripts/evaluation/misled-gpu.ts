@@ -2,15 +2,15 @@ import { SeededRandom } from '@pctodl/numerics'
 import type { Clock, Gpu, GpuInfo, GpuLease, GpuSpec, Telemetry } from '@pctodl/platform'
 
 export interface SensorTrouble {
-  /** Readings arrive this late. */
+  /** Delay of the readings, ms. */
   readonly lagMs?: number
-  /** Whether all of the telemetry is late (clocks, energy, utilisation), or the power readings only. */
+  /** Whether all telemetry is delayed (clocks, energy, utilization) instead of the power readings only. */
   readonly lateAll?: boolean
-  /** Share of the readings that never arrive. */
+  /** Share of the readings that are lost, 0..1. */
   readonly lostShare?: number
 }
 
-/** A board whose readings arrive late or not at all, and nobody is told. Setters and processes are untouched. */
+/** A board whose readings are delayed or lost without notice. Setters and processes are not affected. */
 export class MisledGpu implements Gpu {
   readonly #gpu: Gpu
   readonly #clock: Clock

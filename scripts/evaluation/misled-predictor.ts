@@ -1,6 +1,6 @@
 import type { Predictor } from '@pctodl/perf-model'
 
-/** A predictor whose power is off by a factor. */
+/** Wraps a predictor so that its power is wrong by a factor. */
 export function withModelError(predictor: Predictor, errorPercent: number): Predictor {
   const factor = 1 + errorPercent / 100
   return {

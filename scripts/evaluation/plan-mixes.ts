@@ -3,14 +3,17 @@ import type { PerfModel } from '@pctodl/perf-model'
 import { type Configuration, smClocksAt, type Tenant } from '@pctodl/platform'
 import { fits } from './prediction-errors.js'
 
-/** What plans look like: many like tenants on a full board, few of them, or a large one beside small ones. */
+/**
+ * Kinds of configurations that plans have: many equal tenants on a full board, few of them, or a large tenant beside
+ * small ones.
+ */
 export type PlanMix = 'many' | 'few' | 'large beside small'
 
 export const planMixes: readonly PlanMix[] = ['many', 'few', 'large beside small']
 
 const batches = [2, 4, 8, 16, 32, 64, 96, 128, 192, 256]
 
-/** Configurations of these kinds that fit the board's memory, in the upper clocks, drawn from a seed of their own. */
+/** Draws configurations of these kinds that fit the board's memory, at the upper clocks, with a seed. */
 export function planLike(
   model: PerfModel,
   count: number,

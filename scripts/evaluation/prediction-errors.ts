@@ -3,17 +3,17 @@ import { quantile } from '@pctodl/numerics'
 import type { PerfModel } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
 
-/** A configuration as it ran, at the clock that really ran, beside its prediction. */
+/** A configuration with its true values, at the clock that really ran, and its prediction. */
 export interface Judged {
   readonly configuration: Configuration
   readonly ran: { readonly throughput: number; readonly powerW: number }
   readonly predicted: ReturnType<PerfModel['predict']>
-  /** ln(truth / prediction). */
+  /** Errors as ln(truth / prediction). */
   readonly throughput: number
   readonly power: number
 }
 
-/** The configurations that fit a board's memory, each beside its prediction. */
+/** Simulates and predicts the configurations that fit the board's memory. */
 export function judged(truth: SimulatedBoard, model: PerfModel, configurations: readonly Configuration[]): Judged[] {
   const simulate = simulateSteadyState(truth)
   return configurations
@@ -32,7 +32,7 @@ export function fits(model: PerfModel, { tenants }: Pick<Configuration, 'tenants
   return bytes <= model.spec.memoryBytes
 }
 
-/** Median / 95th percentile of the size of errors, %. */
+/** Median and 95th percentile of the absolute errors as text, %. */
 export function errorText(errors: readonly number[], digits = 1): string {
   const percent = errors.map((error) => 100 * Math.abs(error))
   return [0.5, 0.95].map((q) => quantile(percent, q).toFixed(digits)).join(' / ')

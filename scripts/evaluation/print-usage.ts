@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Print the comment at the head of a script, which says what it does and takes, and end. */
+/** Prints a script's head comment, which describes its purpose and options, and exits. */
 export function printUsage(file: string): never {
   const [head] = readFileSync(file, 'utf8').split('*/')
   process.stdout.write(

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /**
- * Put text between a page's comments `<!-- <name> begin -->` and `<!-- <name> end -->`.
+ * Replaces the text between the comments `<!-- <name> begin -->` and `<!-- <name> end -->` of a page.
  *
- * @throws Error where the page has none of them
+ * @throws Error if the page lacks them
  */
 export function writeReadmeBlock(file: string, name: string, text: string): void {
   const [begin, end] = [`<!-- ${name} begin -->`, `<!-- ${name} end -->`]

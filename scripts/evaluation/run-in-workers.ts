@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 
 /**
- * Answers of worker processes, each asked one thing at a time.
+ * Distributes orders over worker processes. Each worker gets one order at a time.
  *
- * @param program what each worker runs: a message in is an order, a message out its answer
- * @param onAnswer after each answer, with how many orders nobody has begun yet
+ * @param program program of the workers: it receives an order as a message and sends its answer as a message
+ * @param onAnswer called after each answer, with the number of orders not yet begun
  * @returns the answers in the order of the orders
- * @throws Error where a worker ends
+ * @throws Error if a worker exits
  */
 export async function runInWorkers<Order, Answer>(
   program: string,

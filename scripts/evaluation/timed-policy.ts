@@ -1,6 +1,6 @@
 import type { PowerCapPolicy } from '@pctodl/scheduler'
 
-/** The policy with the wall time of each of its steps noted, in microseconds. */
+/** Wraps a policy so that the wall time of each of its steps is recorded, µs. */
 export function timed(policy: PowerCapPolicy, stepUs: number[]): PowerCapPolicy {
   const inner = policy.onSample.bind(policy)
   policy.onSample = (sample) => {

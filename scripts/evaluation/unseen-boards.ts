@@ -8,27 +8,30 @@ import type { Truth } from './measured-rows.js'
 import { planLike } from './plan-mixes.js'
 import { fits } from './prediction-errors.js'
 
-/** A variant of a board at any clock: no power limit lowers it. */
+/** True behaviour of a variant of a board without a power limit, so that it runs at any clock. */
 export const truthOf = (variant: BoardVariant): Truth => simulateSteadyState(variant, { powerLimitW: 1e9 })
 
-/** Index of the equations of a variant: five in turn. */
+/** Number of structures (sets of equations). The variants use them in turn. */
 export const STRUCTURES = 5
 
-/** Variants of a seed, of some of the equations. */
+/** Variants of a seed that use only the given structures. */
 export function variantsOf(board: string, count: number, seed: number, structures: readonly number[]): BoardVariant[] {
   return boardVariants(board, { count: Math.ceil((count * STRUCTURES) / structures.length), seed })
     .filter((_, i) => structures.includes((i + 1) % STRUCTURES))
     .slice(0, count)
 }
 
-/** Random configurations that fit the board. */
+/** Random configurations that fit the board's memory. */
 export function randomMixes(model: PerfModel, count: number, purpose: string): Configuration[] {
   return freshConfigurations(model, 2 * count, purpose)
     .filter((wanted) => fits(model, wanted))
     .slice(0, count)
 }
 
-/** What a user measures on a board before planning for it: random mixes and such as plans are, in turn. */
+/**
+ * Configurations that a user measures on a board before planning for it: random mixes and kinds that plans have, in
+ * turn.
+ */
 export function measuredConfigurations(model: PerfModel, count: number, purpose: string): Configuration[] {
   const half = Math.ceil(count / 2)
   const plans = planLike(model, half, purpose)
@@ -37,7 +40,7 @@ export function measuredConfigurations(model: PerfModel, count: number, purpose:
     .slice(0, count)
 }
 
-/** Ten questions for a search: one network under a cap, and two of them now and then. */
+/** Planning problems: mostly one network under a cap, sometimes two. */
 export function planProblems(model: PerfModel, purpose: string, count = 10): PartitionOptions[] {
   const { spec, networks } = model
   return Array.from({ length: count }, (_, i) => {

@@ -1,4 +1,7 @@
-/** Set up for each test file: a property that fails is not made small, which takes many times what its failing took. */
+/**
+ * Setup file of each test file. It disables the shrinking of failing properties, which takes many times as long as the
+ * failure itself.
+ */
 import { readFileSync } from 'node:fs'
 import { expect } from 'vitest'
 

@@ -2,16 +2,16 @@ import ts from 'typescript'
 
 /** One small change of one source file. */
 export interface Mutant {
-  /** From the root of the repository. */
+  /** Path relative to the repository root. */
   readonly file: string
-  /** 1-based. */
+  /** Line number, counted from 1. */
   readonly line: number
   readonly start: number
   readonly end: number
   readonly replacement: string
-  /** What changes, for people: the expression before and after. */
+  /** Description of the change: the expression before and after. */
   readonly change: string
-  /** What of a function has to run before the change can matter; null where that is the module itself. */
+  /** Part of a function that must run before the change can have an effect; null if the change is in module code. */
   readonly within: { readonly start: number; readonly end: number; readonly kind: 'statement' | 'expression' } | null
 }
 
@@ -49,8 +49,9 @@ const methods: Readonly<Record<string, string>> = {
 }
 
 /**
- * Every mutant of a source: operators, comparisons and conditions turned round, numbers and truth values changed, statements
- * left out. What a thrown error says is no behaviour that we hold, so nothing in a `throw` changes; nor do types.
+ * Returns all mutants of a source: inverted operators, comparisons and conditions, changed numbers and booleans,
+ * removed statements. Code in a `throw` is not changed, because no test should depend on error messages; types are not
+ * changed either.
  */
 export function mutantsOf(file: string, source: string): Mutant[] {
   const tree = ts.createSourceFile(file, source, ts.ScriptTarget.ES2022, true)
@@ -99,7 +100,9 @@ export function mutantsOf(file: string, source: string): Mutant[] {
   return mutants
 }
 
-/** The source with a call of `mark` at each mutant: with its index, when what is around it runs. */
+/**
+ * Inserts a call of `mark` with the mutant's index at each mutant, so that a test run shows which mutants it reaches.
+ */
 export function markedSource(source: string, mutants: readonly Mutant[], mark: string): string {
   const marks = mutants.flatMap(({ within: part }, i) => {
     if (part === null) return []
@@ -139,7 +142,7 @@ function endsInThrow(node: ts.Statement): boolean {
   return ts.isThrowStatement(node) || (ts.isBlock(node) && node.statements.some(ts.isThrowStatement))
 }
 
-/** What to show around a literal, which says nothing alone. */
+/** The code to show for a literal, which is not clear without its context. */
 function statementPart(node: ts.Node): ts.Node {
   return ts.isSourceFile(node.parent) ? node : node.parent
 }

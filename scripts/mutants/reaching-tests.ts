@@ -1,16 +1,17 @@
 import type { RequestedTests, TestAnswer } from './test-host-protocol.js'
 
-/** A test file, what it computes and what of the marked mutants it reaches. */
+/** A test file, its CPU time, and the mutants that it reaches. */
 export interface KnownTests {
   readonly file: string
   readonly answer: TestAnswer
 }
 
 /**
- * What of the tests reaches a mutant, what computes least first: most mutants end with that. A file's cases that do not reach it
- * are left out, unless it is reached outside of cases, where all that follow may see it.
+ * Selects the tests that reach a mutant, those with the least CPU time first, because the first tests detect most
+ * mutants. Cases of a file that do not reach the mutant are left out. If code outside of cases reaches it, all cases
+ * are selected, because any of them may be affected.
  *
- * @param index of its mark, null for one that is reached by loading its module
+ * @param index index of the mutant's mark; null if loading the module reaches the mutant
  */
 export function reachingTests(known: readonly KnownTests[], index: number | null): RequestedTests[] {
   return known
@@ -27,7 +28,10 @@ export function reachingTests(known: readonly KnownTests[], index: number | null
     .map(({ asked }) => asked)
 }
 
-/** Of the files of which some cases were asked, the others: a case may hang on what another one left, be it made once for all or a file. */
+/**
+ * The remaining cases of files of which only some cases were selected. A case may depend on what another case has
+ * created, such as a shared object or a file.
+ */
 export function otherCases(known: readonly KnownTests[], asked: readonly RequestedTests[]): RequestedTests[] {
   return asked.flatMap(({ file, cases }) => {
     const all = known.find((each) => each.file === file)!.answer.cases.map(({ id }) => id)

@@ -1,4 +1,7 @@
-/** Set up for each test file: the marks that ran go with the result of the case in which they ran, else with the file's. */
+/**
+ * Setup file of each test file. It stores the marks that ran: with the result of the case in which they ran, or else
+ * with the file's result.
+ */
 import { afterAll, afterEach, beforeEach } from 'vitest'
 import type { ReachedMeta } from './test-host-protocol.js'
 
@@ -15,7 +18,7 @@ afterEach(({ task }) => {
   current = ofFile
 })
 
-// biome-ignore lint/correctness/noEmptyPattern: vitest wants a pattern here, of fixtures, and there are none.
+// biome-ignore lint/correctness/noEmptyPattern: vitest requires a pattern of fixtures here, and there are none.
 afterAll(({}, file) => {
   Object.assign(file.meta, { reached: [...ofFile] } satisfies ReachedMeta)
 })

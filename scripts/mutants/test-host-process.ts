@@ -7,11 +7,11 @@ import { LIMIT_REACHED, MEMORY_TAKEN, type TestAnswer, type TestRequest } from '
 
 const LONGEST_WAIT_MS = 30 * 60_000
 
-/** The process behind `test-host.ts`, started when it is needed and again after one had to be ended. */
+/** The process that runs `test-host.ts`. It is started when needed, and again after it had to be ended. */
 export class TestHostProcess {
   #child: ChildProcess | undefined
 
-  /** @returns the answer; `timeout` where the limit was reached, or the process computes nothing any more and says nothing */
+  /** @returns the answer; `timeout` if a limit was reached, or the process neither computes nor answers */
   async ask(request: TestRequest): Promise<TestAnswer | 'timeout'> {
     const child = await this.#running()
     const answered = new AbortController()
@@ -48,7 +48,7 @@ export class TestHostProcess {
 
   async #running(): Promise<ChildProcess> {
     if (this.#child && this.#child.exitCode === null && this.#child.signalCode === null) return this.#child
-    // Tests that end with their process, or whose cases are all left out, take away nothing of what they have made.
+    // A temporary folder that is removed with the process, because killed or skipped tests do not remove their files.
     const folder = mkdtempSync(path.join(tmpdir(), 'mutants-'))
     const child = fork(path.join(import.meta.dirname, 'test-host.ts'), {
       execArgv: ['--import', import.meta.resolve('tsx'), '--conditions=@pctodl/source'],

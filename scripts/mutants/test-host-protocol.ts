@@ -1,30 +1,35 @@
 export interface TestRequest {
-  /** Files, absolute, with the texts that take their places. */
+  /** Files (absolute paths), with the texts that replace their contents. */
   readonly sources: readonly { readonly file: string; readonly text: string }[]
-  /** In the order in which they run. */
+  /** The tests, in the order in which they run. */
   readonly tests: readonly RequestedTests[]
-  /** What they may compute, ms of all threads. A machine that others use too makes a test no slower in this. */
+  /**
+   * Limit of the tests' CPU time over all threads, ms. Unlike wall time, it does not depend on the load of the machine.
+   */
   readonly limitCpuMs: number
-  /** What the process may take, bytes. Default 4 GiB: it has 0.6 GiB with most tests. */
+  /** Limit of the process's memory, bytes. Default 4 GiB; most tests need 0.6 GiB. */
   readonly limitBytes?: number
 }
 
 /** A test file, or some of its cases. */
 export interface RequestedTests {
-  /** Absolute. */
+  /** Absolute path. */
   readonly file: string
-  /** By `ReachingCase.id`. Default: all. */
+  /** Ids of the cases to run (`ReachingCase.id`). Default: all. */
   readonly cases?: readonly string[]
 }
 
 export interface TestAnswer {
   readonly passed: boolean
-  /** The first test that failed and why, or what could not be loaded. */
+  /** The first failed test and its error, or the error of loading the tests; null if all passed. */
   readonly failure: string | null
   readonly cpuMs: number
-  /** The marks (`markedSource`) that ran outside of any case: while modules were loaded, cases collected, and between cases. */
+  /**
+   * Marks (see `markedSource`) that ran outside of any case: while modules were loaded, while cases were collected, or
+   * between cases.
+   */
   readonly reached: readonly number[]
-  /** Those cases that ran, with the marks that ran in them. */
+  /** The cases that ran, each with the marks that ran in it. */
   readonly cases: readonly ReachingCase[]
 }
 
@@ -34,15 +39,15 @@ export interface ReachingCase {
   readonly reached: readonly number[]
 }
 
-/** The exit code of a host whose tests computed too long. */
+/** Exit code of the host if the tests exceeded the limit of CPU time. */
 export const LIMIT_REACHED = 124
-/** Of one whose tests took too much memory. */
+/** Exit code of the host if the tests exceeded the limit of memory. */
 export const MEMORY_TAKEN = 125
 
-/** What a marked source calls with the index of a mutant. */
+/** Function that a marked source calls with the index of a mutant. */
 export const MARK = 'globalThis.pctodlReached'
 
-/** What the results of a test file and of its cases carry. */
+/** Metadata that is attached to the results of a test file and of its cases. */
 export interface ReachedMeta {
   reached?: readonly number[]
 }

@@ -1,7 +1,7 @@
 /**
- * A process that keeps vitest warm: told sources that take the place of those on disk, and tests, it says whether one of them
- * fails. The sources exist in what the tests import only. They may loop for ever, or fill the machine: then it ends itself when they
- * have computed too long, or taken too much, and whoever asks must be ready to start another one.
+ * Process that keeps vitest loaded. It receives sources that replace those on disk and tests to run, and answers
+ * whether a test fails. Only the imports of the tests see the replaced sources. A mutant may loop for ever or fill the
+ * memory. If the tests exceed a limit, the process exits, and the caller must be ready to start another one.
  */
 import path from 'node:path'
 import { BaseSequencer, createVitest, type TestCase, type TestSpecification, type Vitest } from 'vitest/node'
@@ -14,11 +14,14 @@ import {
   type TestRequest,
 } from './test-host-protocol.js'
 
-/** Of a test that waits for what a mutant keeps from happening. Much more than any test takes, on a busy machine too. */
+/**
+ * Time limit for a test that waits for something that a mutant prevents, ms. It is much longer than any test takes,
+ * even on a loaded machine.
+ */
 const TEST_TIMEOUT_MS = 8 * 60_000
 const WATCHED_EACH_MS = 250
 
-/** Tests run in the order that they are asked for. */
+/** Keeps the tests in the requested order. */
 class GivenOrder extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return files
@@ -50,7 +53,7 @@ async function warmVitest(): Promise<Vitest> {
       sequence: { sequencer: GivenOrder },
       testTimeout: TEST_TIMEOUT_MS,
       hookTimeout: TEST_TIMEOUT_MS,
-      // A mutant may leave a promise behind that nobody awaits any more.
+      // A mutant may leave a rejected promise that no code awaits; it counts as a failure.
       dangerouslyIgnoreUnhandledErrors: false,
     },
     {
@@ -70,7 +73,7 @@ async function warmVitest(): Promise<Vitest> {
 async function answer(vitest: Vitest, request: TestRequest): Promise<TestAnswer> {
   for (const { file } of [...sources, ...request.sources]) vitest.invalidateFile(file)
   sources = request.sources
-  // Of an earlier run nothing may be left, or its failures would be this one's.
+  // Clears the results of earlier runs, whose failures would otherwise count for this run.
   vitest.state.filesMap.clear()
   vitest.state.idMap.clear()
   vitest.state.errorsSet.clear()
@@ -81,7 +84,7 @@ async function answer(vitest: Vitest, request: TestRequest): Promise<TestAnswer>
   }
   const { limitCpuMs, limitBytes = 4 * 2 ** 30 } = request
   const watch = setInterval(() => {
-    // Of the whole process: a limit of the heap would not see what arrays of numbers take.
+    // The limit applies to the whole process, because a limit of the heap does not include typed arrays.
     if (process.memoryUsage.rss() > limitBytes) process.exit(MEMORY_TAKEN)
     if (cpuMs() > limitCpuMs) process.exit(LIMIT_REACHED)
   }, WATCHED_EACH_MS)

@@ -3,7 +3,7 @@ import { quantile } from '@pctodl/numerics'
 import { brief, type PlanCase } from '../../packages/greedy-partition/test/service-cases.js'
 import { simulatePlan } from './simulate-plan.js'
 
-/** How plans are made: margins, and what they take the arrivals for. */
+/** Settings of the planner: margins, and the burstiness that it assumes. */
 export interface PlanManner {
   readonly rateMargin: number
   readonly latencyMargin: number
@@ -13,24 +13,24 @@ export interface PlanManner {
 export interface HeldPlan {
   readonly goal: 'min-power' | 'max-load'
   readonly attainment: number
-  /** Simulated over predicted power, less 1. */
+  /** Simulated power divided by predicted power, minus 1. */
   readonly powerError: number
-  /** Watts, or the factor on the rates. */
+  /** Power in watts for `min-power`; the factor on the rates for `max-load`. */
   readonly result: number
   readonly capKept: boolean
 }
 
-/** Parts of what the board can do at which the least power is asked for. */
+/** Loads for which the lowest power is planned, as shares of the possible load. */
 const PARTS = [0.3, 0.7]
 
-/** The factor on a case's rates that is possible without a margin; 0: none. */
+/** The highest factor on a case's rates without margins; 0 if no plan is feasible. */
 export function possibleFactor({ model, services, ratesPerS, powerCapW }: PlanCase): number {
   const options: ServicePlanOptions = { ...brief, objective: 'max-load', powerCapW, rateMargin: 1, latencyMargin: 0 }
   const plan = planServices(model, services, ratesPerS, options)
   return plan.feasible ? plan.loadFactor : 0
 }
 
-/** A case's plans in the simulation; none where the margins leave no plan. */
+/** Simulates the plans of a case. Infeasible plans are left out. */
 export async function holdPlans(
   of: PlanCase,
   possibleFactor: number,
@@ -86,7 +86,7 @@ const manners: readonly (PlanManner & { readonly arrivals: number })[] = [
   { arrivals: 4, rateMargin: 1.2, latencyMargin: 0.2, burstiness: 4 },
 ]
 
-/** Share of plans that hold, and what the margins cost beside none, by manner. */
+/** For each setting of the planner: the share of plans that hold, and the cost of the margins compared with none. */
 export async function marginTable(cases: readonly PlanCase[], durationMs: number): Promise<Record<string, unknown>[]> {
   const rows: Record<string, unknown>[] = []
   let without: HeldPlan[][] = []

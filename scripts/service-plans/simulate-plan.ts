@@ -5,7 +5,7 @@ import { gammaArrivals, serviceReport } from '@pctodl/traffic'
 import type { PlanCase } from '../../packages/greedy-partition/test/service-cases.js'
 
 export interface SimulatedPlan {
-  /** Share of the requests that were answered in time, the least of the services. */
+  /** Share of the requests that were answered within their objective; the lowest of all services. */
   readonly attainment: number
   readonly powerW: number
 }
@@ -13,9 +13,9 @@ export interface SimulatedPlan {
 const SETTLING_MS = 3000
 
 /**
- * What requests meet on the simulated board under a plan. The board's own equations are not those of the model.
+ * Simulates the requests of a plan on the simulated board, whose equations are not the model's.
  *
- * @param burstiness of Gamma intervals; 1: Poisson
+ * @param burstiness burstiness of Gamma-distributed intervals; 1 for Poisson arrivals
  */
 export async function simulatePlan(
   { model, services, seed }: PlanCase,
@@ -37,7 +37,7 @@ export async function simulatePlan(
   try {
     await lease.lockMemClock(configuration.memClockMhz)
     await lease.lockSmClock(configuration.smClockMhz)
-    // Nobody comes before the processes are loaded: a board without a margin would not catch up.
+    // No request is admitted before the processes have loaded, because a plan without a margin could not catch up.
     for (const { name } of services) served.admit(name, 0)
     await pool.apply(configuration.tenants)
     for (const { name } of services) served.admit(name, 1)

@@ -7,7 +7,7 @@ import { ServingEngine } from '../../packages/gpu-sim/src/serving/serving-engine
 import { idleState } from '../../packages/gpu-sim/src/steady-state.js'
 import { idlePower } from '../../packages/perf-model/src/serving/idle-power.js'
 
-/** Services on a board, and the rates that come to them. */
+/** Services on a board, with their arrival rates. */
 export interface ServingCase {
   readonly model: PerfModel
   readonly configuration: Configuration
@@ -17,16 +17,16 @@ export interface ServingCase {
 }
 
 export interface Compared {
-  /** Of the service, as simulated, 0..1. */
+  /** Simulated utilization of the service, 0..1. */
   readonly utilisation: number
   readonly instances: number
-  /** Predicted over simulated, less 1. */
+  /** Predicted divided by simulated value, minus 1. */
   readonly p50: number
   readonly p99: number
   readonly power: number
 }
 
-/** Two to four services with unlike shares, batches, waits and loads. */
+/** Draws cases of two to four services with different shares, batch sizes, queue delays and loads. */
 export function servingCases(count: number, random: SeededRandom): ServingCase[] {
   return Array.from({ length: count }, (_, seed) => {
     const board = random.uniform() < 0.5 ? 'A100' : '3080Ti'
@@ -56,14 +56,15 @@ export function servingCases(count: number, random: SeededRandom): ServingCase[]
   })
 }
 
-/** What both say of each service of a case. */
+/** Compares prediction and simulation of each service of a case. */
 export function compare(
   { model, configuration, services, ratesPerS, seed }: ServingCase,
   requests = 30_000,
 ): Compared[] {
   const { tenants, smClockMhz, memClockMhz } = configuration
   const idleW = idlePower(model.parameters, model.spec.boostClockMhz, smClockMhz, memClockMhz)
-  // The mean over time of a state's field is what is wanted of the power, so the power stands in one.
+  // The engine averages the fields of a state over time. The power is put into `flopPerS`, so that its mean is
+  // computed.
   const solver = {
     solve(mix: Configuration) {
       if (mix.tenants.length === 0) return { ...idleState, flopPerS: idleW }
@@ -109,7 +110,7 @@ export function compare(
 
 const percent = (x: number) => `${(100 * x).toFixed(1)} %`
 
-/** Median and 90th percentile of the errors, by utilisation and number of tenants of a service. */
+/** Median and 90th percentile of the errors, by utilization and by number of tenants per service. */
 export function accuracyTable(cases: readonly ServingCase[], requests?: number): Record<string, string | number>[] {
   const compared = cases.flatMap((each) => compare(each, requests))
   const rows: Record<string, string | number>[] = []

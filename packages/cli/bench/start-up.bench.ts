@@ -1,5 +1,5 @@
 /**
- * How long the built `pctodl` takes from its start to its end, beside Node.js itself.
+ * Measures how long the built `pctodl` takes from start to end, compared with Node.js itself.
  *
  *   pnpm --filter pctodl build && pnpm --filter pctodl bench
  */

@@ -5,13 +5,13 @@ export interface CommandEntry {
   readonly name: string
   /** Description in one line. */
   readonly summary: string
-  /** Name of the command as a separate program of its package, if there is one. */
+  /** Name of the program with which the command's package provides the command separately; absent if it does not. */
   readonly binary?: string
-  /** Loads the package of the command; nothing else does. */
+  /** Loads the package of the command. Packages of other commands are not loaded. */
   readonly load: () => Promise<CommandFunction>
 }
 
-/** In the order of work: model, measure, run, control, neighbours, this machine. */
+/** All commands, grouped by their use: model, measure, run, control, other planners, this machine. */
 export const commands: readonly CommandEntry[] = [
   {
     name: 'predict',

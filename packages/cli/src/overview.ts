@@ -2,9 +2,9 @@ import { version } from '../package.json'
 import { commands } from './command-table.js'
 
 /**
- * Answer help and version without loading more than the table of commands.
+ * Returns the text of help or version, for which only the table of commands is loaded.
  *
- * @returns undefined where the call asks for something else
+ * @returns undefined if the call asks for something else
  */
 export function overviewFor(argv: readonly string[]): string | undefined {
   if (argv.length !== 1) return undefined
@@ -21,7 +21,7 @@ export function overviewFor(argv: readonly string[]): string | undefined {
   }
 }
 
-/** The commands, one line each. */
+/** Help text with one line per command. */
 export function overview(): string {
   const width = Math.max(...commands.map(({ name }) => name.length))
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`)

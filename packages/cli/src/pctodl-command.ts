@@ -5,8 +5,8 @@ import { overview, overviewFor } from './overview.js'
 import { speakingAsPctodl } from './speaking-as-pctodl.js'
 
 /**
- * The command line `pctodl` as a function: the first word selects a command, whose package is then loaded; the other
- * words are passed unchanged.
+ * The command line `pctodl` as a function. The first word selects a command, whose package is then loaded; the command
+ * gets the other words unchanged.
  */
 export const pctodl: CommandFunction = async (argv, terminal) => {
   const answer = overviewFor(argv)
@@ -19,7 +19,7 @@ export const pctodl: CommandFunction = async (argv, terminal) => {
     terminal.stderr.write(overview())
     return 2
   }
-  // Request of the completion scripts: `pctodl complete -- <words so far>`.
+  // The completion scripts call `pctodl complete -- <words so far>`.
   if (name === 'complete' && words[0] === '--') {
     const candidates = await candidatesFor(words.slice(1), terminal)
     terminal.stdout.write(candidates.map((candidate) => `${candidate}\n`).join(''))

@@ -1,6 +1,6 @@
 import { overviewFor } from './overview.js'
 
-/** Help and version load nothing; everything else runs as a command of this process. */
+/** Runs `pctodl`. For help and version no package is loaded; other commands run in this process. */
 async function main(): Promise<void> {
   const answer = overviewFor(process.argv.slice(2))
   if (answer !== undefined) {

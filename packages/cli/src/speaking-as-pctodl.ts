@@ -1,16 +1,16 @@
 import type { Terminal, TextOutput } from '@pctodl/command-line'
 
-/** The two programs besides `pctodl`, with their names here. */
+/** The two other programs, with the `pctodl` commands that replace them. */
 const nameHere = new Map([
   ['bench-runner', 'pctodl bench'],
   ['pctodld', 'pctodl node'],
 ])
-/** Whole names only: `@pctodl/bench-runner` is a package. */
+/** Matches whole names only, because `@pctodl/bench-runner` is a package. */
 const binaryNames = new RegExp(`(?<![\\w/.@-])(?:${[...nameHere.keys()].join('|')})(?![\\w/-])`, 'g')
 
 /**
- * A terminal on which programs of other packages use the names that they have here: with only `pctodl` installed, there
- * is no `pctodld` on PATH. Output for programs (`--json`) and files are not changed.
+ * Returns a terminal that replaces the names of other binaries by `pctodl`'s commands in messages. If only `pctodl` is
+ * installed, there is for example no `pctodld` on PATH. JSON output (`--json`) and files are not changed.
  */
 export function speakingAsPctodl(words: readonly string[], terminal: Terminal): Terminal {
   const end = words.indexOf('--')
@@ -23,12 +23,12 @@ export function speakingAsPctodl(words: readonly string[], terminal: Terminal): 
   }
 }
 
-/** Replace names of binaries in a text by those of `pctodl`'s commands. */
+/** Replaces names of binaries in a text by `pctodl`'s commands. */
 export function rewordedText(text: string): string {
   return text.replace(binaryNames, (binary) => nameHere.get(binary)!)
 }
 
-/** The same output with another `write`; terminal properties are those of the original. */
+/** Wraps an output so that `write` replaces the names; its other properties stay. */
 function reworded(output: TextOutput): TextOutput {
   const write = (text: string) => output.write(rewordedText(text))
   return Object.create(output, { write: { value: write } })

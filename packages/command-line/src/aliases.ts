@@ -1,11 +1,14 @@
 import { linesOf } from './lines-of.js'
 
-/** Alternative spellings of options, as in the Python code's scripts: `{ '--p_cap': '--power-cap' }`. */
+/**
+ * Alternative spellings of options. For example, `{ '--p_cap': '--power-cap' }` accepts `--p_cap`, as in PctoDL's
+ * Python scripts.
+ */
 export type OptionAliases = Readonly<Record<string, string>>
 
 /**
- * Translate every option of a call to our spelling, including `--p_cap=150`. Words after `--` belong to another
- * command.
+ * Replaces alternative spellings of options in a call, also in the form `--p_cap=150`. Words after `--` are unchanged,
+ * because they belong to another command.
  */
 export function inOurSpelling(argv: readonly string[], aliases: OptionAliases): string[] {
   const end = argv.includes('--') ? argv.indexOf('--') : argv.length
@@ -16,7 +19,7 @@ export function inOurSpelling(argv: readonly string[], aliases: OptionAliases): 
   })
 }
 
-/** Text of `--help` on them. */
+/** Text for `--help` that lists the alternative spellings. */
 export function aliasesText(aliases: OptionAliases): string {
   const pairs = Object.entries(aliases).map(([theirs, ours]) => `${ours} as ${theirs}`)
   return `\nAlso accepted:\n  ${linesOf(pairs, ', ', ',\n  ')}.\n`

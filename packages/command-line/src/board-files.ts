@@ -2,10 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { addGpuSpec, type GpuSpec, PlatformFileError, readPlatform } from '@pctodl/platform'
 
 /**
- * Register each board that `--gpu` names by a file (`my-board.json`, `.yaml`) and replace the file by the board's key,
- * so that a file can be used wherever a board's name can. Words after `--` belong to another command.
+ * Registers each board that `--gpu` names by a file (`my-board.json`, `.yaml`), and replaces the file name by the
+ * board's key. A file can then be used instead of any board name. Words after `--` are unchanged, because they belong
+ * to another command.
  *
- * @throws PlatformFileError naming the file, and the field where one is wrong; InvalidInputError for the key of another board
+ * @throws PlatformFileError with the file and the invalid field; InvalidInputError if another board has the same key
  */
 export async function withBoardFiles(argv: readonly string[]): Promise<string[]> {
   const words = [...argv]
@@ -28,7 +29,7 @@ async function keyOfFile(file: string): Promise<string> {
   return spec.key
 }
 
-/** @throws PlatformFileError naming the file, and the field where one is wrong */
+/** @throws PlatformFileError with the file and the invalid field */
 export async function readBoardFile(file: string): Promise<GpuSpec> {
   return readPlatform(await contentOf(file), file)
 }

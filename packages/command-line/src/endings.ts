@@ -1,6 +1,6 @@
 import { constants } from 'node:os'
 
-/** Order in which an ending process undoes its work: users before what they use, the board last. */
+/** Order in which an ending process stops what it has started: first what uses other parts, and the board last. */
 export const endingStages: readonly ['child', 'tenants', 'mps', 'board'] = ['child', 'tenants', 'mps', 'board']
 
 export type EndingStage = (typeof endingStages)[number]
@@ -10,20 +10,20 @@ export interface Ending {
   readonly stage: EndingStage
   /** Description for messages. */
   readonly what: string
-  /** Time limit of `end`, ms. If it is exceeded, a message says so, and the rest is left to the next run. */
+  /** Time limit of `end`, ms. If `end` takes longer, a message says so, and clean-up is left to the next run. */
   readonly deadlineMs: number
   end(): Promise<void>
-  /** The same without an event loop, if possible. Must not throw. */
+  /** Does the same as `end` as far as possible without an event loop. Must not throw. */
   endAtExit?(): void
 }
 
 /** A signal that asks this process to end. */
 export type EndingSignal = 'SIGINT' | 'SIGTERM' | 'SIGHUP'
 
-/** Reason with which a command's signal is aborted. */
+/** Reason with which a command's signal is aborted when the process receives a signal. */
 export class Interruption extends Error {
   readonly signal: EndingSignal
-  /** 128 plus the signal's number, as in shells: 130 for SIGINT, 143 for SIGTERM. */
+  /** 128 plus the number of the signal, as shells do: 130 for SIGINT, 143 for SIGTERM. */
   readonly exitCode: number
 
   constructor(signal: EndingSignal) {
@@ -34,12 +34,15 @@ export class Interruption extends Error {
 }
 
 const signals: readonly EndingSignal[] = ['SIGINT', 'SIGTERM', 'SIGHUP']
-/** Time limit of each stage after a second signal. */
+/** Time limit of each stage after a second signal, ms. */
 const HURRIED_MS = 3000
-/** Time for a command to end by itself after the first signal. */
+/** Time for a command to end by itself after the first signal, ms. */
 const UNWINDING_MS = 60_000
 
-/** One per process, even if this module is loaded several times: only one may decide. */
+/**
+ * State of the process. There is only one, even if this module is loaded several times, because only one handler may
+ * decide.
+ */
 interface Endings {
   readonly entries: Set<Ending>
   command: AbortController | undefined
@@ -54,12 +57,12 @@ place[key] ??= { entries: new Set(), command: undefined, told: undefined, ending
 const state = place[key]
 
 /**
- * The single place that decides what a signal means. With a command (`runCommand`), the first signal aborts it, and it
- * cleans up on its way out; a second signal, or a minute, ends whatever is left at once. Without a command, a signal
- * ends everything entered here and then the process, unless the program handles the signal itself. Anything left at
- * `exit` is ended there.
+ * Registers a task that must be completed before the process ends. This module alone handles signals. If a command runs
+ * (`runCommand`), the first signal aborts it, so that it cleans up. After a second signal or a minute, all registered
+ * tasks are ended at once. Without a command, a signal ends the registered tasks and then the process, unless the
+ * program handles the signal itself. Tasks that remain at `exit` are ended then.
  *
- * @returns takes the entry out again
+ * @returns a function that removes the task
  */
 export function onEnding(entry: Ending): () => void {
   state.entries.add(entry)
@@ -70,15 +73,15 @@ export function onEnding(entry: Ending): () => void {
   }
 }
 
-/** Whether a signal is about to end this process without a command to return to. */
+/** Whether a signal is ending this process while no command runs. */
 export function isEnding(): boolean {
   return state.ending
 }
 
 /**
- * Do work that blocks this process, such as solving an integer program, while nothing needs to be ended. No signal
- * could be handled meanwhile, so the handlers are removed and a signal ends the process at once. If anything is entered
- * (`onEnding`), signals are handled after the work.
+ * Runs work that blocks this process, e.g. the solution of an integer program. JavaScript cannot handle signals during
+ * such work. If no task is registered (`onEnding`), the handlers are removed, so that a signal ends the process at
+ * once. Otherwise signals are handled after the work.
  */
 export async function endingAtOnce<Result>(work: () => Promise<Result>): Promise<Result> {
   if (!state.listening || state.entries.size > 0) return work()
@@ -90,7 +93,11 @@ export async function endingAtOnce<Result>(work: () => Promise<Result>): Promise
   }
 }
 
-/** @internal From now on this command handles the signals of the process. */
+/**
+ * Lets the command that begins handle the signals of the process.
+ *
+ * @internal
+ */
 export function beginCommand(): AbortSignal {
   state.command = new AbortController()
   listen()
@@ -130,7 +137,7 @@ function onSignal(signal: EndingSignal): void {
     } else void hurry(state.told)
     return
   }
-  // A program with its own handler decides what the signal means; it will end through `exit`.
+  // If the program has its own handler, it decides what the signal means; the tasks are then ended at `exit`.
   if (process.listenerCount(signal) > 1 + yieldingListeners() || state.ending) return
   state.ending = true
   const end = () => {
@@ -154,7 +161,7 @@ async function endAll(deadlineOf: (entry: Ending) => number): Promise<void> {
   }
 }
 
-/** Failures are reported here, because nobody else will. */
+/** Errors are written here, because no caller handles them. */
 async function endOne(entry: Ending, deadlineMs: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
@@ -174,8 +181,8 @@ function inOrder(): Ending[] {
 }
 
 /**
- * Listeners of signal-exit, which execa installs while a child runs, leave the end to other listeners. They must not
- * count as a program's own handler.
+ * Number of listeners that signal-exit has installed, as execa does while a child runs. These listeners leave ending
+ * the process to others, so they do not count as the program's own handler.
  */
 function yieldingListeners(): number {
   const emitter = (globalThis as { readonly [name: symbol]: unknown })[Symbol.for('signal-exit emitter')]

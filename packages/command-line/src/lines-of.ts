@@ -1,10 +1,10 @@
-/** Width of help texts: commander's default without a terminal. */
+/** Width of help texts: commander's default if there is no terminal. */
 const HELP_COLUMNS = 80
 
 /**
- * Join parts to lines of a help's width.
+ * Joins parts to lines of at most a help text's width.
  *
- * @param lineBreak between lines, in place of `separator`; it includes the indentation
+ * @param lineBreak replaces `separator` between two lines; it includes the indentation
  */
 export function linesOf(parts: readonly string[], separator: string, lineBreak: string): string {
   const [first = '', ...others] = parts

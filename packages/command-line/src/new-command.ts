@@ -9,15 +9,15 @@ import { UsageError } from './usage-error.js'
 export interface CommandDescription {
   readonly name: string
   readonly description: string
-  /** Output of `--version`: the package's version. Subcommands have none. */
+  /** Version of the package, for `--version`. Subcommands have none. */
   readonly version?: string
-  /** A working call, shown at the end of `--help`. */
+  /** A valid call, shown at the end of `--help`. */
   readonly example: string
 }
 
 /**
- * A commander program in the house style: help on standard output, errors thrown instead of printed, an example in the
- * help.
+ * Creates a commander program that writes help to standard output with an example at the end, and throws errors instead
+ * of printing them.
  */
 export function newCommand({ name, description, version, example }: CommandDescription, { stdout }: Terminal): Command {
   const command = inHouseStyle(new Command(name), stdout).description(description)
@@ -25,12 +25,16 @@ export function newCommand({ name, description, version, example }: CommandDescr
   return command.helpOption('--help', 'show this help').addHelpText('after', exampleText(example))
 }
 
-/** The example at the end of a help text. */
+/** The example for the end of a help text. */
 export function exampleText(example: string): string {
   return `\nExample:\n  ${linesOf(example.split(' '), ' ', ' \\\n    ')}\n`
 }
 
-/** Help on standard output, errors thrown. @internal */
+/**
+ * Lets a program write help to standard output, and throw errors instead of printing them.
+ *
+ * @internal
+ */
 export function inHouseStyle(command: Command, stdout: Terminal['stdout']): Command {
   return command
     .allowExcessArguments(false)
@@ -39,10 +43,10 @@ export function inHouseStyle(command: Command, stdout: Terminal['stdout']): Comm
 }
 
 /**
- * Parse a call.
+ * Parses a call.
  *
- * @param aliases other spellings of options, which the help then names
- * @throws UsageError for what commander refuses
+ * @param aliases alternative spellings of options; the help lists them
+ * @throws UsageError if commander rejects the call
  */
 export async function parseCommand(
   command: Command,
@@ -69,7 +73,10 @@ async function boardFiles(argv: readonly string[]): Promise<string[]> {
   }
 }
 
-/** Commander reports a missing required option before a mistyped one, which may be the same option. */
+/**
+ * Finds a mistyped option. Commander reports a missing required option first, although the mistyped option may be that
+ * one.
+ */
 function mistypedOption(command: Command, words: readonly string[]): CommanderError | undefined {
   for (const each of [command, ...command.commands]) {
     for (const option of each.options) option.mandatory = false
@@ -87,7 +94,7 @@ function usageErrorOf(error: CommanderError): UsageError {
   return new UsageError(error.message.replace(/^error: /, ''), error.exitCode === 0 ? 0 : 2)
 }
 
-/** Run a check of user input; its refusal is a usage error, not a failed run. */
+/** Runs a check of user input. If the check throws an error, it becomes a usage error instead of a failed run. */
 export function asUsage<T>(check: () => T): T {
   try {
     return check()

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { integerFrom, oneOf } from './option-values.js'
 
-/** Options of every command that opens real boards; values `library` and `leaseDir`. */
+/** Adds the options of every command that opens real boards. The parsed values are `library` and `leaseDir`. */
 export function withNvmlOptions(command: Command): Command {
   return command
     .option('--library <path>', "NVML's library (default: where drivers put it)")
@@ -11,21 +11,21 @@ export function withNvmlOptions(command: Command): Command {
     )
 }
 
-/** Values parsed by `withExecutorOptions`. */
+/** Values of the options that `withExecutorOptions` adds. */
 export interface ExecutorOptions {
   readonly executor: 'local' | 'slurm'
   readonly slurmElements: number
   readonly slurmArgument?: string[]
 }
 
-/** Settings of a Slurm job array, with the names of `SlurmExecutor` of `@pctodl/job-array`. */
+/** Settings of a Slurm job array, named as in `SlurmExecutor` of `@pctodl/job-array`. */
 export interface SlurmOptions {
-  /** Number of elements of the job array, over which the work is spread. */
+  /** Number of elements of the job array; the work is divided among them. */
   readonly elements: number
   readonly sbatchArguments: readonly string[]
 }
 
-/** Options of every command whose work can be spread over a cluster. */
+/** Adds the options of every command that can divide its work over a cluster. */
 export function withExecutorOptions(command: Command): Command {
   return command
     .option('--executor <name>', 'local or slurm', oneOf('local', 'slurm'), 'local')
@@ -33,7 +33,7 @@ export function withExecutorOptions(command: Command): Command {
     .option('--slurm-argument <argument...>', 'arguments of sbatch, e.g. --slurm-argument=--gres=gpu:a100:1')
 }
 
-/** @returns undefined if this machine does all work */
+/** @returns undefined if this machine does all the work */
 export function slurmOptions(raw: ExecutorOptions): SlurmOptions | undefined {
   if (raw.executor === 'local') return undefined
   return { elements: raw.slurmElements, sbatchArguments: raw.slurmArgument ?? [] }

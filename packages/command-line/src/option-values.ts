@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 
-/** Option parsers for commander: each refuses with a sentence that states what is expected. */
+/** Option parsers for commander. Each rejects an invalid value with a message that says what is expected. */
 
 export function integerFrom(least: number, most: number = Number.MAX_SAFE_INTEGER) {
   return (text: string): number => {
@@ -26,7 +26,7 @@ export function numberBetween(least: number, most: number) {
   }
 }
 
-/** @param unit for the message, e.g. `watts` */
+/** @param unit unit for the message, e.g. `watts` */
 export function positiveNumber(unit?: string) {
   return (text: string): number => {
     const value = Number(text)
@@ -37,7 +37,7 @@ export function positiveNumber(unit?: string) {
   }
 }
 
-/** A list separated by commas, blanks or both (`50,25` or `"50 25"`), each element parsed by `parse`. */
+/** Parses a list that is separated by commas, blanks or both (`50,25` or `"50 25"`); `parse` parses each element. */
 export function listOf<T>(parse: (text: string) => T) {
   return (text: string, before?: readonly T[]): T[] => {
     const elements = text.split(/[\s,]+/).filter((element) => element !== '')

@@ -21,25 +21,26 @@ import { PctodlError } from '@pctodl/platform'
 
 const { O_RDONLY, O_RDWR, O_CREAT, O_EXCL, O_APPEND, O_NOFOLLOW, O_NONBLOCK } = constants
 
-/** Writable by the group or by all. */
+/** Permission bits: writable by the group or by all. */
 const BY_OTHERS = 0o022
 const FOR_OTHERS = 0o077
 const STICKY = 0o1000
-/** Permissions: closed; traversable for those who know a name; or readable. Never writable by others. */
+/** Permissions of a folder for other users: none; access to names that they know; or reading. They can never write. */
 export type FolderMode = 0o700 | 0o711 | 0o755
 
-/** Maximum number of links, as in the kernel. */
+/** Maximum number of symbolic links in a path; the kernel has the same limit. */
 const MAX_LINKS = 40
 
 /**
- * Resolve a path that nobody but root and this user can redirect: every folder and link from the root on belongs to one
- * of the two, and no folder is writable by others unless it is sticky (as `/tmp`), where others cannot touch files of
- * this user. Each step starts from a folder that was already checked, so nothing can be exchanged in between.
+ * Resolves a path, and checks that only root and this user can redirect it. Every folder and link from the root on must
+ * belong to one of the two. No folder may be writable by others, except a sticky one (such as `/tmp`), in which others
+ * cannot change files of this user. Each step starts from a folder that was already checked, so nothing can be
+ * exchanged between check and use.
  *
- * @param folder absolute, and existing
- * @param writers rights that make a folder others'; `0o002` lets the group write above
- * @returns the same without links
- * @throws Error that says which part of it is in whose hands
+ * @param folder an existing folder
+ * @param writers permission bits that count as writable by others; `0o002` allows the group to write
+ * @returns the path without links
+ * @throws Error that names the offending part of the path and its owner
  */
 export function trustedPath(folder: string, writers: number = BY_OTHERS): string {
   const pending = path.resolve(folder).split('/').filter(isName)
@@ -65,13 +66,13 @@ export function trustedPath(folder: string, writers: number = BY_OTHERS): string
 }
 
 /**
- * A folder that belongs to this user alone, created if needed.
+ * Creates a folder that only this user can write to, or checks the existing one.
  *
- * @param mode of the folder where it is made
- * @param most what it may be open to where it is there
- * @param writers as of `trustedPath`, for the folders above
+ * @param mode permissions of a new folder
+ * @param most largest permissions that an existing folder may have
+ * @param writers for the folders above, as in `trustedPath`
  * @returns its path without links
- * @throws Error where it belongs to somebody else, or others could put something in its place
+ * @throws Error if the folder belongs to another user, or others could replace it
  */
 export function makePrivateFolder(
   folder: string,
@@ -83,15 +84,15 @@ export function makePrivateFolder(
   for (let at = path.resolve(folder); !isThere(at); at = path.dirname(at)) missing.unshift(at)
   const first = missing[0]
   if (first !== undefined) trustedPath(path.dirname(first), writers)
-  // One at a time, so that a permissive umask never applies to an intermediate folder.
+  // Each folder is created separately, because a permissive umask would otherwise apply to the folders in between.
   for (const each of missing) {
     try {
       const wanted = each === missing.at(-1) ? mode : 0o755
       mkdirSync(each, { mode: 0o700 })
-      // A strict umask would exclude those who need to pass.
+      // A strict umask would exclude users who need access.
       if (wanted !== 0o700) chmodSync(each, wanted)
     } catch (error) {
-      // Another program of this user was faster; the owner is checked below.
+      // Another program of this user has created it in the meantime; the owner is checked below.
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
   }
@@ -99,10 +100,11 @@ export function makePrivateFolder(
 }
 
 /**
- * Path without links of an existing folder, if it belongs to this user alone.
+ * Checks that an existing folder belongs to this user, and that only this user can change or replace it.
  *
- * @param mode what it may be open to
- * @throws Error where it belongs to somebody else, or others could change it or put something in its place
+ * @param mode largest permissions that the folder may have
+ * @returns its path without links
+ * @throws Error if the check fails
  */
 export function privateFolder(folder: string, mode: FolderMode = 0o700, writers: number = BY_OTHERS): string {
   const trusted = trustedPath(folder, writers)
@@ -116,15 +118,15 @@ export function privateFolder(folder: string, mode: FolderMode = 0o700, writers:
 }
 
 /**
- * Text of a file that this user wrote; null if there is none.
+ * Reads a file of this user; returns null if it does not exist.
  *
- * @throws Error for a link, for what is no file, for one that is somebody else's or that others can write, and for one of more than
- *   `maxBytes`
+ * @throws Error if it is a link or not a regular file, belongs to another user, is writable by others, or is larger
+ * than `maxBytes`
  */
 export function readOwnFile(file: string, maxBytes: number, writers: number = BY_OTHERS): string | null {
   let fd: number
   try {
-    // A pipe in place of a file must not block.
+    // `O_NONBLOCK`, because a pipe instead of a file must not block.
     fd = openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
@@ -143,31 +145,36 @@ export function readOwnFile(file: string, maxBytes: number, writers: number = BY
   }
 }
 
-/** Create a new file that only this user can read. @throws the system's error, EEXIST where the name is taken */
+/**
+ * Creates a file that only this user can read.
+ *
+ * @throws the system's error; EEXIST if the file exists
+ */
 export function createOwnFile(file: string): number {
   return openToWrite(file, { existing: 'refuse', mode: 0o600 })
 }
 
 export interface OpenToWriteOptions {
-  /** An existing file of this name is refused, appended to, or truncated. */
+  /** What to do with an existing file: refuse it, append to it, or empty it. */
   readonly existing: 'refuse' | 'append' | 'empty'
-  /** Permissions of a new file, before the umask. Default 0o666; 0o600 for private content. */
+  /** Permissions of a new file before the umask. Default 0o666; use 0o600 for private content. */
   readonly mode?: number
 }
 
 /**
- * Open a file for writing in a folder to which others may have access. The family's programs use no other way, so
- * nobody can redirect writes by placing something under the name, above all a link.
+ * Opens a file for writing in a folder to which others may have access. All programs of this project write through this
+ * function, so that nobody can redirect writes with a link or another file under the same name.
  *
- * @returns a descriptor, to be written and read
- * @throws the system's error, EEXIST where the name is taken; Error for a link, for a file of another user, for one with several
- *   names, for a pipe or a socket. Devices, as `/dev/null`, are fine: only root can make them.
+ * @returns a descriptor for reading and writing
+ * @throws the system's error (EEXIST if the file exists and `existing` is `refuse`); Error for a link, a file of
+ * another user, a file with several names, a pipe or a socket. Devices such as `/dev/null` are allowed, because only
+ * root can create them
  */
 export function openToWrite(file: string, { existing, mode = 0o666 }: OpenToWriteOptions): number {
   const how = existing === 'refuse' ? O_EXCL : existing === 'append' ? O_APPEND : 0
   let fd: number
   try {
-    // A pipe in place of a file must not block.
+    // `O_NONBLOCK`, because a pipe instead of a file must not block.
     fd = openSync(file, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | how, mode)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ELOOP') throw error
@@ -190,12 +197,12 @@ export function openToWrite(file: string, { existing, mode = 0o666 }: OpenToWrit
 }
 
 /**
- * Write a file atomically: readers see the old or the complete new content. The content is written to a file with an
- * unpredictable name (ending in the process id), which then replaces the target. A link of the target's name is
- * replaced, not followed.
+ * Writes a file atomically: readers see the old or the complete new content. The content is written to a new file with
+ * an unpredictable name (ending in the process id), which then replaces the target. If the target is a link, the link
+ * itself is replaced.
  *
- * @param mode rights of the file, less the umask: 0o600 for what is nobody else's business
- * @throws PctodlError `CANNOT_WRITE` naming the file and the cause
+ * @param mode permissions of the file before the umask; use 0o600 for private content
+ * @throws PctodlError `CANNOT_WRITE` with the file and the cause
  */
 export function writeFileAtomically(file: string, content: string | Uint8Array, mode = 0o666): void {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
@@ -220,9 +227,9 @@ export function writeFileAtomically(file: string, content: string | Uint8Array, 
 }
 
 /**
- * Create a folder and its parents. Not with `mkdirSync` and `recursive`, which never returns in Node 20 to 24 under an
- * existing folder that takes no entries, such as `/proc`: it answers each "no such folder" by creating the parent
- * again.
+ * Creates a folder and its parents. `mkdirSync` with `recursive` is not used: in Node 20 to 24, it never returns below
+ * an existing folder in which nothing can be created, such as `/proc`, because it answers each "no such folder" by
+ * creating the parent again.
  */
 function makeFolder(folder: string): void {
   if (existsSync(folder)) return
@@ -231,7 +238,7 @@ function makeFolder(folder: string): void {
   try {
     mkdirSync(folder)
   } catch (error) {
-    // Another process may have created it meanwhile.
+    // Another process may have created the folder in the meantime.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
@@ -248,7 +255,8 @@ function assertTrusted(place: string, writers: number): 'folder' | 'link' {
 }
 
 /**
- * Whether it is on a read-only file system, as a container's ConfigMap is: nobody can write there, whatever the mode.
+ * Whether a file is on a read-only file system, such as a container's ConfigMap. Nobody can write there, whatever the
+ * permissions.
  */
 export function isReadOnly(place: string): boolean {
   try {
@@ -259,12 +267,12 @@ export function isReadOnly(place: string): boolean {
   }
 }
 
-/** Also true for dangling symlinks. */
+/** Whether something has this name, also a link without a target. */
 function isThere(place: string): boolean {
   try {
     return existsSync(place) || lstatSync(place, { throwIfNoEntry: false }) !== undefined
   } catch (error) {
-    // Nothing exists below a file; creating a folder there fails later.
+    // The parent is a file; creating a folder in it fails later.
     if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') return false
     throw error
   }

@@ -1,6 +1,6 @@
 import type { TextOutput } from './terminal.js'
 
-/** Progress of long work: one line that rewrites itself on a terminal, plain lines elsewhere. */
+/** Shows the progress of long work: on a terminal one line that is rewritten, otherwise separate lines. */
 export class Progress {
   readonly #output: TextOutput
   readonly #total: number

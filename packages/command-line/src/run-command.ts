@@ -4,8 +4,8 @@ import type { CommandFunction, Terminal } from './terminal.js'
 import { UsageError } from './usage-error.js'
 
 /**
- * Call a command and convert errors to one line and an exit code. Errors thrown on purpose and errors of the operating
- * system become a line; anything else is a defect and is rethrown.
+ * Runs a command and converts errors to one line and an exit code. This applies to the project's own errors and to
+ * errors of the operating system. Any other error is a defect and is thrown again.
  */
 export async function exitCodeOf(
   name: string,
@@ -25,7 +25,7 @@ export async function exitCodeOf(
       const { message, exitCode } = reason instanceof Interruption ? reason : new Interruption('SIGINT')
       terminal.stderr.write(`\n${name}: ${message}\n`)
       if (isCausedBy(error, reason)) return exitCode
-      // Further errors during clean-up must be reported, above all a board that could not be restored.
+      // Further errors during clean-up are reported too, because one may say that a board could not be restored.
       terminal.stderr.write(`${name}: ${error instanceof Error ? error.message : String(error)}\n`)
       return error instanceof PctodlError && error.code === 'RESTORE_FAILED' ? 1 : exitCode
     }
@@ -35,7 +35,7 @@ export async function exitCodeOf(
   }
 }
 
-/** Whether an error only reports that the command was aborted. */
+/** Whether an error says only that the command was aborted. */
 function isCausedBy(error: unknown, reason: unknown): boolean {
   return error === reason || (error instanceof Error && (error.name === 'AbortError' || error.cause === reason))
 }
@@ -44,7 +44,7 @@ function isSystemError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error && 'code' in error
 }
 
-/** Run a command as this process, with its streams, arguments and signals. The last line of every `bin`. */
+/** Runs a command as this process, with its streams, arguments and signals. Every `bin` file ends with this call. */
 export function runCommand(
   name: string,
   command: CommandFunction,
@@ -57,7 +57,7 @@ export function runCommand(
     signal: beginCommand(),
     env: process.env,
   }
-  // Setting the exit code instead of exiting lets standard output drain into a pipe.
+  // The exit code is set without exiting, so that standard output can drain into a pipe.
   return exitCodeOf(name, command, argv, terminal)
     .then(
       (code) => {
@@ -71,7 +71,7 @@ export function runCommand(
     .finally(endCommand)
 }
 
-/** `pctodl ... | head` closes the pipe early; that is the reader's choice and not an error. */
+/** `pctodl ... | head` closes the pipe early, which is not an error. */
 function endQuietlyWithoutReader(stream: NodeJS.WriteStream): void {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error

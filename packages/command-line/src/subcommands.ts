@@ -3,7 +3,11 @@ import { type CommandDescription, inHouseStyle, newCommand, parseCommand } from 
 import type { CommandFunction, Terminal } from './terminal.js'
 import { UsageError } from './usage-error.js'
 
-/** A subcommand of a program in the house style. @param options e.g. `{ isDefault: true }` */
+/**
+ * Creates a subcommand in the same style as `newCommand`.
+ *
+ * @param options e.g. `{ isDefault: true }`
+ */
 export function newSubcommand(
   program: Command,
   name: string,
@@ -16,9 +20,9 @@ export function newSubcommand(
     .helpOption('--help', 'show this help')
 }
 
-/** Subcommands of a program, and the exit code of the one that was called. */
+/** Collects the subcommands of a program, and the exit code of the one that ran. */
 export class Subcommands {
-  /** Exit code of the subcommand that ran; 0 until one has. */
+  /** Exit code of the subcommand that ran; 0 until then. */
   exitCode = 0
   readonly #program: Command
   readonly #terminal: Terminal
@@ -33,7 +37,7 @@ export class Subcommands {
   }
 
   /**
-   * @param work implementation of a subcommand, with options and operands
+   * @param work implementation of a subcommand; it gets the options and operands
    * @returns an action for commander
    */
   action(work: (options: never, operands: string[]) => Promise<number>): (this: Command) => Promise<void> {
@@ -47,9 +51,9 @@ export class Subcommands {
 }
 
 /**
- * A command whose first word selects another command, which gets the remaining words unchanged.
+ * A command whose first word selects another command. That command gets the remaining words unchanged.
  *
- * @param commands by name, each with a line for the help
+ * @param commands the commands by name, each with a line for the help
  */
 export function commandOfCommands(
   description: CommandDescription,
@@ -61,7 +65,7 @@ export function commandOfCommands(
     if (Object.hasOwn(commands, name)) return commands[name]!.run(words, terminal)
     const program = newCommand(description, terminal)
     for (const [each, { summary }] of Object.entries(commands)) program.command(each).description(summary)
-    // Print help or the version, or refuse with a suggestion.
+    // Prints help or the version, or throws a usage error with a suggestion.
     await parseCommand(program, argv)
     return 0
   }

@@ -6,17 +6,19 @@ export interface TextOutput {
   readonly columns?: number
 }
 
-/** A command's view of its environment. */
+/** Everything that a command gets from its environment. */
 export interface Terminal {
   readonly stdout: TextOutput
   readonly stderr: TextOutput
-  /** Aborted, with an `Interruption`, when the user interrupts (SIGINT) or the process is told to end (SIGTERM, SIGHUP). */
+  /**
+   * Aborted with an `Interruption` if the user interrupts (SIGINT) or the process is asked to end (SIGTERM, SIGHUP).
+   */
   readonly signal: AbortSignal
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * A whole command line as a function.
+ * A complete command as a function.
  *
  * @param argv the words after the command's name
  * @returns the exit code: 0 done, 1 failed, 2 usage, 130 interrupted, 143 terminated

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** The call is invalid. `exitCode` 0 marks help and version, which are already printed. */
+/** Thrown if the call is invalid. `exitCode` is 0 for help and version, whose text has already been printed. */
 export class UsageError extends PctodlError {
   readonly exitCode: number
 

@@ -1,10 +1,11 @@
 /**
- * The law against fixed clocks in virtual time.
+ * Compares the law with fixed clocks, in virtual time.
  *
  *   pnpm evaluate-govern [--traces 20] [--seed 1] [--seconds 300] [--kind flash-crowds]
  *
- * Traces of each kind: joules against the best fixed clock in hindsight, the one that holds the peak, and the board left alone; the same
- * of a fixed clock at the usual knee, and of plain feedback of latencies.
+ * For the traces of each kind, it prints energy relative to three references: the best fixed clock in hindsight, the
+ * fixed clock that can serve the peak, and the uncontrolled board. It prints the same for a fixed clock at the usual
+ * knee, and for plain feedback of latencies.
  */
 import { parseArgs } from 'node:util'
 import { mean, quantile } from '@pctodl/numerics'

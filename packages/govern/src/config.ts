@@ -6,7 +6,7 @@ import type { LatencyKind, MetricNames } from './metrics/histograms.js'
 
 export interface LatencyObjective {
   readonly ms: number
-  /** Share of the requests that must be answered within it. */
+  /** Share of the requests that must be answered within `ms`. */
   readonly attainment: number
 }
 
@@ -17,7 +17,7 @@ interface Common {
 
 export interface TritonService extends Common {
   readonly triton: string
-  /** Default: port 8002 of the same host. */
+  /** URL of the metrics. Default: port 8002 of the same host. */
   readonly metrics?: string | undefined
   readonly model: string
 }
@@ -36,7 +36,7 @@ export interface MappedService extends Common {
 export type ServiceConfig = TritonService | VllmService | MappedService
 
 export interface GovernConfig {
-  /** Index, UUID or PCI bus id. */
+  /** The board: index, UUID or PCI bus id. */
   readonly gpu: number | string
   readonly powerCapW?: number | undefined
   readonly intervalMs: number
@@ -44,7 +44,7 @@ export interface GovernConfig {
 }
 
 const url = z.url({ protocol: /^https?$/, error: 'an http(s) URL, such as http://127.0.0.1:8000' })
-/** URL of a server, without the path that clients append. */
+/** URL of a server. A trailing `/v1` or `/v2`, which clients append, is removed. */
 const server = url.transform((address) => address.replace(/(\/v[12])?\/*$/, ''))
 const common = {
   name: z.string().regex(/^[\w.:/+-]{1,64}$/, 'at most 64 letters, digits and ._:/+-'),
@@ -75,7 +75,7 @@ const prometheus = z.strictObject({
   }),
 })
 
-/** In the order of the union. */
+/** Keys of the kinds of service, in the order of the union in the schema. */
 const kinds = ['triton', 'vllm', 'prometheus']
 const schema: z.ZodType<GovernConfig> = z.strictObject({
   gpu: z.union([z.int().min(0), z.string()], 'one board: its index, UUID or PCI bus id').default(0),
@@ -90,7 +90,7 @@ const schema: z.ZodType<GovernConfig> = z.strictObject({
     ),
 })
 
-/** @throws PctodlError `CONFIG` naming file, field, value and what is expected */
+/** @throws PctodlError `CONFIG` with the file, the field, its value and what is expected */
 export function parseConfig(text: string, file: string): GovernConfig {
   let value: unknown
   try {
@@ -110,7 +110,7 @@ export function parseConfig(text: string, file: string): GovernConfig {
   throw new PctodlError('CONFIG', `${place}: got ${shown}, expected ${expected}`)
 }
 
-/** Of the kinds of service, the one that the user means: the one whose server key is present. */
+/** Finds the error to report for a service of no valid kind: the error of the kind whose server key is present. */
 function deepest(issue: z.core.$ZodIssue, value: unknown): { issue: z.core.$ZodIssue; above: PropertyKey[] } {
   if (issue.code !== 'invalid_union' || issue.path[0] !== 'services') return { issue, above: [] }
   const service = at(value, issue.path)
@@ -123,7 +123,7 @@ function at(value: unknown, path: readonly PropertyKey[]): unknown {
   return path.reduce<unknown>((found, key) => (found as Record<PropertyKey, unknown> | undefined)?.[key], value)
 }
 
-/** @throws PctodlError `CONFIG`; what the file system throws */
+/** @throws PctodlError `CONFIG`; errors of the file system */
 export function readConfig(file: string): GovernConfig {
   return parseConfig(readFileSync(file, 'utf8'), file)
 }

@@ -7,9 +7,9 @@ import { type HistogramSample, readMapped, readVllm } from './metrics/histograms
 import type { BatchLimits, ServiceSample } from './metrics/service-sample.js'
 import { readTriton, readTritonLimits } from './metrics/triton.js'
 
-/** Limits of an answer: time, ms, and size, bytes. Beyond them the server counts as not answering. */
+/** Limits of an answer: time (ms) and size (bytes). If an answer exceeds one, the server counts as not answering. */
 const TIMEOUT_MS = 1000
-/** Time limit of the first answer, ms; without it there is nothing to govern. */
+/** Time limit of the first answer, ms. It is longer, because without that answer the program cannot start. */
 const FIRST_TIMEOUT_MS = 10_000
 const MAX_BYTES = 4 * 1024 * 1024
 /** Interval between readiness probes, ms. */
@@ -19,21 +19,21 @@ const agent = new http.Agent({ keepAlive: true })
 const tlsAgent = new https.Agent({ keepAlive: true })
 
 export interface Scrape {
-  /** Null where the server did not answer, or has no such model. */
+  /** Null if the server did not answer or has no such model. */
   readonly sample: ServiceSample | null
   /** Result of the readiness probe. */
   readonly ready: boolean
-  /** Why there is no sample. */
+  /** Why there is no sample; null if there is one. */
   readonly failure: string | null
 }
 
 /** Reads the counters of one service from its server. */
 export class Endpoint {
   readonly config: ServiceConfig
-  /** The objective in force, ms: a bucket bound of the server. */
+  /** The objective in use, ms: for a server with histograms, a bucket bound. */
   objectiveMs: number
   #ready = true
-  /** Time of the next readiness probe. */
+  /** Earliest time of the next readiness probe, ms. */
   #probeMs = 0
 
   constructor(config: ServiceConfig) {
@@ -41,14 +41,18 @@ export class Endpoint {
     this.objectiveMs = config.objective.ms
   }
 
-  /** A difference from what the configuration suggests, in words. */
+  /** Says that the objective in use differs from the configured one; null if it does not. */
   get notice(): string | null {
     const { config, objectiveMs } = this
     if (objectiveMs === config.objective.ms) return null
     return `${config.name}: the objective of ${config.objective.ms} ms is no bucket of the server's; ${objectiveMs} ms is judged`
   }
 
-  /** Batching limits of the server; null where it does not report them. @throws PctodlError `ENDPOINT` */
+  /**
+   * Batching limits of the server; null if the server does not report them.
+   *
+   * @throws PctodlError `ENDPOINT`
+   */
   async limits(): Promise<BatchLimits | null> {
     const { config } = this
     try {
@@ -90,7 +94,7 @@ export class Endpoint {
     return readVllm(config.model, await this.#get(`${config.vllm}/metrics`, timeoutMs), ms, config.objective.of)
   }
 
-  /** Triton answers metrics while it drains, but is not ready then. */
+  /** While Triton drains, it still answers requests for metrics but is not ready. */
   async #isReady(): Promise<boolean> {
     if (!('triton' in this.config)) return true
     if (performance.now() < this.#probeMs) return this.#ready
@@ -118,7 +122,9 @@ export class Endpoint {
   }
 }
 
-/** `fetch` would take four times the CPU time, and this runs several times a second. */
+/**
+ * Requests use `http.get`, because `fetch` takes four times the CPU time, and this code runs several times a second.
+ */
 function request(address: string, timeoutMs: number): Promise<IncomingMessage> {
   const isTls = address.startsWith('https:')
   return new Promise((resolve, reject) => {

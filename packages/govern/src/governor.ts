@@ -8,9 +8,9 @@ import { type EndpointState, endpointState, type ServiceSample } from './metrics
 export interface GovernorOptions {
   readonly config: GovernConfig
   readonly gpu: NvmlGpu
-  /** Only observe and predict: no lease, no changes. */
+  /** Only observes and predicts: it takes no lease and changes nothing. */
   readonly dryRun?: boolean
-  /** Default: `$PCTODL_SERVICE_SOCKET`, or the usual path. */
+  /** Socket of the node service. Default: `$PCTODL_SERVICE_SOCKET`, or the usual path. */
   readonly serviceSocket?: string
   readonly clock?: Clock
   readonly onStep: (step: GovernStep) => void
@@ -20,11 +20,14 @@ export interface GovernorOptions {
 /** Observations and decision of one interval. */
 export interface GovernStep {
   readonly at: string
-  /** The locked clock; null: the operator's clocks. In a dry run, the clock that would be locked. */
+  /**
+   * The locked SM clock, or, in a dry run, the clock that would be locked. null: the operator's clock settings are in
+   * force.
+   */
   readonly smClockMhz: number | null
   readonly reason: string
   readonly powerW: number | null
-  /** Predicted power at the present load and this clock, W. */
+  /** Predicted power at this clock and the present load, W. */
   readonly predictedW: number | null
   readonly busyShare: number
   readonly services: readonly ServiceStep[]
@@ -34,23 +37,28 @@ export interface ServiceStep {
   readonly name: string
   readonly state: EndpointState
   readonly ratePerS: number
-  /** Share of late requests in the interval: counted by the server, or estimated from its sums. */
+  /**
+   * Share of late requests in the interval. Servers without such a counter get an estimate from their latency sums.
+   */
   readonly lateShare: number
   readonly queued: number
   readonly requests: number
-  /** Energy since the start, attributed once a minute, J. */
+  /** Energy since the start, J. It is updated once a minute. */
   readonly joules: number
 }
 
-/** A lease ends after its holder has been silent for this time, ms, so clocks are back within 5 s. */
+/**
+ * The node service ends a lease if its holder is silent for this time, ms. The operator's clocks are then back within 5
+ * s.
+ */
 const SILENCE_MS = 4000
 /** Interval between heartbeats of the lease, ms. */
 const HEARTBEAT_MS = 1000
-/** Time without a fresh sample of every service after which the operator's clocks return, ms. */
+/** If a service has no fresh sample for this time, the operator's clocks return, ms. */
 const STALE_MS = 2500
-/** Samples to wait for after a server came back. */
+/** Number of samples to wait for after a server has come back. */
 const RECOVERY_SAMPLES = 2
-/** Interval between attempts to get a lost lease back, ms. */
+/** Interval between attempts to regain a lost lease, ms. */
 const RETRY_MS = 5000
 
 interface Watched {
@@ -58,12 +66,12 @@ interface Watched {
   sample: ServiceSample | null
   sampleMs: number
   state: EndpointState
-  /** Samples since the server was last gone or reset. */
+  /** Number of samples since the server last was unreachable or restarted. */
   good: number
   requests: number
 }
 
-/** Govern until the signal aborts. When this returns, the board is as it was before. */
+/** Governs the board until the signal aborts. Then it restores the board's previous settings and returns. */
 export async function runGovernor(options: GovernorOptions, signal: AbortSignal): Promise<void> {
   const { config, gpu, clock = systemClock, onMessage } = options
   const endpoints = config.services.map((service) => new Endpoint(service))
@@ -125,7 +133,7 @@ function isAway({ state, good, sampleMs }: Watched, timeMs: number): boolean {
   return state === 'draining' || good < RECOVERY_SAMPLES || timeMs - sampleMs > STALE_MS
 }
 
-/** Feed a server's answer into its forecast. */
+/** Stores a server's answer and updates the server's state. */
 function take(
   watched: Watched,
   { sample, ready, failure }: Scrape,
@@ -148,9 +156,9 @@ function take(
   watched.sampleMs = timeMs
 }
 
-/** The clock held through the node service. */
+/** An SM clock that is locked through the node service. */
 class HeldClock {
-  /** In a dry run, the clock that would be held. */
+  /** The locked clock, MHz, or, in a dry run, the clock that would be locked. */
   smClockMhz: number | null = null
   readonly #options: GovernorOptions
   #lease: ServiceLease | null = null
@@ -161,7 +169,7 @@ class HeldClock {
     this.#options = options
   }
 
-  /** @param smClockMhz null: the operator's clocks */
+  /** @param smClockMhz null restores the operator's clock settings */
   async set(smClockMhz: number | null, timeMs: number): Promise<void> {
     if (this.#options.dryRun) {
       this.smClockMhz = smClockMhz
@@ -205,7 +213,7 @@ class HeldClock {
     const lease = this.#lease
     this.#lease = null
     this.smClockMhz = null
-    // If the service cannot restore the board now, it keeps trying.
+    // If the node service cannot restore the board now, it keeps trying.
     await lease?.release().catch(() => {})
   }
 }

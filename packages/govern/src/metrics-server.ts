@@ -10,7 +10,11 @@ export interface MetricsServer {
   close(): void
 }
 
-/** `/metrics` for Prometheus. @throws PctodlError `CANNOT_LISTEN` */
+/**
+ * Starts a server with `/metrics` for Prometheus.
+ *
+ * @throws PctodlError `CANNOT_LISTEN`
+ */
 export async function startMetricsServer(host: string, port: number): Promise<MetricsServer> {
   const registry = new Registry()
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>

@@ -1,6 +1,6 @@
 import { LocalExecutor } from '@pctodl/job-array'
 
-/** Square numbers, two processes at a time. With a SlurmExecutor in its place the same jobs run on a cluster. */
+/** Squares numbers, two processes at a time. With a SlurmExecutor instead, the same jobs run on a cluster. */
 export async function squares(numbers: readonly number[]): Promise<{ printed: string[]; failed: number }> {
   const printed: string[] = []
   const outcomes = await new LocalExecutor({ concurrency: 2, timeoutMs: 60_000 }).run(

@@ -4,19 +4,19 @@ import type { Job, JobOutcome } from './job-array.js'
 import { readNote, writeNote } from './work-folder.js'
 
 /**
- * Written just before an array is submitted, so that a later call with the same jobs can find the array if this call
- * never sees Slurm's answer.
+ * State of an array, written just before the array is submitted. If this call never gets Slurm's answer, a later call
+ * with the same jobs finds the array by it.
  */
 export interface ArrayNote {
   /** Hash that identifies the jobs. */
   readonly work: string
-  /** Mark to search the queue for. */
+  /** Comment by which the array is found in the queue. */
   readonly mark: string
-  /** Submission count of these elements, this one included. */
+  /** Number of times that these elements were submitted, including this submission. */
   readonly attempt: number
-  /** Indices of the elements among the jobs, ascending. */
+  /** Indices of the submitted elements in the list of jobs, ascending. */
   readonly indices: readonly number[]
-  /** Outcomes of the other jobs. */
+  /** Outcomes of the jobs that are not submitted again. */
   readonly outcomes: readonly JobOutcome[]
 }
 
@@ -24,7 +24,7 @@ export function newArray(jobs: readonly Job[], of: Pick<ArrayNote, 'attempt' | '
   return { work: workOf(jobs), mark: `pctodl-${randomBytes(8).toString('hex')}`, ...of }
 }
 
-/** Hash of the jobs: the same ids and commands are the same work. */
+/** Hash of the jobs. Jobs with the same ids and commands have the same hash. */
 export function workOf(jobs: readonly Job[]): string {
   return createHash('sha256')
     .update(JSON.stringify(jobs.map(({ id, command }) => [id, command])))
@@ -37,7 +37,7 @@ export function writeArrayNote(file: string, note: ArrayNote): void {
 
 /**
  * @returns undefined if there is no note
- * @throws InvalidInputError if the file is not a valid note: an unknown array may be running
+ * @throws InvalidInputError if the file is not a valid note, because an unknown array may be running
  */
 export function readArrayNote(file: string): ArrayNote | undefined {
   const text = readNote(file)

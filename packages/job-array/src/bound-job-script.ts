@@ -5,17 +5,19 @@ import { shellExec, shellQuote } from './slurm-script.js'
 export interface BoundJobFiles {
   readonly started: string
   readonly exit: string
-  /** Folder used as a claim: only the first process that creates it proceeds, so a job submitted twice runs once. */
+  /**
+   * Folder that claims the job: only the process that creates it runs the command, so a job submitted twice runs once.
+   */
   readonly claim: string
 }
 
 /**
- * Batch script of a job that may be signalled. It records its start and limits, forwards signals to the command (the
- * shell itself only notes them), and writes the exit code. Both files are written atomically. The environment applies
- * to the command only: it affects neither how the script finds its own programs nor the script's variables.
+ * Batch script of a job that may be signalled. It records the start of the job and its limits, passes signals to the
+ * command, and records the exit code. Both records are written atomically. The environment applies only to the command:
+ * it affects neither the programs that the script calls nor the script's variables.
  *
- * Limits recorded: the CPUs the process may use, and the smallest memory limit of its cgroup and the cgroups above it
- * (`none` if unlimited). cgroup v2 is read first, then v1.
+ * Recorded limits: the number of CPUs that the process may use, and the smallest memory limit of its cgroup and the
+ * cgroups above it (`none` if unlimited). The script reads cgroup v2 first, then v1.
  */
 export function boundJobScript(
   command: readonly string[],
@@ -65,7 +67,7 @@ export function boundJobScript(
   ].join('\n')
 }
 
-/** Write to an unpredictable new name, then rename: `>` would follow a symlink planted by someone else. */
+/** Writes to a new unpredictable name, then renames the file: `>` would follow a symlink planted by another user. */
 function leave(text: string, file: string): string[] {
   const name = shellQuote(path.resolve(file))
   return [`(unfinished=$(mktemp ${name}.XXXXXXXX) && echo ${text} > "$unfinished" && mv "$unfinished" ${name})`]

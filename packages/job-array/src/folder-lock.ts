@@ -6,14 +6,14 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { readNote, writeNote } from './work-folder.js'
 
 /**
- * Holder of a folder. The start time tells a process from a later one with the same PID; boot ID and namespace say
- * whether it can be seen from here.
+ * Process that holds a folder. The start time distinguishes it from a later process with the same PID. Boot ID and PID
+ * namespace show whether this process can see it.
  */
 interface Holder {
   readonly pid: number
   readonly startTicks: string | null
   readonly host: string
-  /** Tells apart machines with the same host name, such as clones of one image; null if the machine has none. */
+  /** Distinguishes machines with the same host name, such as clones of one image; null if the machine has no id. */
   readonly machineId: string | null
   readonly bootId: string | null
   readonly pidNamespace: string | null
@@ -22,10 +22,10 @@ interface Holder {
 const NAME = /^lock-[0-9a-f]{16}$/
 
 /**
- * Lock a folder against other schedulers until the returned function is called. Locks of dead processes are removed.
+ * Locks a folder against other schedulers until the returned function is called. Removes locks of dead processes.
  *
- * Each process writes its lock before it checks for others, so of two that start at once at least one sees the other;
- * possibly both do.
+ * Each process writes its lock before it checks for others. Of two processes that start at once, at least one therefore
+ * sees the other's lock and fails; possibly both do.
  *
  * @throws PctodlError `FOLDER_IN_USE` with the holder and what to do; InvalidInputError for a lock file that names no
  * process
@@ -48,7 +48,7 @@ export function lockFolder(folder: string): () => void {
   return unlock
 }
 
-/** @throws InvalidInputError for text that names no process: whether its writer is alive is unknown */
+/** @throws InvalidInputError for text that names no process, because it is unknown whether its writer is alive */
 function holderIn(text: string, file: string): Holder {
   const holder: Partial<Holder> | null | undefined = orNull(() => JSON.parse(text))
   if (Number.isInteger(holder?.pid) && holder!.pid! > 0 && typeof holder!.host === 'string') return holder as Holder
@@ -80,7 +80,7 @@ function isRunning(pid: number, startTicks: string | null): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // EPERM: the process exists but belongs to another user.
+    // EPERM means that the process exists but belongs to another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false
   }
   return startTicksOf(pid) === startTicks
@@ -97,11 +97,14 @@ function thisProcess(): Holder {
   }
 }
 
-/** Null without `/proc`, as on macOS. A zombie counts as ended: it only waits for its parent. */
+/**
+ * Start time of a process in clock ticks; null without `/proc`, as on macOS. A zombie counts as ended, because it only
+ * waits for its parent.
+ */
 function startTicksOf(pid: number): string | null {
   return orNull(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in parentheses may contain blanks and parentheses, so count fields after its end.
+    // The name in parentheses may contain blanks and parentheses, so the fields are counted after its end.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields[0] === 'Z' ? 'ended' : fields[19]!
   })

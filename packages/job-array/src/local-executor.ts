@@ -6,7 +6,7 @@ import type { Job, JobExecutor, JobOutcome, RunJobsOptions } from './job-array.j
 export interface LocalExecutorOptions {
   /** Maximum number of concurrent jobs. */
   readonly concurrency: number
-  /** Time limit of a job; unlimited by default. */
+  /** Time limit of a job, ms. Default: none. */
   readonly timeoutMs?: number
   /** Time between SIGTERM and SIGKILL when a job is ended, ms. Default 5000. */
   readonly graceMs?: number

@@ -8,18 +8,22 @@ const execute = promisify(execFile)
 export type RunSlurm = (program: 'sbatch' | 'squeue' | 'scancel' | 'sinfo', args: readonly string[]) => Promise<string>
 
 interface SlurmCommandOptions {
-  /** Real time after which the command is killed, ms. The request may have taken effect all the same. */
+  /** Real time after which the command is killed, ms. Its request may have taken effect nevertheless. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal | undefined
-  /** Extra time allowed after the abort, ms; the limit still applies. By default the command ends with the abort. */
+  /**
+   * Time that the command may still run after the signal has aborted, ms, within `timeoutMs`. By default, the command
+   * is killed at once.
+   */
   readonly graceMs?: number
 }
 
 /**
- * Run a Slurm command.
+ * Runs a Slurm command.
  *
  * @returns its output
- * @throws PctodlError `SLURM` with its error text, or that it timed out; the signal's reason if aborted
+ * @throws PctodlError `SLURM` with the command's error text or the fact that it timed out; the signal's reason if
+ * aborted
  */
 export async function slurm(
   program: Parameters<RunSlurm>[0],
@@ -29,7 +33,7 @@ export async function slurm(
   const late = new AbortController()
   const running = execute(program, [...args], { signal: late.signal, maxBuffer: 64 * 1024 * 1024 })
   const end = () => {
-    // Nothing waits for it any more, and it may ignore SIGTERM.
+    // The promise rejects at once; SIGKILL, because the command may ignore SIGTERM.
     late.abort()
     running.child.kill('SIGKILL')
   }
@@ -54,13 +58,13 @@ export async function slurm(
   }
 }
 
-/** Slurm ID of the job or array with this comment; undefined if Slurm knows none. */
+/** Slurm ID of the job or array with this comment; undefined if Slurm knows no such job. */
 export async function idOfComment(comment: string, run: RunSlurm): Promise<string | undefined> {
   const words = ['--noheader', '--states=all', `--user=${process.getuid?.() ?? ''}`, '--format=%F %k']
   return pairs(await run('squeue', words)).find(([, other]) => other === comment)?.[0]
 }
 
-/** Cancel or signal jobs; jobs that have ended are skipped. */
+/** Cancels or signals jobs. Jobs that have ended are ignored. */
 export async function cancel(words: readonly string[], run: RunSlurm): Promise<void> {
   try {
     await run('scancel', words)
@@ -71,7 +75,7 @@ export async function cancel(words: readonly string[], run: RunSlurm): Promise<v
   }
 }
 
-/** Parses lines of two words. */
+/** Parses lines that consist of a word and a rest. */
 export function pairs(stdout: string): [string, string][] {
   return stdout
     .split('\n')
@@ -81,9 +85,9 @@ export function pairs(stdout: string): [string, string][] {
 }
 
 /**
- * `sbatch --parsable` prints `id` or, on a federation, `id;cluster`.
+ * Parses the output of `sbatch --parsable`: `id`, or `id;cluster` on a federation.
  *
- * @throws PctodlError `SLURM_ANSWER` for anything else: a job with an unknown ID may have been accepted
+ * @throws PctodlError `SLURM_ANSWER` for any other output, because Slurm may have accepted a job whose ID is unknown
  */
 export function parsedJobId(stdout: string): string {
   const id = /^(\d+)(;\S*)?$/.exec(stdout.trim())?.[1]

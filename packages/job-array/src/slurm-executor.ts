@@ -27,11 +27,11 @@ export interface SlurmExecutorOptions extends SlurmPatienceOptions {
   readonly timeoutMs?: number
   /** Further `sbatch` arguments required by the site, e.g. `--constraint=a100`. */
   readonly sbatchArguments?: readonly string[]
-  /** How often an element that failed or was lost (node failure, preemption) is resubmitted. Default 1. */
+  /** Number of times that an element that failed or was lost (node failure, preemption) is resubmitted. Default 1. */
   readonly resubmissions?: number
 }
 
-/** State of an array. */
+/** How to run an array and report its elements. */
 interface ArrayWatch {
   readonly isNew: boolean
   readonly signal: AbortSignal | undefined
@@ -40,8 +40,8 @@ interface ArrayWatch {
 
 /**
  * Runs jobs as elements of a Slurm job array. Each element writes its exit code to a file in `workDir`, so no
- * accounting database is needed. If a call leaves an array behind (it crashed, or Slurm did not answer), the next call
- * with the same jobs and folder resumes it.
+ * accounting database is needed. If a call leaves an array behind because it crashed or Slurm did not answer, the next
+ * call with the same jobs and folder resumes that array.
  */
 export class SlurmExecutor implements JobExecutor {
   readonly #options: SlurmExecutorOptions
@@ -50,7 +50,7 @@ export class SlurmExecutor implements JobExecutor {
   readonly #patience: SlurmPatience
   /** Slurm IDs of running arrays. */
   #ids: readonly string[] = []
-  /** Submissions of the array, and how many of them got no answer. */
+  /** Number of submissions of the array, and of submissions that got no answer. */
   #submitted = { times: 0, unanswered: 0 }
 
   /** @throws InvalidInputError if concurrency is below 1, resubmissions are negative, or a time is invalid */
@@ -70,8 +70,8 @@ export class SlurmExecutor implements JobExecutor {
 
   /**
    * @throws PctodlError `SLURM` with the error text of the Slurm command; `SLURM_ANSWER` if `sbatch` prints no ID;
-   * `SLURM_UNREACHABLE` if Slurm stays silent (its jobs are left running); `FOLDER_IN_USE` if another call, or an array
-   * of other jobs, uses the folder; InvalidInputError if others may write to `workDir`
+   * `SLURM_UNREACHABLE` if Slurm does not answer for too long (its jobs are left running); `FOLDER_IN_USE` if another
+   * call, or an array of other jobs, uses the folder; InvalidInputError if others may write to `workDir`
    */
   async run(jobs: readonly Job[], options: RunJobsOptions = {}): Promise<JobOutcome[]> {
     options.signal?.throwIfAborted()
@@ -119,7 +119,7 @@ export class SlurmExecutor implements JobExecutor {
     return jobs.map(({ id }) => outcomes.get(id)!)
   }
 
-  /** The array an earlier call with these jobs was about to submit, if that call did not see its end. */
+  /** The array of an earlier call with these jobs, if that call ended before the array did. */
   async #leftBehind(jobs: readonly Job[], signal: AbortSignal | undefined): Promise<ArrayNote | undefined> {
     const note = readArrayNote(this.#note)
     if (note === undefined || note.work === workOf(jobs)) return note
@@ -134,7 +134,7 @@ export class SlurmExecutor implements JobExecutor {
   async #runArray(jobs: readonly Job[], array: ArrayNote, { isNew, signal, onEnd }: ArrayWatch): Promise<void> {
     const { clock = systemClock, pollMs = 1000 } = this.#options
     const running = new Set(array.indices)
-    // What is left behind was.
+    // An array left by an earlier call has been submitted once.
     const before = isNew ? 0 : 1
     this.#submitted = { times: before, unanswered: before }
     let isTaken = false
@@ -143,7 +143,8 @@ export class SlurmExecutor implements JobExecutor {
       isTaken = true
       while (running.size > 0) {
         await clock.sleep(pollMs, signal)
-        // Query the queue before reading the files: an element that leaves in between has already written its file.
+        // The queue is queried before the files are read: an element that leaves the queue in between has already
+        // written its file.
         const queued = await this.#patience.ask((run) => this.#queued(array, run), signal)
         for (const index of [...running]) {
           const exit = readNote(this.#file('exit', array, index))
@@ -158,13 +159,14 @@ export class SlurmExecutor implements JobExecutor {
       }
     } catch (error) {
       const code = error instanceof PctodlError ? error.code : undefined
-      // Cancel the array, unless Slurm is unreachable (scancel would fail, too) or sbatch rejected it (nothing runs).
+      // Cancels the array, unless Slurm is unreachable (scancel would fail, too) or sbatch rejected the array (nothing
+      // runs).
       if (code !== 'SLURM_UNREACHABLE' && (isTaken || code !== 'SLURM')) await this.#end(array)
       throw error
     }
   }
 
-  /** Submit an array, unless Slurm already has it. */
+  /** Submits an array, unless Slurm already has it. */
   async #submit(
     jobs: readonly Job[],
     array: ArrayNote,
@@ -187,12 +189,12 @@ export class SlurmExecutor implements JobExecutor {
       ...(account === undefined ? [] : [`--account=${account}`]),
       ...(timeoutMs === undefined ? [] : [`--time=${Math.max(1, Math.ceil(timeoutMs / 60_000))}`]),
       ...sbatchArguments,
-      // Last, so that user arguments cannot override it: the array is found again by this comment.
+      // Placed last, so that user arguments cannot override it; this comment identifies the array in the queue.
       `--comment=${mark}`,
       script,
     ]
     await this.#patience.untilReached(async (run, tried) => {
-      // A request without an answer may have taken effect.
+      // An earlier request without an answer may have taken effect.
       if ((tried > 1 || !isNew) && (await this.#isTaken(array, run))) return
       this.#submitted.times++
       this.#submitted.unanswered++
@@ -209,8 +211,8 @@ export class SlurmExecutor implements JobExecutor {
   }
 
   /**
-   * Elements that Slurm lists as pending, running or completing, over all arrays with the mark: a submission may have
-   * been accepted late.
+   * Elements that Slurm lists as pending, running or completing. It includes all arrays with the mark, because Slurm
+   * may have accepted an earlier submission late.
    */
   async #queued({ mark }: ArrayNote, run: RunSlurm): Promise<ReadonlySet<number>> {
     const words = ['--noheader', '--array', `--user=${process.getuid?.() ?? ''}`, '--format=%K %F %k']
@@ -221,9 +223,9 @@ export class SlurmExecutor implements JobExecutor {
   }
 
   /**
-   * Cancel everything the queue lists for an array. Keep the note if a submission may still be accepted.
+   * Cancels everything that the queue lists for an array. The note is kept if Slurm may still accept a submission.
    *
-   * @throws as `run`
+   * @throws the errors of `run`
    */
   async #end(array: ArrayNote): Promise<void> {
     let found = 0
@@ -233,7 +235,7 @@ export class SlurmExecutor implements JobExecutor {
       if (this.#ids.length > 0) await cancel(this.#ids, run)
     }
     await this.#patience.untilReached(end, undefined, LONGEST_END_MS)
-    // The next caller may run the cancelled jobs again.
+    // Removes the claims, so that the next call can run the cancelled jobs.
     for (const index of array.indices) rmSync(this.#file('claim', array, index), { force: true })
     const { times, unanswered } = this.#submitted
     if (unanswered === 0 || found >= times) rmSync(this.#note, { force: true })

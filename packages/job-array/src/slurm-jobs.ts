@@ -9,7 +9,10 @@ import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 import { outputPath } from './slurm-script.js'
 import { readNote, workFolder, writeNote } from './work-folder.js'
 
-/** Queue polls (`pollMs`) detect lost jobs; on a local folder, starts and ends are seen at once. */
+/**
+ * Polls of the queue (every `pollMs`) detect lost jobs. If the folder is on a local file system, starts and ends are
+ * detected at once.
+ */
 export interface SlurmJobsOptions extends SlurmPatienceOptions {
   /**
    * Folder visible to this machine and the nodes, for scripts, logs, starts and exit codes. Only this user may be able
@@ -24,28 +27,30 @@ export interface SlurmJobsOptions extends SlurmPatienceOptions {
   readonly sbatchArguments?: readonly string[]
 }
 
-/** A job and its needs on each of its nodes. */
+/** A job, with its requirements on each of its nodes. */
 export interface SlurmJobRequest {
   /** Unique within the folder; letters, digits, `.`, `_` and `-`. */
   readonly id: string
   readonly command: readonly [program: string, ...args: string[]]
   readonly environment?: Readonly<Record<string, string>>
-  /** Nodes to run on, all of them. Default: one node of Slurm's choice. */
+  /** List of nodes; the job runs on all of them. Default: one node that Slurm chooses. */
   readonly nodes?: readonly string[]
   readonly cpusPerNode: number
   readonly memoryMbPerNode?: number
   /** Generic resources on each node, e.g. `gpu:2` or `gpu:a100:2`. */
   readonly gres?: string
-  /** Start only after the job with this ID has left the queue. One of our IDs, not Slurm's. */
+  /**
+   * ID of a job after which this one starts, once it has left the queue. It is the `id` of its request, not Slurm's ID.
+   */
   readonly after?: string
 }
 
-/** A job's report of its start. */
+/** What a job reports at its start. */
 export interface SlurmJobStart {
   readonly id: string
-  /** Unix time by the node's clock, s. */
+  /** Unix time of the start by the node's clock, s. */
   readonly atUnixS: number
-  /** CPUs the job's processes may use; all CPUs of the machine if unlimited. */
+  /** Number of CPUs that the job's processes may use; all CPUs of the machine if unlimited. */
   readonly cpus: number
   /** Memory limit of the job's cgroup; null if unlimited. */
   readonly memoryLimitBytes: number | null
@@ -53,7 +58,9 @@ export interface SlurmJobStart {
 
 export interface SlurmJobEnd {
   readonly id: string
-  /** Null if the job left the queue without an exit code: killed, time limit, node failure. */
+  /**
+   * Null if the job left the queue without an exit code: it was killed, reached its time limit, or its node failed.
+   */
   readonly exitCode: number | null
   /**
    * Slurm's job state if there is no exit code, e.g. `NODE_FAIL`, `TIMEOUT` or `CANCELLED`; null if Slurm no longer
@@ -66,10 +73,10 @@ export interface SlurmJobEnd {
 }
 
 /**
- * Individual jobs on a Slurm cluster, each with its own nodes, CPUs and memory, that can be signalled while they run.
+ * Runs individual jobs on a Slurm cluster, each with its own nodes, CPUs and memory. Running jobs can be signalled.
  * Jobs report starts and ends as files in `workDir`, so no accounting database is needed. Submission is idempotent: an
- * ID submitted before, by this or an earlier process, is not run twice. This holds even if the earlier process died
- * before it recorded Slurm's answer, since each job carries a mark by which it is found again.
+ * ID that this or an earlier process has submitted does not run twice. This holds even if the earlier process died
+ * before it recorded Slurm's answer, because each job carries a mark that identifies it in the queue.
  */
 export class SlurmJobs {
   readonly #options: SlurmJobsOptions
@@ -81,14 +88,14 @@ export class SlurmJobs {
   #wake: () => void = () => {}
   #lookedAtMs = Number.NEGATIVE_INFINITY
   readonly #patience: SlurmPatience
-  /** Marks this folder's jobs in the queue. */
+  /** Mark that identifies this folder's jobs in the queue. */
   readonly #mark: string
 
   /**
-   * Creates the folders in `workDir` and locks it until `close`.
+   * Creates the folders in `workDir`, and locks `workDir` until `close`.
    *
-   * @throws InvalidInputError if the folder belongs to others or others may write to it; PctodlError `FOLDER_IN_USE` if
-   * a live process, this one included, holds it
+   * @throws InvalidInputError if the folder belongs to another user or others may write to it; PctodlError
+   * `FOLDER_IN_USE` if a live process, this one included, holds it
    */
   constructor(options: SlurmJobsOptions) {
     this.#options = { ...options, workDir: workFolder(options.workDir) }
@@ -101,7 +108,7 @@ export class SlurmJobs {
       this.#mark = this.#ownMark()
       for (const folder of ['start', 'exit']) {
         const watcher = watch(path.join(this.#options.workDir, folder), () => this.#wake())
-        // A folder on another machine may send no events; queue polls cover that case.
+        // A folder on a network file system may send no events; queue polls cover that case.
         watcher.on('error', () => {})
         this.#watchers.push(watcher)
       }
@@ -112,12 +119,12 @@ export class SlurmJobs {
   }
 
   /**
-   * Submit a job to Slurm.
+   * Submits a job to Slurm.
    *
-   * @param signal ends the wait for a Slurm that does not answer
+   * @param signal ends the wait for Slurm if it does not answer
    * @throws InvalidInputError; PctodlError `SLURM` with the error text of the Slurm command, `SLURM_ANSWER` if its
-   * output is no ID, `SLURM_UNREACHABLE` after too long a silence. If Slurm accepted the job all the same, `cancel` or
-   * another `submit` finds it
+   * output is not an ID, `SLURM_UNREACHABLE` if Slurm does not answer for too long. If Slurm has accepted the job
+   * nevertheless, `cancel` or another `submit` finds it
    */
   async submit(request: SlurmJobRequest, signal?: AbortSignal): Promise<void> {
     const { id, command, environment = {}, nodes, cpusPerNode, memoryMbPerNode, gres, after } = request
@@ -137,7 +144,7 @@ export class SlurmJobs {
       throw new InvalidInputError(`job ${id}: after`, after, 'the ID of a job submitted earlier')
     }
     if (existsSync(this.#file('intent', id))) {
-      // An earlier process was about to submit it and did not record the result.
+      // An earlier process began to submit the job and did not record the result.
       const found = await this.#patience.untilReached((run) => this.#submittedAs(id, run), signal)
       if (found !== undefined) return this.#note(id, found)
     }
@@ -157,43 +164,43 @@ export class SlurmJobs {
       ...(nodes === undefined ? [] : [`--nodelist=${nodes.join(',')}`]),
       ...(memoryMbPerNode === undefined ? [] : [`--mem=${memoryMbPerNode}`]),
       ...(gres === undefined ? [] : [`--gres=${gres}`]),
-      // Slurm rejects a dependency on a job it no longer knows.
+      // Slurm rejects a dependency on a job that it no longer knows.
       ...(before === undefined || existsSync(this.#file('exit', after!)) ? [] : [`--dependency=afterany:${before}`]),
       ...(partition === undefined ? [] : [`--partition=${partition}`]),
       ...(account === undefined ? [] : [`--account=${account}`]),
       ...sbatchArguments,
-      // Last, so that user arguments cannot override it: the job is found again by this comment.
+      // Placed last, so that user arguments cannot override it; this comment identifies the job in the queue.
       `--comment=${this.#mark}:${id}`,
       script,
     ]
     const slurmId = await this.#patience.untilReached(async (run, attempt) => {
-      // A request without an answer may have taken effect.
+      // An earlier request without an answer may have taken effect.
       const found = attempt === 1 ? undefined : await this.#submittedAs(id, run)
       return found ?? parsedJobId(await run('sbatch', words))
     }, signal)
     this.#note(id, slurmId)
   }
 
-  /** Send a signal to a job's command and all its children. Does nothing if the job has ended or not started. */
+  /** Sends a signal to a job's command and all its children. Does nothing if the job has ended or not started. */
   async signal(id: string, name: 'USR1' | 'USR2' | 'TERM', signal?: AbortSignal): Promise<void> {
     await this.#scancel(id, ['--full', `--signal=${name}`], signal)
   }
 
   /**
-   * Cancel a job: remove it from the queue or kill it. Does nothing if it has ended.
+   * Cancels a job: removes it from the queue or kills it. Does nothing if it has ended.
    *
-   * @param longestSilenceMs maximum wait for Slurm if shorter than the option
+   * @param longestSilenceMs maximum time to wait for Slurm, ms, if shorter than the option of that name
    */
   async cancel(id: string, signal?: AbortSignal, longestSilenceMs?: number): Promise<void> {
     await this.#scancel(id, [], signal, longestSilenceMs)
   }
 
-  /** Whether this or an earlier process at least began to submit the job. */
+  /** Whether this or an earlier process has at least begun to submit the job. */
   wasSubmitted(id: string): boolean {
     return existsSync(this.#file('intent', id))
   }
 
-  /** Mark a submitted job's start as known, so that `next` does not report it. */
+  /** Marks the start of a job as known, so that `next` does not report it. */
   noteStarted(id: string): void {
     this.#started.add(id)
   }
@@ -203,9 +210,9 @@ export class SlurmJobs {
   }
 
   /**
-   * Wait until jobs start or end.
+   * Waits until jobs start or end.
    *
-   * @returns each start and end once, as soon as there is one; an empty list at `untilMs` on the clock
+   * @returns the new starts and ends, each once; an empty list if there are none until `untilMs` on the clock
    * @throws the signal's reason if aborted
    */
   async next(untilMs: number, signal?: AbortSignal): Promise<{ starts: SlurmJobStart[]; ends: SlurmJobEnd[] }> {
@@ -229,7 +236,7 @@ export class SlurmJobs {
     }
   }
 
-  /** Stop watching and unlock the folder. Jobs keep running. */
+  /** Stops watching, and unlocks the folder. Jobs keep running. */
   close(): void {
     for (const watcher of this.#watchers) watcher.close()
     this.#unlock()
@@ -238,7 +245,8 @@ export class SlurmJobs {
   async #look(signal: AbortSignal | undefined): Promise<{ starts: SlurmJobStart[]; ends: SlurmJobEnd[] }> {
     const { clock = systemClock, pollMs = 1000 } = this.#options
     const open = this.#openIds()
-    // Query the queue before reading the files: a job that leaves in between has already written its file.
+    // The queue is queried before the files are read: a job that leaves the queue in between has already written its
+    // file.
     let states: ReadonlyMap<string, string> | null = null
     if (open.length > 0 && clock.now() - this.#lookedAtMs >= pollMs) {
       this.#lookedAtMs = clock.now()
@@ -254,7 +262,7 @@ export class SlurmJobs {
         const memoryLimitBytes = limit === 'none' ? null : Number(limit)
         starts.push({ id, atUnixS: Number(atUnixS), cpus: Number(cpus), memoryLimitBytes })
         if (/^\d+$/.test(slurmId) && slurmId !== this.#slurmIds.get(id)) {
-          // The job was submitted twice; this submission is the one that runs.
+          // The job was submitted twice, and the other submission is the one that runs.
           this.#note(id, slurmId)
           continue
         }
@@ -272,11 +280,11 @@ export class SlurmJobs {
     return { starts, ends }
   }
 
-  /** Slurm's state of our jobs by Slurm ID; jobs Slurm no longer knows are left out. */
+  /** State of each job by Slurm ID. Jobs that Slurm no longer knows are left out. */
   async #states(ids: readonly string[], run: RunSlurm): Promise<Map<string, string>> {
     const ours = ids.map((id) => this.#slurmIds.get(id)!)
     try {
-      // Given several IDs, squeue omits unknown ones; given a single unknown ID, it fails with "invalid job id".
+      // For a single unknown ID, squeue fails with "invalid job id"; for several IDs, it omits the unknown ones.
       const words = ['--noheader', '--states=all', `--job=${ours.join(',')}`, '--format=%A %T']
       return new Map(pairs(await run('squeue', words)))
     } catch (error) {
@@ -285,7 +293,7 @@ export class SlurmJobs {
     }
   }
 
-  /** Slurm ID of a job that has started or that the queue lists under its mark. */
+  /** Slurm ID of a job that has started, or that the queue lists under this folder's mark. */
   async #submittedAs(id: string, run: RunSlurm): Promise<string | undefined> {
     const started = readNote(this.#file('start', id))?.trim().split(' ')[3]
     if (started !== undefined && /^\d+$/.test(started)) return started
@@ -301,7 +309,7 @@ export class SlurmJobs {
     writeNote(this.#file('job', id), slurmId)
   }
 
-  /** Created once per folder. */
+  /** Mark of the folder. It is created once. */
   #ownMark(): string {
     const file = path.join(this.#options.workDir, 'mark')
     if (readNote(file) === undefined) writeNote(file, randomBytes(8).toString('hex'))
@@ -324,9 +332,10 @@ export class SlurmJobs {
   }
 
   /**
-   * Slurm ID of a submitted job, even if the submitting process is gone.
+   * Slurm ID of a submitted job, also if another process has submitted it.
    *
-   * @throws InvalidInputError if the note holds no ID: its content would become an argument of a Slurm command
+   * @throws InvalidInputError if the file contains no ID, because its content would become an argument of a Slurm
+   * command
    */
   #known(id: string): string | undefined {
     const known = this.#slurmIds.get(id)
@@ -346,12 +355,12 @@ export class SlurmJobs {
   }
 }
 
-/** A plain file name: no path separators, no `..`. */
+/** Whether an id is a plain file name: no path separators, no `..`. */
 function isId(id: string): boolean {
   return /^[\w.-]+$/.test(id) && !/^\.+$/.test(id)
 }
 
-/** Whether a job has left the queue. `undefined` means Slurm no longer knows it. */
+/** Whether a job in this state has left the queue. The state is undefined if Slurm no longer knows the job. */
 function isOver(state: string | undefined): boolean {
   return (
     state === undefined ||

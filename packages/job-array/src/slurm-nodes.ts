@@ -5,9 +5,9 @@ import { SlurmPatience, type SlurmPatienceOptions } from './slurm-patience.js'
 /** A node whose Slurm state has changed. */
 export interface SlurmNodeChange {
   readonly node: string
-  /** Whether Slurm starts jobs there. */
+  /** Whether Slurm starts jobs on the node. */
   readonly isUsable: boolean
-  /** Whether nothing runs there any more. On a draining node, running jobs may continue until they leave. */
+  /** Whether the jobs on the node are lost. On a draining node, running jobs may continue until they leave. */
   readonly isLost: boolean
   /** Slurm's state, e.g. `idle`, `drained` or `down*`; `removed` if Slurm no longer lists the node. */
   readonly state: string
@@ -15,32 +15,32 @@ export interface SlurmNodeChange {
 
 export interface SlurmNodesOptions extends SlurmPatienceOptions {
   readonly nodes: readonly string[]
-  /** Time between polls, at least 1 ms. */
+  /** Time between polls, ms; at least 1. */
   readonly pollMs: number
 }
 
-/** Prefixes of Slurm states in which a node starts no jobs and its running jobs must leave or are lost. */
+/** Prefixes of the Slurm states in which a node starts no jobs. Its running jobs must leave or are lost. */
 const UNUSABLE = /^(down|drain|drng|fail|err|unk|inval|maint|reboot)/i
 
-/** Those states in which nothing runs any more; a `failing` node still has jobs. */
+/** The states among them in which no job runs any more; a `failing` node still has jobs. */
 const LOST = /^(down|fail(?!ing|g)|err|unk)/i
 
-/** Our state for a node that Slurm no longer lists: it was removed from the cluster or from every partition. */
+/** State of a node that Slurm no longer lists, because it was removed from the cluster or from every partition. */
 const REMOVED = 'removed'
 
-/** Watches the nodes of a cluster: reports nodes that go down, drain, or come back. */
+/** Watches the nodes of a cluster, and reports nodes that go down, drain or come back. */
 export class SlurmNodes {
   readonly #nodes: readonly string[]
   readonly #pollMs: number
   readonly #clock: Clock
   readonly #patience: SlurmPatience
-  /** Whether the jobs on them are lost. */
+  /** Unusable nodes; the value says whether their jobs are lost. */
   readonly #unusable = new Map<string, boolean>()
   #lookAtMs = Number.NEGATIVE_INFINITY
   #allSeen = false
 
   /**
-   * Assumes all nodes usable until the first poll.
+   * Assumes that all nodes are usable until the first poll.
    *
    * @throws InvalidInputError
    */
@@ -54,33 +54,33 @@ export class SlurmNodes {
     this.#patience = new SlurmPatience(options)
   }
 
-  /** Clock time of the next poll. */
+  /** Time of the next poll on the clock, ms. */
   get lookAtMs(): number {
     return this.#lookAtMs
   }
 
-  /** Whether any node is unusable, so that something may happen although nothing runs. */
+  /** Whether any node is unusable. It may come back although no job runs. */
   get anyUnusable(): boolean {
     return this.#unusable.size > 0
   }
 
-  /** State of a node known to an earlier process: whether its jobs are lost; null if the node is usable. */
+  /** Sets the state of a node from an earlier process: whether its jobs are lost, or null if the node is usable. */
   assume(node: string, isLost: boolean | null): void {
     if (isLost === null) this.#unusable.delete(node)
     else this.#unusable.set(node, isLost)
   }
 
-  /** Poll at the next call, due or not. */
+  /** Lets the next call of `look` query Slurm, even if it is not due. */
   lookSoon(): void {
     this.#lookAtMs = Number.NEGATIVE_INFINITY
   }
 
   /**
-   * Poll Slurm if due.
+   * Queries Slurm if a poll is due.
    *
-   * @returns changes since the last poll; empty if Slurm did not answer (the next poll tries again)
-   * @throws InvalidInputError for a node Slurm has never listed; PctodlError `SLURM` if `sinfo` is missing,
-   * `SLURM_UNREACHABLE` after too long a silence
+   * @returns changes since the last poll; an empty list if Slurm did not answer (the next poll tries again)
+   * @throws InvalidInputError for a node that Slurm has never listed; PctodlError `SLURM` if `sinfo` is missing,
+   * `SLURM_UNREACHABLE` if Slurm does not answer for too long
    */
   async look(signal?: AbortSignal): Promise<SlurmNodeChange[]> {
     if (this.#clock.now() < this.#lookAtMs) return []
@@ -104,7 +104,7 @@ export class SlurmNodes {
   }
 }
 
-/** Slurm's node states by node name. */
+/** Slurm's state of each node, by name. */
 async function statesOfNodes(run: RunSlurm): Promise<ReadonlyMap<string, string>> {
   const said = await run('sinfo', ['--noheader', '--all', '--Node', '--format=%N %T'])
   return new Map(

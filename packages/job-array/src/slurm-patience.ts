@@ -1,21 +1,21 @@
 import { type Clock, InvalidInputError, PctodlError, systemClock } from '@pctodl/platform'
 import { type RunSlurm, slurm } from './slurm-command.js'
 
-/** Silence after which Slurm is given up, ms: a controller takes minutes to come back. */
+/** If Slurm does not answer for this time, the caller gives up, ms. A restarting controller takes minutes. */
 const LONGEST_SILENCE_MS = 30 * 60_000
 /** Maximum time between retries, ms. */
 const LONGEST_WAIT_MS = 60_000
 /**
- * Time limit of one Slurm command, ms: its own wait for the controller is 10 s by default, and some commands ask more
- * than once.
+ * Time limit of one Slurm command, ms. By default, the command itself waits 10 s for the controller, and some commands
+ * ask it several times.
  */
 const LONGEST_COMMAND_MS = 60_000
-/** How long cleanup waits for Slurm, ms: short, since the user wants to stop. */
+/** Time that clean-up waits for Slurm, ms. It is short because the user wants to stop. */
 export const LONGEST_END_MS = 10_000
 
-/** Slurm became unreachable or answers again. */
+/** Reported when Slurm does not answer, and when it answers again. */
 export interface SlurmSilence {
-  /** Error text of the command; null once Slurm answers again. */
+  /** Error of the command; null if Slurm answers again. */
   readonly error: PctodlError | null
   /** Time since the first failure, ms. */
   readonly forMs: number
@@ -31,21 +31,23 @@ export function silenceLine({ error, forMs, againInMs }: SlurmSilence): string {
 }
 
 export interface SlurmPatienceOptions {
-  /** Time between polls, ms, at least 1; doubles after each failure, up to a minute. Default 1000. */
+  /** Time between polls, ms; at least 1. It doubles after each failure, up to a minute. Default 1000. */
   readonly pollMs?: number
   /**
-   * How long Slurm may stay silent, ms. After that an error is thrown and the jobs are left running. Default 30
+   * Time for which Slurm may not answer, ms. After it, an error is thrown and the jobs are left running. Default 30
    * minutes.
    */
   readonly longestSilenceMs?: number
-  /** Real time limit of a Slurm command, ms; a slower one is killed and counts as silence. Default one minute. */
+  /**
+   * Real time limit of a Slurm command, ms. A slower command is killed and counts as not answered. Default one minute.
+   */
   readonly commandTimeoutMs?: number
   /** Called after each failed query, and when Slurm answers again. */
   readonly onSilence?: (silence: SlurmSilence) => void
   readonly clock?: Clock
 }
 
-/** Whether Slurm was unreachable and may answer a retry; false if the command is missing. */
+/** Whether Slurm failed in a way that a retry may solve. A missing command is not such a failure. */
 function isSlurmFailure(error: unknown): error is PctodlError {
   return (
     error instanceof PctodlError &&
@@ -54,10 +56,13 @@ function isSlurmFailure(error: unknown): error is PctodlError {
   )
 }
 
-/** Whether the connection to Slurm's controller failed, not the request itself; `squeue` only reads. */
+/**
+ * Whether Slurm's controller was not reached, so that a retry is safe. Every failure of `squeue` counts, because it
+ * only reads.
+ */
 function isUnreached(error: unknown): error is PctodlError {
   if (!isSlurmFailure(error)) return false
-  // Slurm's own message without the command line: a folder may have any name.
+  // Only Slurm's own message is searched: the command line may contain a folder of any name.
   const { name, stderr } = error.cause as { readonly name?: string; readonly stderr?: string }
   return (
     error.message.startsWith('squeue ') ||
@@ -68,14 +73,14 @@ function isUnreached(error: unknown): error is PctodlError {
   )
 }
 
-/** Since when a query has gone unanswered, and when it is retried. */
+/** Time since which a query has had no answer, and time of the next retry. */
 interface Silence {
   readonly fromMs: number
   readonly waitMs: number
   readonly againAtMs: number
 }
 
-/** Retries unanswered Slurm queries with increasing delay, and gives up after the stated time. */
+/** Retries unanswered Slurm queries with increasing delays, and gives up after `longestSilenceMs`. */
 export class SlurmPatience {
   readonly #options: SlurmPatienceOptions
   readonly #clock: Clock
@@ -88,7 +93,7 @@ export class SlurmPatience {
   #isSilent = false
 
   /**
-   * @param open jobs left running if Slurm is given up
+   * @param open Slurm IDs of the jobs that keep running if the caller gives up
    * @throws InvalidInputError
    */
   constructor(options: SlurmPatienceOptions, open: () => readonly string[] = () => []) {
@@ -111,18 +116,18 @@ export class SlurmPatience {
   }
 
   /**
-   * Run a query once, if it is due.
+   * Runs a query once, if it is due.
    *
    * @returns null if it was not due or got no answer
-   * @throws PctodlError `SLURM_UNREACHABLE` after too long a silence; the signal's reason, at once; any other error of
-   * the query
+   * @throws PctodlError `SLURM_UNREACHABLE` if Slurm does not answer for too long; the signal's reason at once; any
+   * other error of the query
    */
   async ask<T>(question: (run: RunSlurm) => Promise<T>, signal?: AbortSignal): Promise<T | null> {
     const nowMs = this.#clock.now()
     if (this.#silence !== undefined) {
       const { againAtMs } = this.#silence
       if (nowMs < againAtMs) return null
-      // Silence counts only while queries are made.
+      // After a pause without queries, the time without an answer starts again.
       if (nowMs > againAtMs + Math.max(LONGEST_WAIT_MS, this.#pollMs)) this.#silence = undefined
     }
     try {
@@ -138,11 +143,12 @@ export class SlurmPatience {
   }
 
   /**
-   * Repeat an idempotent request until it succeeds while Slurm's controller is unreachable. A request running when the
-   * signal aborts gets some more time to answer, since it may have taken effect.
+   * Repeats an idempotent request as long as Slurm's controller cannot be reached. If the signal aborts during a
+   * request, the request gets a little more time, because it may have taken effect.
    *
-   * @param maxMs a shorter silence than the option's, for cleanup: it does not wait if Slurm is already silent
-   * @throws as `ask`
+   * @param maxMs limit for clean-up, ms, if shorter than `longestSilenceMs`; it becomes 0 if Slurm already does not
+   * answer
+   * @throws the errors of `ask`
    */
   async untilReached<T>(
     what: (run: RunSlurm, attempt: number) => Promise<T>,
@@ -171,7 +177,7 @@ export class SlurmPatience {
     }
   }
 
-  /** An error answer counts, too: Slurm was reached. */
+  /** Records that Slurm was reached; an answer with an error counts, too. */
   #answered(silence: Silence | undefined): void {
     this.#isSilent = false
     if (silence === undefined) return

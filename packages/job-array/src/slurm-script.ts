@@ -2,9 +2,9 @@ import path from 'node:path'
 import type { Job } from './job-array.js'
 
 /**
- * Batch script of a job array: each element runs its own command and atomically writes its exit code to
- * `exit/<mark>-<index>`. It first claims that name in `claim`, so an element submitted twice runs once, under the
- * submission that Slurm starts first. If Slurm requeues that one, it runs again.
+ * Batch script of a job array. Each element runs its own command and writes its exit code atomically to
+ * `exit/<mark>-<index>`. Before that, it creates a file of the same name in `claim`. If an element was submitted twice,
+ * only the submission that creates this file runs; if Slurm requeues that submission, it runs again.
  */
 export function arrayScript(jobs: readonly Job[], indices: readonly number[], workDir: string, mark: string): string {
   const cases = indices.map((index) => `  ${index}) (${shellExec(jobs[index]!.command)}) ;;`)
@@ -13,7 +13,7 @@ export function arrayScript(jobs: readonly Job[], indices: readonly number[], wo
   )
   return [
     '#!/bin/sh',
-    // Written only if absent.
+    // `set -C` lets the shell create the file only if it does not exist.
     `(set -C; echo $SLURM_JOB_ID > ${claim}) 2>/dev/null || [ "$(cat ${claim})" = "$SLURM_JOB_ID" ] || {`,
     '  echo "not run: this job has run already" >&2; exit 75',
     '}',
@@ -22,14 +22,14 @@ export function arrayScript(jobs: readonly Job[], indices: readonly number[], wo
     '  *) echo "no such element: $SLURM_ARRAY_TASK_ID" >&2; false ;;',
     'esac',
     'code=$?',
-    // An unpredictable new name: `>` would follow a symlink planted by someone else.
+    // A new unpredictable name, because `>` would follow a symlink planted by another user.
     `unfinished=$(mktemp ${exitFile}.XXXXXXXX) && echo $code > "$unfinished" && mv "$unfinished" ${exitFile}`,
     'exit $code',
     '',
   ].join('\n')
 }
 
-/** `[0, 1, 2, 5]` as `0-2,5`, the syntax of `sbatch --array`. Indices must ascend. */
+/** Formats ascending indices for `sbatch --array`: `[0, 1, 2, 5]` becomes `0-2,5`. */
 export function compactIndices(indices: readonly number[]): string {
   const ranges: [first: number, last: number][] = []
   for (const index of indices) {
@@ -40,19 +40,20 @@ export function compactIndices(indices: readonly number[]): string {
   return ranges.map(([first, last]) => (first === last ? `${first}` : `${first}-${last}`)).join(',')
 }
 
-/** Quote a word for a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 export function shellQuote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
 /**
- * Exec the program literally: no word is read as an assignment, keyword, builtin or shell function. For a subshell.
+ * Shell command, for a subshell, that executes a program with exactly these words. The shell reads none of them as an
+ * assignment, keyword, builtin or function.
  */
 export function shellExec(command: readonly string[]): string {
   return `exec ${command.map(shellQuote).join(' ')}`
 }
 
-/** Escape a path for `sbatch --output`, where `%` begins a pattern. */
+/** Escapes a path for `sbatch --output`, in which `%` begins a pattern. */
 export function outputPath(file: string): string {
   return file.replaceAll('%', '%%')
 }

@@ -4,17 +4,17 @@ import { makePrivateFolder, readOwnFile, writeFileAtomically } from '@pctodl/com
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * Group write is allowed on parent folders, since many systems create folders that way, but never on the work folder
+ * The group may write to the folders above, because many systems create folders that way, but not to the work folder
  * itself.
  */
 const ALL_MAY_WRITE = 0o002
 const MAX_BYTES = 64 * 2 ** 20
 
 /**
- * A folder that only this user can write to, created if absent.
+ * Returns a folder that only this user can write to, and creates it if needed.
  *
- * @returns the absolute path with symlinks above it kept: nodes may mount their targets elsewhere
- * @throws InvalidInputError for a symlink; PctodlError `NOT_OWN` if others could write to it or replace it
+ * @returns the absolute path. Symlinks above the folder are kept, because nodes may mount their targets elsewhere
+ * @throws InvalidInputError for a symlink; PctodlError `NOT_OWN` if others could write to the folder or replace it
  */
 export function workFolder(folder: string): string {
   const absolute = path.resolve(folder)
@@ -24,10 +24,10 @@ export function workFolder(folder: string): string {
 }
 
 /**
- * Read a file written by this user's job.
+ * Reads a file that a job of this user wrote.
  *
- * @returns undefined if absent
- * @throws PctodlError `NOT_OWN` for a symlink or another user's file
+ * @returns undefined if there is no file
+ * @throws PctodlError `NOT_OWN` for a symlink or a file of another user
  */
 export function readNote(file: string): string | undefined {
   return readOwnFile(file, MAX_BYTES, ALL_MAY_WRITE) ?? undefined

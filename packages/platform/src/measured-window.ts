@@ -1,26 +1,26 @@
 import type { Tenant } from './configuration.js'
 
-/** What a measuring window of a run found. */
+/** One completed measuring window, common to all tenants. A quantity that was never read is null. */
 export interface MeasuredWindow {
-  /** 1-based. */
+  /** Number of the window, from 1. */
   readonly iteration: number
   readonly startMs: number
   readonly endMs: number
   readonly powerCapW: number
   readonly powerAverageW: number | null
   readonly powerMaxW: number | null
-  /** Measured means. */
+  /** Measured mean clocks, MHz. */
   readonly smClockMhz: number | null
   readonly memClockMhz: number | null
   readonly smUtilPercent: number | null
   readonly memUtilPercent: number | null
-  /** Samples/s over all tenants. */
+  /** Throughput of all tenants, samples/s. */
   readonly throughput: number
   /** Samples completed in the window, including those of processes that ended in it. */
   readonly samples: number
   readonly tenants: readonly { readonly tenant: Tenant }[]
-  /** Locked clocks, MHz; null if the firmware chooses. */
+  /** Locked clocks, MHz; null if the firmware chooses the clock. */
   readonly applied: { readonly smClockMhz: number | null; readonly memClockMhz: number | null }
-  /** Whether tenants were restarted in the window, so that its throughput is not the configuration's. */
+  /** Whether tenants were restarted in the window, so that its throughput does not represent the configuration. */
   readonly reconfigured: boolean
 }

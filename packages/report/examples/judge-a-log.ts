@@ -1,6 +1,6 @@
 import { parseRunEvents, type RunSummary, recordOfEvents, summarizeRun } from '@pctodl/report'
 
-/** A minute under a cap of 150 W as any program could have logged it: here one that overshoots for four seconds. */
+/** The log of a minute under a cap of 150 W, as any program could write it. Power exceeds the cap for four seconds. */
 const log = [
   { timeMs: 0, type: 'run-start', version: 1, board: 'A100', policy: 'mine', startedAt: '2026-01-01T00:00:00Z' },
   ...Array.from({ length: 600 }, (_, i) => {

@@ -1,4 +1,4 @@
-/** Kinds of board; the same words as in `@pctodl/backend`, which is loaded for real boards only. */
+/** Kinds of board, with the same names as in `@pctodl/backend`. That package is loaded only for real boards. */
 export const backendKinds = ['auto', 'sim', 'nvml'] as const
 
 export type BackendKind = (typeof backendKinds)[number]

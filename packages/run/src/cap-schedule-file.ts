@@ -4,10 +4,10 @@ import { type CapSchedule, capSchedule, InvalidInputError } from '@pctodl/platfo
 const HEADER = 'time_s,power_cap_w'
 
 /**
- * Read a cap schedule from CSV with the columns `time_s` (seconds since the start, ascending, the first 0) and
+ * Reads a cap schedule from a CSV file with the columns `time_s` (seconds since the start, ascending from 0) and
  * `power_cap_w`.
  *
- * @throws InvalidInputError naming file and row
+ * @throws InvalidInputError with file and row
  */
 export function readCapSchedule(file: string): CapSchedule {
   let text: string

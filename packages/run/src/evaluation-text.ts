@@ -1,6 +1,6 @@
 import type { Evaluation } from '@pctodl/report/evaluate'
 
-/** Summary of a run for people: cap, throughput, energy. */
+/** Summarizes a run as text: cap, throughput, energy. */
 export function evaluationText({ source, whole, steady, steps }: Evaluation, notes: readonly string[]): string {
   const rows: (readonly [name: string, text: string])[] = [
     ['power by', source === 'true' ? 'the simulated truth' : "the board's sensor"],
@@ -23,7 +23,7 @@ export function evaluationText({ source, whole, steady, steps }: Evaluation, not
   return rows.map(([name, text]) => `${name.padEnd(16)} ${text}\n`).join('')
 }
 
-/** Some intervals are too short to yield a figure. */
+/** A figure is unknown if its part of the run is too short. */
 function withUnit(value: number | null | undefined, digits: number, unit: string): string {
   return value === null || value === undefined ? 'not known' : `${value.toFixed(digits)} ${unit}`
 }

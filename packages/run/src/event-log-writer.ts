@@ -4,15 +4,17 @@ import { openToWrite } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import type { RunEvent } from '@pctodl/scheduler'
 
-/** Path of the event log beside a log file. */
+/** Path of the event log that belongs to a log file. */
 export function eventLogOf(logFile: string): string {
   return `${logFile.replace(/\.csv$/, '')}.events.jsonl`
 }
 
-/** Samples are written in chunks of this many characters, all other events at once. */
+/** Samples are written in chunks of this many characters; any other event is written at once. */
 const LOT = 1 << 16
 
-/** Writes the record of a run, one line per event, as it happens. A killed run leaves whole lines. */
+/**
+ * Writes the record of a run while it runs, one line per event. If the run is killed, all written lines are complete.
+ */
 export class EventLogWriter {
   readonly #descriptor: number
   readonly #pending: string[] = []

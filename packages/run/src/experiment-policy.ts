@@ -3,10 +3,10 @@ import type { Experiment } from './experiment.js'
 import { type NotedPolicy, policyOf } from './policy.js'
 
 /**
- * A fresh policy for one run, planned with the board's parameters.
+ * Creates the policy of one run, with the predictor parameters of its board.
  *
- * @throws UnknownNameError for a board or a network without parameters; InvalidInputError for a memory clock that the board
- *   does not have
+ * @throws UnknownNameError for a board or a network without parameters; InvalidInputError for a memory clock that the
+ * board does not have
  */
 export function experimentPolicy(experiment: Experiment): NotedPolicy {
   return policyOf(modelOf(experiment.board, experiment.parametersFolder), experiment)

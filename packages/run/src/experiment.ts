@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The algorithms that are compared, in the order of tables, and two reference lines. */
+/** The algorithms that can be compared, in the order of tables. The last two are reference lines. */
 export const experimentAlgorithms = [
   'pctodl',
   'morak',
@@ -17,28 +17,29 @@ export type ExperimentAlgorithm = (typeof experimentAlgorithms)[number]
 const positive = z.number().positive()
 
 /**
- * Settings that decide the policy of a run. They are kept with its record, so that a replay can create the same one.
+ * Settings that determine the policy of a run. The run's record contains them, so that a replay can create the same
+ * policy.
  */
 export interface Experiment {
   algorithm: ExperimentAlgorithm
   /** Variant of a baseline. */
   variant: 'fair' | 'published' | 'tuned'
   model: string
-  /** The board's key. */
+  /** Key of the board. */
   board: string
   /** Whether the cap follows a schedule. */
   scheduled: boolean
   powerMarginW: number
   sharePercentStep: number
-  /** Look for better tenants while running. */
+  /** Search for better tenants while running. */
   shadow: boolean
   hardwareLimit: boolean
   sensorTolerancePercent: number
-  /** Plan for this memory clock only. */
+  /** Plan only for this memory clock, MHz. */
   memClockMhz?: number | undefined
-  /** Folder of predictor parameters; absent for the shipped ones. */
+  /** Folder with predictor parameters; absent if the shipped ones are used. */
   parametersFolder?: string | undefined
-  /** Instead of a plan. */
+  /** Fixed tenants instead of a plan. */
   tenants?: { model: string; mpsPercent: number; batchSize: number }[] | undefined
 }
 

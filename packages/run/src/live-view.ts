@@ -6,8 +6,8 @@ const BAR = 30
 const MAX_TENANTS = 24
 
 /**
- * A run as it goes: power against its cap, clocks, throughput of each tenant. Rewrites itself on a terminal; elsewhere a line for
- * each window and each change of tenants or cap.
+ * Shows a run while it runs: power and cap, clocks, and the throughput of each tenant. On a terminal the view is
+ * redrawn; otherwise it prints a line for each window and each change of tenants or cap.
  */
 export class LiveView {
   readonly #output: TextOutput
@@ -37,7 +37,7 @@ export class LiveView {
     else if (event.type === 'sample' && this.#output.isTTY && event.timeMs - this.#drawnMs >= 200) this.#draw(event)
   }
 
-  /** Leave the terminal as plain text. */
+  /** Ends redrawing, so that later output does not overwrite the view. */
   end(): void {
     this.#lines = 0
   }
@@ -95,7 +95,7 @@ function windowLine({
   return `${power} of ${powerCapW} W, ${clocks}, ${rateText(throughput, validity)}, ${tenants.length} tenants${loading}`
 }
 
-/** A rate that cannot be believed says so, and why. */
+/** Text of a throughput. If it is a lower bound or unknown, the text says so with the reason. */
 function rateText(throughput: number | null, validity: RateValidity = 'ok'): string {
   if (throughput === null) return `rate not known (${validity})`
   return validity === 'ok'

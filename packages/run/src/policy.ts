@@ -15,13 +15,14 @@ import type { Experiment } from './experiment.js'
 
 export type { Experiment } from './experiment.js'
 
-/** A policy with what it could not do on its board, in words. */
+/** A policy, with notes on what it could not do on its board. */
 export type NotedPolicy = PowerCapPolicy & { readonly notes?: readonly string[] }
 
 /**
- * A fresh policy for one run, with what predicts its board.
+ * Creates the policy of one run, with the predictor of its board.
  *
- * @throws UnknownNameError for a network without parameters; InvalidInputError for a memory clock that the board does not have
+ * @throws UnknownNameError for a network without parameters; InvalidInputError for a memory clock that the board does
+ * not have
  */
 export function policyOf(predictor: PerfModel, experiment: Experiment): NotedPolicy {
   const { model, variant, powerMarginW, sharePercentStep, tenants, memClockMhz } = experiment

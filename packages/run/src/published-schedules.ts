@@ -3,22 +3,24 @@ import { type CapSchedule, capSchedule } from '@pctodl/platform'
 /** Length of an iteration, ms. */
 export const WINDOW_MS = 5000
 
-/** Power caps that change in the course of a run: `capsW[k]` holds from iteration `switchAtIteration[k]` (0-based) on. */
+/**
+ * Power caps that change during a run: `capsW[k]` applies from iteration `switchAtIteration[k]` on, counted from 0.
+ */
 export interface IterationSchedule {
   readonly capsW: readonly number[]
   readonly switchAtIteration: readonly number[]
 }
 
-/** Iterations that a published schedule takes: 50 for each of its caps. */
+/** Number of iterations of a published schedule: 50 for each of its caps. */
 export const SCHEDULED_ITERATIONS = 150
 
-/** The two cap schedules of the PctoDL paper, tasks 29 and 30 of its matrix. */
+/** The two cap schedules of the PctoDL paper, which its tasks 29 and 30 use. */
 export const publishedSchedules: Readonly<Record<'down' | 'up', IterationSchedule>> = {
   down: { capsW: [200, 160, 120], switchAtIteration: [0, 50, 100] },
   up: { capsW: [130, 180, 230], switchAtIteration: [0, 50, 100] },
 }
 
-/** A schedule by time stamp, given the length of an iteration. */
+/** Converts a schedule by iteration to a schedule by time, given the length of an iteration. */
 export function capsByIteration({ capsW, switchAtIteration }: IterationSchedule, windowMs: number): CapSchedule {
   return capSchedule(capsW.map((powerCapW, i) => ({ atMs: switchAtIteration[i]! * windowMs, powerCapW })))
 }

@@ -5,7 +5,7 @@ import type { RunEvent } from '@pctodl/scheduler'
 import { z } from 'zod'
 import { type Experiment, experimentSchema } from './experiment.js'
 
-/** A run as its log has it. */
+/** A run as it is recorded in its log. */
 export interface RecordedExperiment {
   readonly experiment: Experiment
   readonly events: readonly RunEvent[]
@@ -20,7 +20,7 @@ const setter = z.enum(['powerLimitW', 'memClockMhz', 'smClockMhz'])
 const event = <T extends string>(type: T, shape: z.ZodRawShape) =>
   z.looseObject({ timeMs: z.number(), type: z.literal(type), ...shape })
 
-/** What a replay reads of an event; the rest passes as it is. */
+/** The fields of events that a replay reads. Other fields are kept but not checked. */
 const eventSchema = z.discriminatedUnion('type', [
   event('run-start', {
     version: z.literal(1),
@@ -46,9 +46,9 @@ const eventSchema = z.discriminatedUnion('type', [
 ])
 
 /**
- * Read a record that `pctodl run` has written. A last line that is not whole, of a run that was killed, is left out.
+ * Reads a record that `pctodl run` wrote. An incomplete last line, as a killed run leaves it, is ignored.
  *
- * @throws InvalidInputError naming file and line
+ * @throws InvalidInputError with file and line
  */
 export function readRecordedExperiment(file: string): RecordedExperiment {
   let text: string

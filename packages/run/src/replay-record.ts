@@ -7,10 +7,10 @@ import type { ReplayCall } from './run-options.js'
 const SHOWN_DIFFERENCES = 5
 
 /**
- * Explain a recorded run: every decision with its reason, and whether a fresh policy with the same options, shown the same,
- * decides the same.
+ * Prints every decision of a recorded run with its reason. Then tells whether a fresh policy with the same options
+ * decides the same, given the same observations.
  *
- * @returns the exit code: 1 where it decides otherwise
+ * @returns the exit code: 1 if any decision differs
  */
 export function replayRecord({ replay: file, json }: ReplayCall, { stdout }: Terminal): number {
   const { experiment, events } = readRecordedExperiment(file)

@@ -12,7 +12,11 @@ import { LiveView } from './live-view.js'
 import { WINDOW_MS } from './published-schedules.js'
 import type { ExperimentCall } from './run-options.js'
 
-/** Run one algorithm on one board, show it, log it, and say how well it kept its cap. @returns the exit code */
+/**
+ * Runs one algorithm on one board, shows and logs the run, and reports how well it held its cap.
+ *
+ * @returns the exit code
+ */
 export async function runExperiment(call: ExperimentCall, { stdout, stderr, signal }: Terminal): Promise<number> {
   const { caps, iterations, logFile, dataset } = call
   const backend = await openBackendOf(call)
@@ -23,7 +27,7 @@ export async function runExperiment(call: ExperimentCall, { stdout, stderr, sign
     const experiment = { ...call.experiment, board: gpu.spec.key }
     const policy = asUsage(() => experimentPolicy(experiment))
     stderr.write(`${policy.name} for ${experiment.model} on ${backend.description}; inputs: ${backend.inputs}\n`)
-    // Only reports may know the truth, and only of a simulated board.
+    // True energy is known only for a simulated board, and only used for reports.
     const recorder = new RunRecorder(gpu instanceof SimulatedGpu ? () => gpu.truth().meteredEnergyJ : undefined)
     const view = new LiveView(stderr, iterations * WINDOW_MS)
     if (logFile !== undefined) log = new EventLogWriter(eventLogOf(logFile))
@@ -58,7 +62,7 @@ export async function runExperiment(call: ExperimentCall, { stdout, stderr, sign
   } finally {
     try {
       log?.close()
-      // Also of a run that was cut short: what was measured stays measured.
+      // The log is also written if the run was cut short.
       if (logFile !== undefined && windows.length > 0) {
         writeFileAtomically(logFile, formatResultsCsv(windows))
         stderr.write(`Written: ${logFile}, ${eventLogOf(logFile)}\n`)
@@ -69,7 +73,9 @@ export async function runExperiment(call: ExperimentCall, { stdout, stderr, sign
   }
 }
 
-/** What to say of a run in which no tenant completed a single sample: it has measured nothing. */
+/**
+ * Error message for a run in which no tenant completed a sample, so that nothing was measured; otherwise undefined.
+ */
 function nothingCompleted(windows: readonly WindowObservation[]): string | undefined {
   if (windows.some(({ samples }) => samples > 0)) return undefined
   const tenants = windows.at(-1)?.tenants ?? []
@@ -79,7 +85,7 @@ function nothingCompleted(windows: readonly WindowObservation[]): string | undef
 }
 
 async function openBackendOf({ backend, gpu, seed, worker, dataset, datasetPath }: ExperimentCall) {
-  // Loaded here, for it takes the driver's library and worker pools with it.
+  // Loaded only here, because it loads the driver's library and the worker pools.
   const { openBackend } = await import('@pctodl/backend')
   const real = {
     ...(worker === undefined ? {} : { worker }),

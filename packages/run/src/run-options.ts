@@ -18,10 +18,10 @@ import { readCapSchedule } from './cap-schedule-file.js'
 import { type Experiment, type ExperimentAlgorithm, experimentAlgorithms } from './experiment.js'
 import { capsByIteration, publishedSchedules, SCHEDULED_ITERATIONS, WINDOW_MS } from './published-schedules.js'
 
-/** A run to make. */
+/** Parsed options of a run. */
 export interface ExperimentCall {
   readonly backend: BackendKind
-  /** Index, UUID or name of a real board, name of a simulated one. */
+  /** Index, UUID or name of a real board, or name of a simulated one. */
   readonly gpu: string
   readonly worker?: string
   readonly dataset: string
@@ -31,11 +31,11 @@ export interface ExperimentCall {
   readonly iterations: number
   readonly logFile?: string
   readonly json: boolean
-  /** Without the board, which is known once it is open. */
+  /** Settings of the policy; the board's key is added once the board is open. */
   readonly experiment: Omit<Experiment, 'board'>
 }
 
-/** A record to replay. */
+/** Parsed options of a replay. */
 export interface ReplayCall {
   readonly replay: string
   readonly json: boolean
@@ -72,7 +72,7 @@ interface RawOptions {
 
 const DEFAULT_ITERATIONS = 10
 
-/** @throws UsageError for anything that a user could have typed wrong */
+/** @throws UsageError if an option is invalid */
 export async function parseRunOptions(
   argv: readonly string[],
   terminal: Terminal,

@@ -1,6 +1,6 @@
 /**
- * What a control step costs once it is warm: `PctodlPolicy.onSample`, over recorded runs that are replayed to fresh policies again and
- * again. Plans and the shadow optimizer's search have their own place (`onIdle`) and are no part of it.
+ * Measures the time of a control step: `PctodlPolicy.onSample`, with recorded runs that are replayed to fresh policies.
+ * Plans and the shadow optimizer's search run in `onIdle` and are not included.
  *
  *   pnpm --filter @pctodl/scheduler bench
  */
@@ -10,7 +10,9 @@ import { loadPerfModel } from '@pctodl/perf-model'
 import { type CapSchedule, capSchedule, fixedCap, VirtualClock } from '@pctodl/platform'
 import { PctodlPolicy, type RunEvent, replayRun, runPolicy } from '../src/index.js'
 
-/** Replays before anything counts: what the JIT has not seen yet is not what a service that runs for days pays. */
+/**
+ * Number of replays before the measurement, so that the JIT has compiled the code, as in a service that runs for days.
+ */
 const WARM_UP = 40
 const COUNTED = 50
 /** Of the 99th percentile, us. */
@@ -31,7 +33,7 @@ interface Story {
 }
 
 const predictors = new Map(['A100', '3080Ti'].map((board) => [board, loadPerfModel(board)]))
-/** Plans and searches are made between steps: little of them is enough here. */
+/** Plans and searches are made between steps, so a small search is enough here. */
 const policyOf = ({ board, model }: { readonly board: string; readonly model: string }) =>
   new PctodlPolicy({ predictor: predictors.get(board)!, model, partition: { budgetEvaluations: 100 }, shadow: false })
 
@@ -65,7 +67,7 @@ const recorded = [
   await record('disturbed, 3080Ti', { board: '3080Ti', model: 'maxvit_t', caps: fixedCap(200), faults: disturbed }),
 ]
 
-/** One replay: the time of each step, us. */
+/** Times of the steps of one replay, us. */
 function replay(run: Recorded): number[] {
   const stepUs: number[] = []
   const policy = policyOf(run)
@@ -81,7 +83,7 @@ function replay(run: Recorded): number[] {
   return stepUs
 }
 
-/** What a run's steps took: all of them, and each one's median over the replays. */
+/** Times of a run's steps over all replays, and each step's median over the replays. */
 interface Times {
   readonly all: readonly number[]
   readonly own: readonly number[]

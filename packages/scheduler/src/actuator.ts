@@ -9,10 +9,13 @@ import {
 import type { Action, AppliedState } from './policy.js'
 import type { RunEventBody, Setter } from './run-event.js'
 
-/** The limit comes first, then the memory clock, which decides the available SM clocks. */
+/**
+ * The order in which settings are sent. The memory clock precedes the SM clock because it decides which SM clocks are
+ * available.
+ */
 const setters: readonly Setter[] = ['powerLimitW', 'memClockMhz', 'smClockMhz']
 
-/** A board that refuses for longer than this cannot be controlled; the run ends with its error. */
+/** The run ends with the board's error if the board refuses a setting for longer than this. */
 const REFUSAL_LIMIT_MS = 30_000
 /** Errors that a retry cannot solve. */
 const FATAL_CODES: ReadonlySet<string> = new Set(['GPU_LOST', 'LEASE_LOST', 'LEASE_RELEASED'])
@@ -23,9 +26,9 @@ interface Refusal {
 }
 
 /**
- * Carries out a policy's actions and knows the settings in force. Clocks and limits change at once; tenants load in the
- * background, so the loop keeps watching power while processes restart. A refused setting is requested again in each
- * step until it is granted or no longer wanted.
+ * Carries out a policy's actions and records the settings in force. Clocks and limits change at once. Tenants load in
+ * the background, so the loop keeps watching power while processes restart. A refused setting is requested again in
+ * each sample until the board grants it or the policy replaces it.
  */
 export class Actuator {
   readonly #lease: GpuLease
@@ -42,7 +45,7 @@ export class Actuator {
   readonly #refusals = new Map<Setter, Refusal>()
   #limitIsSafeguard = false
   #loading: Promise<void> | undefined
-  /** Aborts the loading in progress. */
+  /** Aborts the change of tenants in progress. */
   #interrupt = new AbortController()
   #loadError: unknown
   #wantedTenants: readonly Tenant[] | undefined
@@ -76,9 +79,10 @@ export class Actuator {
   }
 
   /**
-   * Carry out an action, and the pending parts of earlier ones.
+   * Carries out an action, and the pending parts of earlier actions.
    *
-   * @throws what the pool threw, the board's refusal once it has lasted too long, and what is not a refusal
+   * @throws the pool's error; the board's error if it has refused a setting for too long; any error that is not a
+   * refusal
    */
   async apply(action: Action | undefined, nowMs: number): Promise<void> {
     if (this.#loadError !== undefined) throw this.#loadError
@@ -89,7 +93,7 @@ export class Actuator {
     if (action?.tenants !== undefined) this.#load(action.tenants)
   }
 
-  /** Wait for tenants that are still loading, so that the pool can be stopped. */
+  /** Waits for tenants that are still loading, so that the pool can be stopped. */
   async settle(): Promise<void> {
     await this.#loading?.catch(() => {})
   }
@@ -155,8 +159,8 @@ export class Actuator {
   #load(tenants: readonly Tenant[]): void {
     this.#applied = { ...this.#applied, tenants }
     if (this.#loading) {
-      // One change at a time: the newest request is carried out once the running one is done. An empty list does not
-      // wait.
+      // Only one change of tenants runs at a time; the newest request starts when the running one has ended. A request
+      // for no tenants interrupts the running one.
       this.#wantedTenants = tenants
       if (tenants.length === 0) this.#interrupt.abort(new PctodlError('STOPPED', 'no tenants are wanted any more'))
       return
@@ -180,7 +184,7 @@ export class Actuator {
   }
 }
 
-/** The clock that a request locks, MHz; null if it unlocks it. */
+/** The clock that a request locks, MHz; null if the request unlocks the clock. */
 export function lockOf(clock: number | 'unlocked'): number | null {
   return clock === 'unlocked' ? null : clock
 }

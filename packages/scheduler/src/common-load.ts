@@ -1,12 +1,13 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { InvalidInputError, type Tenant } from '@pctodl/platform'
 
-/** Proportions of the networks in a mix: a positive number for each network. */
+/** Proportions of the networks in a mix: a positive number for each network name. */
 export type LoadMix = Readonly<Record<string, number>>
 
 /**
- * Samples/s of a mix that are served: limited by the network that lags behind, in the requested proportions. A surplus
- * of another network does not count.
+ * Throughput of a mix, samples/s: the highest total rate at which all networks keep the requested proportions. The
+ * network with the lowest throughput relative to its proportion limits it; the surplus of the other networks does not
+ * count.
  *
  * @param throughputOf samples/s of each tenant
  */
@@ -27,11 +28,11 @@ export function commonLoad(
 }
 
 /**
- * A predictor whose throughput is that of a mix, so that searches and controllers plan for the load that all networks
- * serve together. Figures of single tenants are unchanged. While some networks have no tenant yet, the mix consists of
- * the others, which lets a search add tenants one by one.
+ * Wraps a predictor so that its total throughput is the throughput of the mix (see `commonLoad`). Searches and
+ * controllers then optimize the load that all networks serve together. Predictions for single tenants are unchanged.
+ * Networks without a tenant are left out of the mix, so that a search can add tenants one by one.
  *
- * @throws InvalidInputError for a part that is not a positive number
+ * @throws InvalidInputError for a proportion that is not a positive number
  */
 export function commonLoadPredictor(predictor: Predictor, mix: LoadMix): Predictor {
   for (const [model, part] of Object.entries(mix)) {

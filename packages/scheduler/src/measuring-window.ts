@@ -10,22 +10,26 @@ import {
 import type { AppliedState, TenantWindow, WindowObservation } from './policy.js'
 
 /**
- * One measuring window, common to all tenants: counters are read at its two edges, telemetry in between. A tenant that
- * restarted inside the window counts from its own start. Doubtful rates are marked, and become a lower bound or null.
+ * One measuring window, common to all tenants. Counters are read at its two edges, and telemetry in between. A tenant
+ * that restarted inside the window is counted from its own start. If a rate is doubtful, its `validity` says why, and
+ * the rate is a lower bound or null.
  */
 export class MeasuringWindow {
   readonly startMs: number
-  /** Time on the counters' clock at which the run's time is 0, ms. */
+  /** Time on the counters' clock at which the run began, ms. */
   readonly #originMs: number
   readonly #before: ReadonlyMap<number, TenantCounters>
-  /** Last counters of every process of the window, including ended ones. */
+  /** Last counters of every process that ran in the window, including ended processes. */
   readonly #latest = new Map<number, TenantCounters>()
   readonly #power = new RunningMean()
   readonly #smClock = new RunningMean()
   readonly #memClock = new RunningMean()
   readonly #smUtil = new RunningMean()
   readonly #memUtil = new RunningMean()
-  /** Doubts about a process that its counters at the edges do not show. */
+  /**
+   * Faults of a process seen inside the window (a stall or a fallen counter), by process id. Counters at the edges
+   * alone do not show them.
+   */
   readonly #seen = new Map<number, RateValidity>()
   #reconfigured = false
 
@@ -55,7 +59,7 @@ export class MeasuringWindow {
     for (const counter of counters) this.#look(counter, this.#originMs + endMs)
     const tenants = counters.map((counter) => this.#tenantWindow(counter, endMs))
     let samples = 0
-    // A counter that fell gives no information; its lower bound is 0.
+    // A counter that fell gives no information, so its process counts as 0 samples.
     for (const [id, latest] of this.#latest) {
       if (this.#seen.get(id) !== 'unknown') samples += latest.samples - (this.#before.get(id)?.samples ?? 0)
     }

@@ -1,6 +1,6 @@
 import { sameProcess, type Tenant } from '@pctodl/platform'
 
-/** Tenants and their memory clock. */
+/** A set of tenants and the memory clock at which they run. */
 export interface Candidate {
   readonly tenants: readonly Tenant[]
   readonly memClockMhz: number
@@ -12,7 +12,7 @@ export function keyOf({ tenants, memClockMhz }: Candidate): string {
   return `${memClockMhz}: ${kinds.sort().join(', ')}`
 }
 
-/** Number of tenants of `next` that need a process that `present` does not have. */
+/** Number of tenants of `next` that need a new process, because no process of `present` can serve them. */
 export function restartedCount(present: readonly Tenant[], next: readonly Tenant[]): number {
   const left = [...present]
   let restarted = 0
@@ -24,7 +24,7 @@ export function restartedCount(present: readonly Tenant[], next: readonly Tenant
   return restarted
 }
 
-/** Cost of a change in samples: what its restarted tenants would have completed while they load. */
+/** Samples lost in a change of tenants: what the restarted tenants would have completed while they load. */
 export function restartCostSamples(
   present: readonly Tenant[],
   next: readonly Tenant[],
@@ -35,8 +35,9 @@ export function restartCostSamples(
 }
 
 /**
- * Configurations near the present one: another memory clock; other batch sizes (of one kind of tenant, or of all); a
- * share moved by one step. Each set of tenants occurs once, the present one never.
+ * Configurations that differ from the present one in one respect: the memory clock, the batch sizes (of one kind of
+ * tenant, or of all), or one share moved by one step. The result has no duplicates and excludes the present
+ * configuration.
  */
 export function neighboursOf(present: Candidate, memClocksMhz: readonly number[], shareStep: number): Candidate[] {
   const { tenants, memClockMhz } = present
@@ -72,7 +73,7 @@ function otherBatches(tenants: readonly Tenant[]): Tenant[][] {
   )
 }
 
-/** Each share one step up and one step down; the largest share takes up the difference to 100 %. */
+/** Moves each share one step up and one step down. The largest share absorbs the difference to 100 %. */
 export function shareMoves(shares: readonly number[], step: number): number[][] {
   const moves: number[][] = []
   for (let i = 0; i < shares.length; i++) {

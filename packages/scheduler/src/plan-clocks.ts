@@ -8,12 +8,13 @@ export interface ClockPlan {
 }
 
 /**
- * The clocks at which given tenants have the highest predicted throughput under a cap: the best pair of a memory clock
- * and the highest SM clock there that holds the cap. If no pair holds it, the lowest of both.
+ * The memory clock and SM clock at which given tenants have the highest predicted throughput under a cap. Returns the
+ * lowest clocks if no pair holds the cap.
  *
- * @param anyTenants a batch larger than predictors know counts as the largest that they do: power has long levelled off there
+ * @param anyTenants the tenants. Batches above the predictor's maximum are treated as the maximum, because power no
+ * longer depends on the batch size there
  * @param powerCapW W
- * @param memClocksMhz to choose from. Default: all that the predictor knows
+ * @param memClocksMhz memory clocks to choose from. Default: all that the predictor knows
  */
 export function planClocks(
   predictor: Predictor,

@@ -2,18 +2,18 @@ import { type NetworkDemand, type PartitionOptions, partition } from '@pctodl/gr
 import type { Predictor } from '@pctodl/perf-model'
 import { type Configuration, InfeasibleCapError, InvalidInputError, PctodlError } from '@pctodl/platform'
 
-/** The networks to serve: one by name, or a list with the demands on each. */
+/** The networks to serve: one network by name, or a list with the demands on each. */
 export interface ServedNetworks {
-  /** One network. */
+  /** Name of one network. */
   readonly model?: string | undefined
-  /** One or several; each of several gets at least one tenant. Replaces `model`. */
+  /** One or several networks, instead of `model`. Each of several networks gets at least one tenant. */
   readonly models?: string | readonly NetworkDemand[] | undefined
 }
 
-/** The partitioner's options, with the networks as policies get them. */
+/** The partitioner's options, with networks given as in a policy's options. */
 export interface PlanOptions extends Omit<PartitionOptions, 'models'>, ServedNetworks {}
 
-/** @throws InvalidInputError where both or neither of `model` and `models` are given */
+/** @throws InvalidInputError if both or neither of `model` and `models` are given */
 export function servedNetworks({ model, models }: ServedNetworks): string | readonly NetworkDemand[] {
   const served = models ?? model
   if (served === undefined || (model !== undefined && models !== undefined)) {
@@ -23,10 +23,10 @@ export function servedNetworks({ model, models }: ServedNetworks): string | read
 }
 
 /**
- * The best configuration for one or several networks under a cap, or an error if there is none.
+ * Returns the best configuration for one or several networks under a cap, or throws if there is none.
  *
- * @throws InfeasibleCapError naming the lowest cap that can be kept; PctodlError `INFEASIBLE_PLAN` where memory or latency
- *   stand in the way
+ * @throws InfeasibleCapError with the lowest feasible cap; PctodlError `INFEASIBLE_PLAN` if memory or latency prevents
+ * a plan
  */
 export function planPartition(predictor: Predictor, { model, models, ...options }: PlanOptions): Configuration {
   const served = servedNetworks({ model, models })

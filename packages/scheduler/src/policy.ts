@@ -1,23 +1,26 @@
 import type { MeasuredWindow, RateValidity, Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
 
-/** Changes that a policy requests. An absent field stays as it is; `unlocked` returns the clock to the firmware. */
+/**
+ * Changes that a policy requests. A setting without a field stays as it is. `unlocked` returns the choice of a clock to
+ * the firmware.
+ */
 export interface Action {
-  /** Tenants to run; an empty list ends all. */
+  /** Tenants to run; an empty list ends all tenants. */
   readonly tenants?: readonly Tenant[]
   readonly smClockMhz?: number | 'unlocked'
   readonly memClockMhz?: number | 'unlocked'
   /** Board power limit, W, within the board's range. */
   readonly powerLimitW?: number
   /**
-   * Role of the limit: a hardware limit is set where the board permits it; if the board refuses, the run continues and
-   * its record says so. Default `cap`.
+   * Purpose of the power limit. A `hardware-limit` is optional: if the board refuses it, the run continues and records
+   * the refusal. A `cap` must be granted. Default `cap`.
    */
   readonly powerLimitRole?: 'cap' | 'hardware-limit'
-  /** Admitted share of the requests of a service, 0..1, by name; the others are shed. Services start with 1. */
+  /** Share of each service's requests to admit, 0..1, by service name; the others are shed. Initially 1. */
   readonly admitted?: Readonly<Record<string, number>>
-  /** Request settings even if they seem to be in force; the board may have lost them. */
+  /** Requests the settings even if they are recorded as in force, because the board may have lost them. */
   readonly again?: true
-  /** Reason in one sentence, for the record of the run. */
+  /** Reason for the changes in one sentence, for the record of the run. */
   readonly reason?: string
 }
 
@@ -30,26 +33,26 @@ export interface AppliedState {
   readonly powerLimitW: number
 }
 
-/** One telemetry reading, about ten a second, also while tenants load. */
+/** One telemetry reading. The loop takes about ten a second, also while tenants load. */
 export interface SampleObservation {
-  /** Milliseconds since the run began. */
+  /** Time since the run began, ms. */
   readonly timeMs: number
   readonly telemetry: Telemetry
   readonly powerCapW: number
   readonly applied: AppliedState
   /** Whether tenants are being started or restarted. */
   readonly reconfiguring: boolean
-  /** Time for which the board has been refusing the requested SM clock, ms; 0 if it does not. */
+  /** Time for which the board has been refusing the requested SM clock, ms; 0 if it accepts the clock. */
   readonly smClockRefusedMs: number
-  /** Tenants that no longer run. */
+  /** Tenants that have failed and do not run. */
   readonly failures: readonly TenantFailure[]
-  /** Share of the running tenants that complete batches, 0..1; null where none runs. */
+  /** Share of the running tenants that complete batches, 0..1; null if no tenant runs. */
   readonly activeShare?: number | null
-  /** Time after which a stall of the slowest tenant is noticed, ms. */
+  /** Longest time in which the slowest tenant may complete no batch before it counts as stalled, ms. */
   readonly stallNoticeMs?: number
-  /** Power of the board by another meter, W; null where there is none or it has not answered. */
+  /** The board's power by another meter, W; null if there is no other meter or it has not answered yet. */
   readonly meterPowerW?: number | null
-  /** Requests of each service so far; absent where tenants run batch after batch. */
+  /** Requests of each service so far; absent if the run has no services. */
   readonly services?: readonly ServiceReading[]
 }
 
@@ -60,13 +63,15 @@ export interface TenantFailure {
 
 export interface TenantWindow {
   readonly tenant: Tenant
-  /** Samples/s in the window; a lower bound if `validity` is not `ok`; null if nothing is known. */
+  /**
+   * Throughput in the window, samples/s. It is a lower bound if `validity` is not `ok`, and null if nothing is known.
+   */
   readonly throughput: number | null
-  /** Validity of the rate; absent in records of earlier versions. */
+  /** Validity of the throughput; absent in records of earlier versions. */
   readonly validity?: RateValidity
   /** Mean latency of the batches completed in the window, ms; null if there were none. */
   readonly latencyMs: number | null
-  /** Why the tenant does not run, if it failed. */
+  /** Why the tenant failed; null if it runs. */
   readonly failure: string | null
 }
 
@@ -74,31 +79,34 @@ export interface TenantWindow {
 export interface ServiceWindow {
   readonly service: string
   readonly arrived: number
-  /** Requests answered; `late` of them missed the objective. */
+  /** Requests answered; `late` counts those of them that missed the objective. */
   readonly completed: number
   readonly late: number
   readonly shed: number
   readonly failed: number
-  /** Requests that wait at its end. */
+  /** Number of requests that wait at the end of the window. */
   readonly queued: number
-  /** From arrival to answer, ms; null if nothing was answered. */
+  /** Quantiles of the time from arrival to answer, ms; null if no request was answered. */
   readonly p50Ms: number | null
   readonly p99Ms: number | null
-  /** Share of the decided requests answered in time, 0..1; null if there were none or the service is new. */
+  /**
+   * Share of the decided requests that were answered within the objective, 0..1; null if no request was decided or the
+   * service is new.
+   */
   readonly attainment: number | null
 }
 
-/** One closed measuring window, common to all tenants. A quantity without samples is null. */
+/** A measuring window as policies observe it. */
 export interface WindowObservation extends MeasuredWindow {
   /** Worst validity of the tenants; if not `ok`, the throughput is a lower bound. Absent in records of earlier versions. */
   readonly validity?: RateValidity
   readonly tenants: readonly TenantWindow[]
-  /** Absent where tenants run batch after batch. */
+  /** Requests of each service; absent if the run has no services. */
   readonly services?: readonly ServiceWindow[]
   readonly applied: AppliedState
 }
 
-/** A decision or observation of a policy, with its reason: plain JSON, named by `kind`. */
+/** A decision of a policy, or something that it noticed, with the reason. Plain JSON; `kind` names it. */
 export interface Decision {
   readonly kind: string
   readonly reason: string
@@ -106,26 +114,30 @@ export interface Decision {
 }
 
 /**
- * A power-capping algorithm as a state machine: the loop reports what it observes, and the policy answers with changes.
- * It never touches a board, a process or a clock, so the same policy runs on simulated and real GPUs.
+ * A power-capping algorithm as a state machine: the loop reports observations, and the policy answers with changes. A
+ * policy does no I/O on boards, processes or clocks, so the same policy runs on simulated and real GPUs.
  */
 export interface PowerCapPolicy {
   readonly name: string
-  /** Plan the first configuration under a cap. @throws InfeasibleCapError where the policy can tell that none exists */
+  /**
+   * Plans the first configuration under a cap.
+   *
+   * @throws InfeasibleCapError if the policy can tell that no configuration holds the cap
+   */
   start(powerCapW: number): Action
   onCapChange(powerCapW: number, applied: AppliedState): Action | undefined
   /**
-   * Services or objectives change. Required where services change in a run. Services that leave are served until the
-   * new tenants have taken over.
+   * Called when services or objectives change. Required in a run whose services change. Removed services are still
+   * served until the new tenants run.
    */
   onServicesChange?(services: readonly Service[], applied: AppliedState): Action | undefined
   onSample(sample: SampleObservation): Action | undefined
   onWindow(window: WindowObservation): Action | undefined
   /**
-   * Called after each sample's action was carried out: the place for searches, which must not delay a clock. Each call
-   * may do a slice of work well below the sample period.
+   * Called after each sample's action was carried out. Searches belong here, because they must not delay a clock
+   * change. Each call may do a slice of work that is much shorter than the sample period.
    */
   onIdle?(timeMs: number, applied: AppliedState): Action | undefined
-  /** Decisions since the last call. */
+  /** Returns the decisions since the last call. */
   takeDecisions?(): readonly Decision[]
 }

@@ -4,7 +4,7 @@ import type { Action, AppliedState, Decision, PowerCapPolicy } from './policy.js
 import type { ActionSource, RunEvent } from './run-event.js'
 import { toldCapW } from './run-policy.js'
 
-/** A difference between the replayed and the recorded policy. */
+/** A difference between the actions and decisions of the replayed policy and those in the record. */
 export interface ReplayDifference {
   readonly timeMs: number
   readonly source: ActionSource
@@ -23,11 +23,12 @@ export interface Replay {
 type InForce = Omit<AppliedState, 'tenants'>
 
 /**
- * Feed a fresh policy everything that a recorded one saw, in order, and compare both. A policy is a state machine, so
- * with the same options it repeats the record. With other options, the differences up to the first one are what these
- * would have changed; after it, the board would have answered differently.
+ * Replays a run: feeds a fresh policy the recorded observations in order, and compares its actions and decisions with
+ * the recorded ones. A policy is a state machine, so with the same options it repeats the record. With other options,
+ * the first difference shows what they would have changed. Later differences mean less, because the board would have
+ * behaved differently from there on.
  *
- * @param events of one run, from its `run-start` on
+ * @param events events of one run, beginning with its `run-start`
  */
 export function replayRun(events: readonly RunEvent[], policy: PowerCapPolicy): Replay {
   return new Replayer(events, policy).run()
@@ -37,7 +38,7 @@ class Replayer {
   readonly #events: readonly RunEvent[]
   readonly #policy: PowerCapPolicy
   readonly #differences: ReplayDifference[] = []
-  /** Position in the record from which the effects of the present call are searched. */
+  /** Position in the record. The recorded effects of the present call follow it. */
   #position = 0
   #tenants: readonly Tenant[] = []
   #inForce: InForce = { smClockMhz: null, memClockMhz: null, powerLimitW: 0 }
@@ -106,7 +107,7 @@ class Replayer {
     return toldCapW(powerCapW, this.#tolerancePercent)
   }
 
-  /** Let the policy decide, compare with the record, and follow the settings in force. */
+  /** Calls the policy, compares its answer with the record, and updates the settings in force. */
   #call(timeMs: number, source: ActionSource, decide: (applied: AppliedState) => Action | undefined): void {
     const action = decide({ ...this.#inForce, tenants: this.#tenants })
     const decisions = this.#policy.takeDecisions?.() ?? []
@@ -121,7 +122,10 @@ class Replayer {
     if (action?.tenants) this.#tenants = action.tenants
   }
 
-  /** The next decisions and action of the record, whose effect on the board is followed. */
+  /**
+   * Returns the recorded decisions and action that follow the present position, and applies their effect on the
+   * settings in force.
+   */
   #following(source: ActionSource): unknown[] {
     const before = this.#inForce
     const recorded: unknown[] = []
@@ -141,7 +145,10 @@ class Replayer {
   }
 }
 
-/** Windows, cap changes and service changes come after a sample was taken and before the policy sees it. */
+/**
+ * Whether an event belongs to the preceding sample: the loop reports windows, cap changes and service changes to the
+ * policy before that sample.
+ */
 function belongsToSample({ type }: RunEvent): boolean {
   return type === 'window' || type === 'cap' || type === 'services'
 }

@@ -4,7 +4,7 @@ import type { Action, AppliedState, Decision, TenantFailure, WindowObservation }
 /** Settings of a board that a policy can change. */
 export type Setter = 'powerLimitW' | 'memClockMhz' | 'smClockMhz'
 
-/** What triggered an action. */
+/** Policy method whose call led to an action. */
 export type ActionSource = 'start' | 'cap-change' | 'services-change' | 'sample' | 'window' | 'idle'
 
 export type RunEventBody =
@@ -18,13 +18,13 @@ export type RunEventBody =
       readonly caps: readonly CapStep[]
       readonly windowMs: number
       readonly samplePeriodMs: number
-      /** Power limit found on the board, W. */
+      /** Power limit that the board had before the run, W. */
       readonly powerLimitW: number
-      /** Margin hidden from policies, percent of the cap: room for a sensor that reads low. */
+      /** Tolerance for a sensor that reads low, percent of the cap. Policies get a cap reduced by it. */
       readonly sensorTolerancePercent?: number
-      /** Anything that the caller wants to keep with the record, e.g. its command-line options. */
+      /** Anything that the caller adds to the record, e.g. command-line options. */
       readonly about?: Readonly<Record<string, unknown>>
-      /** Services at the start; absent where tenants run batch after batch. */
+      /** Services at the start; absent if the run has no services. */
       readonly services?: readonly Service[]
     }
   | { readonly type: 'services'; readonly services: readonly Service[] }
@@ -34,7 +34,7 @@ export type RunEventBody =
   | {
       readonly type: 'refused'
       readonly setter: Setter
-      /** Requested value; null is an unlocked clock. */
+      /** Requested value; null requests an unlocked clock. */
       readonly value: number | null
       readonly code: string
       readonly message: string
@@ -55,9 +55,9 @@ export type RunEventBody =
       readonly reconfiguring: boolean
       readonly smClockRefusedMs: number
       readonly failures: readonly TenantFailure[]
-      /** Settings in force at the reading; null is an unlocked clock. */
+      /** Settings in force at the time of the reading; a null clock is unlocked. */
       readonly inForce: Omit<AppliedState, 'tenants'>
-      /** Samples completed since the run began. */
+      /** Number of samples completed since the run began. */
       readonly completed: number
       readonly activeShare?: number | null
       readonly stallNoticeMs?: number
@@ -68,6 +68,7 @@ export type RunEventBody =
   | { readonly type: 'run-end'; readonly outcome: 'done' | 'failed' | 'aborted'; readonly message?: string }
 
 /**
- * One line of the record of a run: an observation, a decision with its reason, or its effect on the board. Plain JSON.
+ * One line of the record of a run: an observation, a decision with its reason, or the effect of a decision on the
+ * board. Plain JSON.
  */
 export type RunEvent = { readonly timeMs: number } & RunEventBody

@@ -26,38 +26,41 @@ export interface RunOptions {
   readonly caps: CapSchedule
   /** Number of measuring windows. */
   readonly iterations: number
-  /** Default 5000. */
+  /** Length of a measuring window, ms. Default 5000. */
   readonly windowMs?: number
-  /** Default 100. */
+  /** Time between samples, ms. Default 100. */
   readonly samplePeriodMs?: number
   /**
-   * The cap applies to power as the board's own sensor reads it, like the board's own limit. To keep true power below the cap although
-   * the sensor may read low, set this margin, percent: every policy gets a cap lowered by it, which costs throughput on boards whose
-   * sensor is right. Default 0.
+   * Safety margin for a board sensor that reads low, percent. The cap applies to power as the board's own sensor reads
+   * it, like the board's own limit. With this margin, every policy gets a cap reduced by it, so that true power stays
+   * below the cap. It costs throughput on boards whose sensor is right. Default 0.
    */
   readonly sensorTolerancePercent?: number
   /**
-   * Newest reading of another power meter of this board, W; null where it has none. Policies see it beside the board's.
+   * Returns the newest reading of another power meter of this board, W, or null if there is none. Policies get it in
+   * addition to the board's own reading.
    */
   readonly meter?: () => number | null
-  /** Services whose requests the tenants answer. Absent: every tenant runs batch after batch. */
+  /** Services whose requests the tenants answer. If absent, every tenant runs one batch after another. */
   readonly services?: ServedOptions
   readonly signal?: AbortSignal
-  /** Called with each reading, from the first moment of the run to the last. */
+  /** Called with each telemetry reading of the run. */
   readonly onSample?: (timeMs: number, telemetry: Telemetry, powerCapW: number, applied: AppliedState) => void
   readonly onWindow?: (window: WindowObservation, startedAt: Date) => void
   /** Called with every observation and decision, in order. */
   readonly onEvent?: (event: RunEvent) => void
-  /** Kept in the first event of the run's record. */
+  /** Stored in the first event of the run's record. */
   readonly about?: Readonly<Record<string, unknown>>
 }
 
 /**
- * Run a policy on a board: plan, apply, watch. Power is sampled without a pause from before the first process starts
- * until the last has stopped, also while tenants restart. A cap takes effect at its time stamp for every policy. In
- * every case, the processes are ended and the board is restored.
+ * Runs a policy on a board: plans, applies the plan, then observes and adjusts. Power is sampled continuously from
+ * before the first process starts until the last one has stopped, also while tenants restart. A cap change takes effect
+ * at its time stamp for every policy. However the run ends, its processes are stopped and the board's settings
+ * restored.
  *
- * @throws what the policy, the board or the pool throws, after everything has been released; the signal's reason if aborted
+ * @throws errors of the policy, the board or the pool, after everything has been released; the signal's reason if
+ * aborted
  */
 export async function runPolicy(options: RunOptions): Promise<void> {
   const { iterations, windowMs = 5000, samplePeriodMs = 100, sensorTolerancePercent = 0 } = options
@@ -89,7 +92,7 @@ class Run {
   readonly #activity = new TenantActivity()
   readonly #states = new Map<number, TenantState>()
   readonly #services: RunServices | undefined
-  /** Time at which the run got the board. */
+  /** Time at which the run acquired the board, ms. */
   #startMs = Number.NaN
 
   constructor(options: RunOptions, windowMs: number, samplePeriodMs: number) {
@@ -153,7 +156,7 @@ class Run {
     let samplesTaken = 0
     for (let iteration = 1; iteration <= iterations; ) {
       samplesTaken++
-      // Absolute times keep slow readings from stretching the windows; missed samples are skipped.
+      // Sampling at absolute times prevents slow readings from stretching the windows; missed samples are skipped.
       const nowMs = this.#timeMs()
       samplesTaken = Math.max(samplesTaken, Math.ceil(nowMs / this.#samplePeriodMs))
       await clock.sleep(Math.max(0, samplesTaken * this.#samplePeriodMs - nowMs), signal)
@@ -251,7 +254,7 @@ class Run {
   }
 }
 
-/** The cap that policies see with a tolerance for the sensor, W. */
+/** The cap that policies get: reduced by the tolerance for the sensor, W. */
 export function toldCapW(powerCapW: number, sensorTolerancePercent = 0): number {
   return powerCapW * (1 - sensorTolerancePercent / 100)
 }

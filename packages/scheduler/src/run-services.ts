@@ -11,23 +11,24 @@ import {
 } from '@pctodl/platform'
 import type { ServiceWindow } from './policy.js'
 
-/** The services from a time on: some may be new, changed or gone. */
+/**
+ * The list of services from a point in time on. Compared with the previous list, services may be new, changed or
+ * removed.
+ */
 export interface ServiceListStep {
   /** Time since the start of the run, ms. */
   readonly atMs: number
   readonly services: readonly Service[]
 }
 
-/** Services of a run. */
+/** The services of a run, and the desk that serves them. */
 export interface ServedOptions {
   readonly desk: ServiceDesk
-  /** Ascending in time; the first step at 0. */
+  /** Ascending in time; the first step is at 0. */
   readonly steps: readonly ServiceListStep[]
 }
 
-/**
- * The services of a run: the present ones, the fate of their requests, and those that leave once no tenant serves them.
- */
+/** The services of a run and their request counters. Removed services stay until no tenant serves them any more. */
 export class RunServices {
   readonly #desk: ServiceDesk
   readonly #steps: readonly ServiceListStep[]
@@ -35,7 +36,7 @@ export class RunServices {
   #leaving: readonly Service[] = []
   #windowBegan: ReadonlyMap<string, ServiceCounters>
 
-  /** @throws InvalidInputError for steps that are none */
+  /** @throws InvalidInputError for steps that do not start at 0 or do not ascend */
   constructor({ desk, steps }: ServedOptions) {
     steps.forEach(({ atMs, services }, i) => {
       const inOrder = i === 0 ? atMs === 0 : atMs > steps[i - 1]!.atMs
@@ -70,7 +71,7 @@ export class RunServices {
     return true
   }
 
-  /** Services that left end once no tenant serves them any more. */
+  /** Drops removed services that no tenant serves any more. */
   dismiss(tenants: readonly Tenant[], reconfiguring: boolean): void {
     if (this.#leaving.length === 0 || reconfiguring) return
     const served = this.#leaving.filter(({ name }) => tenants.some(({ service }) => service === name))
@@ -85,7 +86,7 @@ export class RunServices {
     }
   }
 
-  /** Requests since the last call. */
+  /** Counts of each service since the last call. */
   closeWindow(): readonly ServiceWindow[] {
     const counters = this.#desk.counters()
     const windows = counters.map((later) => {

@@ -6,55 +6,63 @@ import type { Decision, WindowObservation } from './policy.js'
 
 export interface ShadowOptions {
   /**
-   * Undisturbed windows between two trials. Default 3; doubles with each failed search or trial, up to 16 times that.
+   * Number of undisturbed windows between two trials. Default 3; it doubles with each failed search or trial, up to 16
+   * times the value given.
    */
   readonly interval?: number
 }
 
-/** State that the optimizer needs to begin a search. */
+/** Measured state from which a search starts. */
 export interface ShadowContext {
   readonly present: Candidate
-  /** Power up to which the clock controller may go, W. */
+  /** Power up to which the controller may raise the clock, W. */
   readonly targetW: number
   readonly memoryBytes: number
-  /** Time in which a restarted tenant completes nothing, s. */
+  /** Time for which a restarted tenant completes nothing, s. */
   readonly restartS: number
 }
 
-/** d ln throughput / d ln power along the SM clock, about: measurements are within some percent of the target. */
+/**
+ * Approximate d ln(throughput) / d ln(power) along the SM clock. It scales throughput from measured power to the target
+ * power, which differ by a few percent.
+ */
 const ELASTICITY = 0.7
-/** Smallest predicted relative gain worth a trial. */
+/** Smallest predicted relative gain for which a trial is started. */
 const MIN_GAIN = 0.003
-/** Step of shares, percent. */
+/** Step by which shares change, percent. */
 const SHARE_STEP = 5
-/** Samples lost in restarts must be regained within this time, s. */
+/** Maximum time in which a trial must regain the samples lost in restarts, s. */
 const PAY_BACK_S = 60
-/** Standard deviations of the predictor's relative error and of one window's measurement. */
+/** Standard deviations of the predictor's relative errors, and of the noise of one window's measurement. */
 const errorSd = { throughput: 0.03, power: 0.025, noise: 0.004 }
 const MAX_MEASUREMENTS = 100
 /**
- * Probabilities that a trial needs: of holding the cap at the lowest clock, and of a gain without and with restarts.
+ * Probabilities that a candidate must reach: of holding the cap at the lowest clock, and of a gain (without and with
+ * restarts).
  */
 const MIN_FEASIBLE = 0.95
 const MIN_BETTER = { free: 0.6, restarting: 0.9 }
-/** Windows of a trial: the first still contains the old configuration, the second settles, two are judged. */
+/**
+ * Windows of a trial. The first still contains the old configuration and the second is for settling; two more are
+ * judged.
+ */
 const SKIPPED_WINDOWS = 2
 const JUDGED_WINDOWS = 2
 const MAX_BACKOFF = 16
-/** A trial below this share of the throughput before it is reverted. */
+/** A trial is reverted if its throughput is below this share of the throughput before it. */
 const HURT = 0.999
 
 interface Measurement {
   readonly configuration: Configuration
-  /** ln(measured / predicted). */
+  /** Errors of the predictor: ln(measured / predicted). */
   readonly throughput: number
   readonly power: number
 }
 
 /**
- * Searches a better configuration near the running one. The predictor, corrected by a Gaussian process of its measured
- * errors, gives the neighbour with the highest expected improvement; a trial of a few windows tests it and is reverted
- * if it hurts. It only proposes; the policy carries out.
+ * Searches for a better configuration near the running one. Gaussian processes correct the predictor's measured errors.
+ * The candidate with the highest expected improvement is tried for a few windows, and reverted if throughput falls. The
+ * optimizer only proposes changes; the policy carries them out.
  */
 export class ShadowOptimizer {
   readonly #predictor: Predictor
@@ -63,13 +71,13 @@ export class ShadowOptimizer {
   readonly #failed = new Set<string>()
   readonly #decisions: Decision[] = []
   #trial: { readonly before: Candidate; readonly throughput: number; readonly key: string } | undefined
-  /** Throughput at the target power in the windows of one configuration, except its first. */
+  /** Throughput scaled to the target power, for the windows of the present configuration except its first. */
   #recent: number[] = []
   #key = ''
   #backoff = 1
   #waited = 0
 
-  /** @throws InvalidInputError naming the option */
+  /** @throws InvalidInputError with the name of the option */
   constructor(predictor: Predictor, options: ShadowOptions = {}) {
     const { interval = 3 } = options
     if (!(interval >= 1)) throw new InvalidInputError('shadow.interval', interval, 'a number of at least 1')
@@ -77,7 +85,7 @@ export class ShadowOptimizer {
     this.#interval = interval
   }
 
-  /** After a new cap, measured throughput no longer compares; the predictor's errors still do. */
+  /** Discards measured throughput, which is not comparable across caps. The predictor's measured errors are kept. */
   capChanged(): void {
     this.#trial = undefined
     this.#recent = []
@@ -87,17 +95,17 @@ export class ShadowOptimizer {
   }
 
   /**
-   * Learn from a window; during a trial, judge it.
+   * Learns from a window, and judges a trial that is running.
    *
-   * @param targetW power that the clock controller may go up to
-   * @returns the configuration to go back to, where a trial hurt
+   * @param targetW power up to which the controller may raise the clock, W
+   * @returns the configuration to return to if a trial has failed
    */
   observe(window: WindowObservation, targetW: number): Candidate | undefined {
     const { memClockMhz, smClockMhz, powerAverageW, throughput, validity = 'ok', tenants } = window
     if (tenants.some(({ failure }) => failure !== null)) return this.tenantFailed()
     if (window.reconfigured || validity !== 'ok' || !(throughput > 0) || tenants.length === 0) return undefined
     if (memClockMhz === null || smClockMhz === null || powerAverageW === null) return undefined
-    // Use what ran, not what was requested next.
+    // Uses the tenants that ran in the window; `applied` may already contain the next ones.
     const present = {
       tenants: tenants.map(({ tenant }) => tenant),
       memClockMhz: window.applied.memClockMhz ?? memClockMhz,
@@ -123,12 +131,12 @@ export class ShadowOptimizer {
     return this.#judgeTrial()
   }
 
-  /** @returns the configuration to return to, if the failure occurred in a trial */
+  /** @returns the configuration to return to if a trial was running */
   tenantFailed(): Candidate | undefined {
     return this.#rollBack('a tenant failed', {})
   }
 
-  /** @returns the configuration to try, if a search is due and finds one */
+  /** @returns the configuration to try, if a search is due and finds one; otherwise undefined */
   idle(contextNow: () => ShadowContext | undefined): Candidate | undefined {
     if (this.#trial || this.#recent.length < 2 || this.#waited < this.#interval * this.#backoff) return undefined
     const context = contextNow()
@@ -156,7 +164,10 @@ export class ShadowOptimizer {
     return this.#decisions.splice(0)
   }
 
-  /** The candidate with the highest expected improvement (Jones, Schonlau and Welch 1998) among those worth a trial. */
+  /**
+   * The candidate with the highest expected improvement (Jones, Schonlau and Welch 1998) among those that justify a
+   * trial.
+   */
   #best(
     candidates: readonly Candidate[],
     context: ShadowContext,
@@ -194,7 +205,7 @@ export class ShadowOptimizer {
       const predicted = this.#predictor.predict({ ...candidate, smClockMhz })
       const toTarget = (targetW / (ratio * predicted.powerW)) ** ELASTICITY
       const throughput = predicted.throughput * Math.exp(error.mean) * toTarget
-      // An error of power moves the clock, and throughput by about as much.
+      // The controller answers an error in power with another clock, which changes throughput by about the same ratio.
       const sd = throughput * Math.hypot(error.sd, powerError.sd)
       const gain = throughput - now
       const z = gain / sd

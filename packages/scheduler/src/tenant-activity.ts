@@ -1,9 +1,9 @@
 import type { TenantCounters } from '@pctodl/platform'
 
-/** A tenant counts as stalled when it completes no batch for BATCHES mean batch times plus LONGER_MS. */
+/** A tenant counts as stalled if it completes no batch for `BATCHES` mean batch times plus `LONGER_MS`. */
 const BATCHES = 3
 const LONGER_MS = 300
-/** Stall time before the first batch. */
+/** The same time before a tenant's first batch, ms. */
 const FIRST_MS = 2000
 
 interface Progress {
@@ -11,19 +11,19 @@ interface Progress {
   sinceMs: number
 }
 
-/** Share of the tenants that complete batches. It tells a lighter load from stalled tenants. */
+/** Tells stalled tenants from a lighter load: how many of the tenants complete batches. */
 export interface Activity {
-  /** Share of the running tenants, 0..1; null where none runs. */
+  /** Share of the running tenants that complete batches, 0..1; null if no tenant runs. */
   readonly activeShare: number | null
-  /** Time after which a stall of the slowest one is noticed, ms. */
+  /** Longest time in which the slowest tenant may complete no batch before it counts as stalled, ms. */
   readonly stallNoticeMs: number
 }
 
-/** Watches the counters of tenants for stalls. */
+/** Detects stalled tenants from their counters. */
 export class TenantActivity {
   readonly #progress = new Map<number, Progress>()
 
-  /** @param timeMs time of the counters, monotonic */
+  /** @param timeMs time at which the counters were read, ms; must not decrease */
   update(timeMs: number, counters: readonly TenantCounters[]): Activity {
     let running = 0
     let active = 0

@@ -15,7 +15,7 @@ interface Outcome extends Pick<Leftover, 'kind' | 'what'> {
 }
 
 /**
- * `pctodl cleanup`.
+ * The command `pctodl cleanup`.
  *
  * @returns 1 if something could not be removed
  */
@@ -56,7 +56,7 @@ export const cleanup: CommandFunction = async (argv, terminal) => {
   return outcomes.some(({ outcome }) => outcome === 'failed') ? 1 : 0
 }
 
-/** A failure is reported, and the others are still removed. */
+/** If one removal fails, the failure is reported and the other leftovers are still removed. */
 async function removed(leftover: Leftover): Promise<Outcome> {
   try {
     return { ...named(leftover), outcome: 'removed', detail: await leftover.remove() }

@@ -4,13 +4,13 @@ import type { Leftovers } from './leftover.js'
 import { orphanedWorkers } from './orphaned-workers.js'
 
 export interface FindLeftoversOptions extends LeftBoardsOptions {
-  /** Folder of the MPS daemons' places. Default: `$PCTODL_MPS_DIR`, or this user's in a runtime folder. */
+  /** Folder that contains the MPS daemons' folders. Default: `$PCTODL_MPS_DIR`, or this user's in a runtime folder. */
   readonly mpsDir?: string
 }
 
 /**
- * Leftovers of this user's crashed runs on this machine, in the order of removal: workers, their MPS daemon, boards.
- * Changes nothing.
+ * Finds what crashed runs of this user left on this machine, in the order of removal: workers, their MPS daemon,
+ * boards. Changes nothing.
  */
 export async function findLeftovers(options: FindLeftoversOptions = {}): Promise<Leftovers> {
   const workers = orphanedWorkers()

@@ -18,8 +18,8 @@ export interface LeftBoardsOptions {
 }
 
 /**
- * Boards that an ended program of this user has left changed, according to their journals. Locks need no cleaning,
- * since the kernel releases them when their process ends.
+ * Finds boards whose settings an ended program of this user left changed, according to their journals. Locks need no
+ * clean-up, because the kernel releases them when their process ends.
  */
 export function leftBoards({ library, leaseDir }: LeftBoardsOptions): Leftovers & { readonly runGoesOn: boolean } {
   const folder = new LeaseFolder(leaseDir)
@@ -49,7 +49,7 @@ export function leftBoards({ library, leaseDir }: LeftBoardsOptions): Leftovers 
   return { leftovers, leftAlone, runGoesOn: holders.size > 0 }
 }
 
-/** Holders of boards, including boards that are not changed yet. */
+/** Processes that hold a lease on a board, by board; also on boards whose settings are not changed yet. */
 function holdersOf(folder: LeaseFolder, load: () => Nvml): Map<string, number> {
   const holders = new Map<string, number>()
   for (const uuid of new Set([...folder.journaled(), ...boardsThatAnswer(load)])) {
@@ -64,13 +64,13 @@ function boardsThatAnswer(load: () => Nvml): string[] {
     const nvml = load()
     return Array.from({ length: nvml.deviceCount }, (_, index) => index).flatMap((index) => uuidAt(nvml, index) ?? [])
   } catch (error) {
-    // Without a driver, only the journals are known.
+    // Without a driver, only boards with a journal are known.
     if (error instanceof PctodlError) return []
     throw error
   }
 }
 
-/** Undefined for a lost board; the others are still checked. */
+/** UUID of a board; undefined if the board is lost, so that the others are still checked. */
 function uuidAt(nvml: Nvml, index: number): string | undefined {
   try {
     return nvml.deviceByIndex(index).uuid
@@ -80,7 +80,7 @@ function uuidAt(nvml: Nvml, index: number): string | undefined {
   }
 }
 
-/** The journal; null if it is gone by now; an error if it is invalid. */
+/** Journal of a board: null if it no longer exists, an error if it is invalid. */
 function entryOf(folder: LeaseFolder, uuid: string): LeaseRecord | PctodlError | null {
   try {
     return folder.read(uuid)
@@ -94,7 +94,11 @@ function whatIsLeft({ touched, owner }: LeaseRecord): string {
   return `was left changed (${touched.join(', ') || 'nothing yet'}) by process ${owner.pid}, ${owner.program}`
 }
 
-/** @throws if the board could not be restored */
+/**
+ * Describes the outcome of a restoration.
+ *
+ * @throws if the board could not be restored
+ */
 function describe(found: RestoreOutcome | undefined): string {
   switch (found?.outcome) {
     case undefined:

@@ -3,17 +3,17 @@ import { PctodlError } from '@pctodl/platform'
 import type { Leftover, Leftovers } from './leftover.js'
 
 export interface LeftDaemonOptions {
-  /** Folder of the daemons' places. Default: `defaultMpsFolder()` of mps-control. */
+  /** Folder that contains the daemons' folders. Default: `defaultMpsFolder()` of mps-control. */
   readonly mpsDir?: string
-  /** Whether a run of this user holds a board now; the daemon then belongs to that run. */
+  /** Whether a run of this user holds a board now. An MPS daemon then belongs to that run. */
   readonly runGoesOn: boolean
-  /** Processes that will have ended before the daemon, so they do not count as clients. */
+  /** Processes that end before the daemon, so that they do not count as its clients. */
   readonly endedFirst: ReadonlySet<number>
 }
 
 /**
- * Unused MPS daemons at our places, and the files of dead ones. A daemon that somebody else started, or that has
- * clients, is left alone, as is every place in which somebody else can write.
+ * Finds unused MPS daemons in this project's folders, and files of dead daemons. A daemon that another user started, or
+ * that has clients, is left alone, as is a folder in which others can write.
  */
 export async function leftDaemons({ mpsDir, runGoesOn, endedFirst }: LeftDaemonOptions): Promise<Leftovers> {
   const folder = mpsDir ?? defaultMpsFolder()
@@ -36,7 +36,7 @@ async function leftDaemon(
   { runGoesOn, endedFirst }: Omit<LeftDaemonOptions, 'mpsDir'>,
 ): Promise<Leftovers> {
   const mps = new MpsDaemon({ directory: place.directory })
-  // Without a trace of a daemon there is nothing to ask, and the control program may not even be installed.
+  // Without a pipe or a pid file there is no daemon to ask, and the control program may not be installed.
   if (!place.hasPipe() && place.pidInFile() === null) return { leftovers: [], leftAlone: [] }
   const status = await mps.status()
   const remove = async () => {

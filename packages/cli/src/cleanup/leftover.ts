@@ -1,18 +1,18 @@
-/** A leftover of an ended run of this user. */
+/** Something that an ended run of this user left behind. */
 export interface Leftover {
   readonly kind: 'worker' | 'mps-daemon' | 'board'
-  /** Description for people. */
+  /** Description as text. */
   readonly what: string
   /**
-   * End it or restore it.
+   * Ends or restores it.
    *
-   * @returns what was done, for people
-   * @throws where that did not succeed
+   * @returns what was done, as text
+   * @throws if that failed
    */
   readonly remove: () => Promise<string>
 }
 
-/** Something that looks like a leftover but is left alone, and why. */
+/** Something that looks like a leftover but must not be removed, with the reason. */
 export interface LeftAlone {
   readonly what: string
   readonly why: string

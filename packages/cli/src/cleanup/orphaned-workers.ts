@@ -4,12 +4,14 @@ import { isRunning, type ProcessIdentity, processIdentity } from '@pctodl/nvml-c
 import { torchWorkerFile } from '@pctodl/tenants'
 import type { Leftover } from './leftover.js'
 
-/** Files of workers, by the end of their paths, because workers of other installations are ours, too. */
+/**
+ * Ends of the paths of worker programs. Only the end is compared, because workers of other installations count too.
+ */
 const workerFiles = [`/python/${basename(torchWorkerFile())}`, '/dist/programs/onnx-worker.js']
 
 /**
- * Inference workers of this user whose pool has died. A worker ends with its pool, unless it is stopped or stuck and
- * the kernel was not told to kill it (as setpriv of util-linux does).
+ * Finds inference workers of this user whose pool has died. Usually, a worker ends with its pool. A stopped or stuck
+ * worker ends only if the kernel was told to kill it, which setpriv of util-linux does.
  */
 export function orphanedWorkers(): (Leftover & { readonly pid: number })[] {
   return readdirSync('/proc')
@@ -24,14 +26,17 @@ export function orphanedWorkers(): (Leftover & { readonly pid: number })[] {
     })
 }
 
-/** `node [options] .../onnx-worker.js`, `python -u .../pctodl_torch_worker.py`: the file is a separate word. */
+/**
+ * Whether a command line runs a worker: `node [options] .../onnx-worker.js` or `python -u .../pctodl_torch_worker.py`.
+ * The program file is a separate word.
+ */
 function isWorker(words: readonly string[]): boolean {
   return words.slice(1).some((word) => workerFiles.some((file) => word.endsWith(file)))
 }
 
 /**
- * The parent of an orphan is process 1 or a session manager. If the parent is a Node process, it is a pool, even if it
- * is process 1 of a container.
+ * Whether a worker's pool has died: the worker's parent is then process 1 or a session manager. A parent that is a Node
+ * process is the pool, even if it is process 1 of a container.
  */
 function isOrphan(pid: number): boolean {
   const parent = parentOf(pid)
@@ -44,7 +49,7 @@ async function kill(identity: ProcessIdentity): Promise<string> {
   if (!isRunning(identity)) return 'has ended by itself'
   process.kill(identity.pid, 'SIGKILL')
   for (let waitedMs = 0; isRunning(identity); waitedMs += 20) {
-    // A process inside the driver cannot die before the driver returns.
+    // A process inside the driver cannot die until the driver returns.
     if (waitedMs >= 5000) throw new Error(`process ${identity.pid} does not end; is it waiting for the driver?`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
@@ -65,7 +70,7 @@ function nameOf(pid: number): string | null {
 
 function parentOf(pid: number): number | null {
   const stat = read(`/proc/${pid}/stat`)
-  // The name in brackets may contain anything; state and parent are the first fields after it.
+  // The name in parentheses may contain anything; state and parent are the first fields after it.
   return stat === null ? null : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
 }
 
@@ -77,7 +82,7 @@ function ownerOf(pid: number): number | null {
   }
 }
 
-/** Null for a process that has ended, or that is hidden. */
+/** Text of a file of `/proc`; null if the process has ended or is hidden. */
 function read(file: string): string | null {
   try {
     return readFileSync(file, 'utf8')

@@ -2,11 +2,12 @@ import { type CommandFunction, exitCodeOf, type Terminal } from '@pctodl/command
 import { commandNamed, commands } from '../command-table.js'
 
 /**
- * Candidates at the cursor: commands, subcommands, options. They are parsed from the help of the command, so they are
- * never out of date.
+ * Returns the candidates at the cursor: commands, subcommands or options. They are parsed from the help of the command,
+ * so they match it.
  *
- * @param words all words after `pctodl`; the last is the word at the cursor, or an empty string if none of it is typed
- * @returns the candidates; none where a file or a value is expected
+ * @param words all words after `pctodl`; the last is the word at the cursor, or an empty string if nothing of it is
+ * typed yet
+ * @returns the candidates; an empty list if a file or a value is expected
  */
 export async function candidatesFor(
   words: readonly string[],
@@ -51,7 +52,10 @@ async function helpOf(
   return readHelp(text)
 }
 
-/** Subcommands and long options in a help text: commander's list of commands, or a usage with one line for each. */
+/**
+ * Finds subcommands and long options in a help text. Subcommands are in commander's list of commands, or in a usage
+ * with one line for each.
+ */
 export function readHelp(text: string): Help {
   const section = (title: string) => new RegExp(`^${title}:\\n((?: .*\\n?)+)`, 'm').exec(text)?.[1] ?? ''
   const listed = section('Commands').matchAll(/^ {2}([a-z][\w-]*)/gm)

@@ -4,7 +4,7 @@ import { type CompletionShell, completionHints, completionScripts } from './scri
 
 const shells = Object.keys(completionScripts) as CompletionShell[]
 
-/** `pctodl completion`: print the completion script of a shell. */
+/** The command `pctodl completion`, which prints the completion script of a shell. */
 export const completion: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {

@@ -1,4 +1,4 @@
-/** Completion scripts by shell; all of them call `pctodl complete`. */
+/** Completion scripts by shell; each calls `pctodl complete`. */
 export const completionScripts = {
   bash: `_pctodl() {
   local IFS=$'\\n'
@@ -20,7 +20,7 @@ compdef _pctodl pctodl
 
 export type CompletionShell = keyof typeof completionScripts
 
-/** Where each shell loads it. */
+/** Instructions to load the script, by shell. */
 export const completionHints: Readonly<Record<CompletionShell, string>> = {
   bash: 'pctodl completion bash > ~/.local/share/bash-completion/completions/pctodl',
   zsh: "echo 'source <(pctodl completion zsh)' >> ~/.zshrc   # after compinit",

@@ -18,14 +18,14 @@ const INSTALL =
 const CONTAINER =
   'start the container with `--gpus all` (or the NVIDIA runtime) and NVIDIA_DRIVER_CAPABILITIES=utility,compute'
 
-/** State of NVML, and its boards. */
+/** Findings about NVML and the boards. */
 export interface BoardFindings {
   readonly findings: readonly Finding[]
-  /** Undefined if NVML does not work. */
+  /** The NVML library; undefined if it does not work. */
   readonly nvml: Nvml | undefined
 }
 
-/** Driver, NVML, and each board. */
+/** Checks the driver, NVML, and each board. */
 export function checkBoards(libraryPath: string | undefined): BoardFindings {
   let nvml: Nvml
   try {
@@ -74,7 +74,7 @@ function checkBoard(nvml: Nvml, index: number): Finding {
   }
 }
 
-/** The first advice depends on what is known of the board type. */
+/** The advice depends on what is known of the board type. */
 function adviceFor(facts: BoardFacts): string {
   try {
     const { key } = specOfBoard(facts)

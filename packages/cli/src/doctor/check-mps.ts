@@ -1,7 +1,7 @@
 import { ControlProgram, MpsDaemon, MpsError } from '@pctodl/mps-control'
 import { absent, broken, type Finding, ok } from './finding.js'
 
-/** NVIDIA's MPS control program, and the daemon at our place. */
+/** Checks NVIDIA's MPS control program, and the daemon in this project's folder. */
 export async function checkMps(): Promise<Finding> {
   const check = 'MPS'
   const daemon = new MpsDaemon()

@@ -3,7 +3,7 @@ import { firstLineOf } from './first-line-of.js'
 
 const browsers = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** A browser. `pctodl bench report` writes a page for any browser; its tests use Chromium. */
+/** Checks for a browser. The page that `pctodl bench report` writes works in any browser; its tests use Chromium. */
 export async function checkBrowser(signal: AbortSignal): Promise<Finding> {
   for (const browser of browsers) {
     const answer = await firstLineOf(browser, ['--version'], signal)
@@ -16,7 +16,7 @@ export async function checkBrowser(signal: AbortSignal): Promise<Finding> {
   )
 }
 
-/** Slurm's client programs, for `pctodl bench --executor slurm`. */
+/** Checks for Slurm's client programs, which `pctodl bench --executor slurm` needs. */
 export async function checkSlurm(signal: AbortSignal): Promise<Finding> {
   const answer = await firstLineOf('sbatch', ['--version'], signal)
   if (answer.kind === 'answered') return ok('Slurm', answer.line)

@@ -6,8 +6,8 @@ import { PctodlError } from '@pctodl/platform'
 import { absent, broken, type Finding, ok } from './finding.js'
 
 /**
- * Whether this user may change clocks and limits, through the node service or as root. The service reports its policy
- * only on a request for a lease. Changes nothing.
+ * Checks whether this user may change clocks and limits, through the node service or as root. The service would tell
+ * its policy only on a request for a lease, which this check does not make. Changes nothing.
  */
 export async function checkPermission(nvml: Nvml | undefined): Promise<Finding> {
   const check = 'permission'
@@ -34,7 +34,7 @@ export async function checkPermission(nvml: Nvml | undefined): Promise<Finding> 
   )
 }
 
-/** The user's name, or the number of a user without one, as in many containers. */
+/** Name of the user, or the user's number if there is no name, as in many containers. */
 function nameOfUser(): string {
   try {
     return userInfo().username
@@ -43,7 +43,7 @@ function nameOfUser(): string {
   }
 }
 
-/** Folder of leases, and leftovers of killed programs in it. */
+/** Checks the folder of leases, and leftovers of killed programs in it. */
 export function checkLeases(leaseFolder: string | undefined): Finding {
   const check = 'leases'
   const folder = new LeaseFolder(leaseFolder)

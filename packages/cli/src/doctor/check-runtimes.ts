@@ -6,7 +6,7 @@ import { torchWorkerFile } from '@pctodl/tenants'
 import { absent, broken, type Finding, ok } from './finding.js'
 import { firstLineOf } from './first-line-of.js'
 
-/** Prints one line; Python itself reports what is missing. */
+/** Python program that prints one line; if a module is missing, Python's error names it. */
 const askTorch = `
 import sys, importlib.util, torch
 zoo = [name for name in ("torchvision", "timm") if importlib.util.find_spec(name)]
@@ -14,7 +14,7 @@ device = torch.cuda.get_device_name(0) if torch.cuda.is_available() else "no CUD
 print("torch %s with %s, %s" % (torch.__version__, " and ".join(zoo) or "NEITHER torchvision NOR timm", device))
 `
 
-/** Python with PyTorch: the default workers of real tenants. */
+/** Checks Python with PyTorch, which the default workers of real tenants need. */
 export async function checkPython(signal: AbortSignal): Promise<Finding[]> {
   const python = process.env['PCTODL_PYTHON'] || 'python3'
   const advice =
@@ -33,7 +33,7 @@ export async function checkPython(signal: AbortSignal): Promise<Finding[]> {
   return [found, torch.line.includes('NEITHER') ? broken('PyTorch', torch.line, advice) : ok('PyTorch', torch.line)]
 }
 
-/** onnxruntime-node as the tenants find it: the workers of `--worker onnx`. */
+/** Checks onnxruntime-node as the tenants load it, for the workers of `--worker onnx`. */
 export function checkOnnxRuntime(): Finding {
   const check = 'ONNX Runtime'
   let manifest: string
@@ -58,7 +58,7 @@ export function checkOnnxRuntime(): Finding {
   }
 }
 
-/** Folders of networks, compiled libraries and prepared images; created at first use. */
+/** Checks the folders for networks, compiled libraries and prepared images. They are created at first use. */
 export function checkModelFiles(): Finding {
   const check = 'model files'
   const cache = process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache')

@@ -10,7 +10,7 @@ const tenants = [
 ]
 const REINSTALL = 'install pctodl again; if that does not help, report it with this output'
 
-/** Let a simulated board work for ten seconds; everything without a GPU depends on it. */
+/** Lets a simulated board work for ten seconds. Every command without a GPU depends on it. */
 export async function checkSimulatedBoard(): Promise<Finding> {
   const check = 'simulated board'
   try {
@@ -30,7 +30,7 @@ export async function checkSimulatedBoard(): Promise<Finding> {
   }
 }
 
-/** Load the model files of the predictor and predict with each. */
+/** Loads the model files of the predictor, and predicts with each. */
 export function checkPredictor(): Finding {
   const check = 'predictor'
   try {
@@ -47,7 +47,7 @@ export function checkPredictor(): Finding {
   }
 }
 
-/** `pctodl sim host` compiles its NVML library at first use. */
+/** Checks for the compiler with which `pctodl sim host` builds its NVML library at first use. */
 export async function checkCompiler(signal: AbortSignal): Promise<Finding> {
   const check = 'C compiler'
   const compiler = process.env['CC'] || 'cc'

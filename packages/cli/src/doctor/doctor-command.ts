@@ -4,10 +4,14 @@ import { rewordedText } from '../speaking-as-pctodl.js'
 import { type ExamineOptions, examineMachine } from './examine-machine.js'
 import type { Finding } from './finding.js'
 
-/** Without these nothing of the family works; all else is a matter of what one wants to do. */
+/** Checks that every command depends on. A failure of another check matters only for some commands. */
 const essential: readonly string[] = ['simulated board', 'predictor']
 
-/** `pctodl doctor`. @returns 1 where not even a simulated board works */
+/**
+ * The command `pctodl doctor`.
+ *
+ * @returns 1 if an essential check fails, else 0
+ */
 export const doctor: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -33,7 +37,7 @@ export const doctor: CommandFunction = async (argv, terminal) => {
   return works ? 0 : 1
 }
 
-/** Messages of the packages name their binaries. */
+/** Messages of other packages name their binaries; here, `pctodl`'s commands replace these names. */
 function inOurWords(finding: Finding): Finding {
   const { detail, advice } = finding
   return { ...finding, detail: rewordedText(detail), advice: advice === null ? null : rewordedText(advice) }
@@ -47,7 +51,7 @@ function textOf({ check, verdict, detail, advice }: Finding): string {
   return advice === null ? line : `${line}${wrapped(`-> ${advice}`)}`
 }
 
-/** Advice in lines of about a hundred characters below what it is about. */
+/** Wraps advice to lines of about a hundred characters, indented below the finding. */
 function wrapped(text: string): string {
   const lines = text.match(/.{1,76}(?:\s|$)/g) ?? [text]
   return lines.map((line, i) => `${INDENT}${i === 0 ? '' : '   '}${line.trimEnd()}\n`).join('')

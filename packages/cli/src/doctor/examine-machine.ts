@@ -7,13 +7,13 @@ import { checkCompiler, checkPredictor, checkSimulatedBoard } from './check-simu
 import { type Finding, ok } from './finding.js'
 
 export interface ExamineOptions {
-  /** NVML's library. Default: where drivers put it. */
+  /** NVML's library. Default: where drivers install it. */
   readonly library?: string
-  /** Where leases are kept. Default: `$PCTODL_LEASE_DIR`, or `/var/lib/pctodl/leases`. */
+  /** Folder of leases. Default: `$PCTODL_LEASE_DIR`, or `/var/lib/pctodl/leases`. */
   readonly leaseDir?: string
 }
 
-/** Look at everything that a command of the family may need. Changes nothing and starts nothing that stays. */
+/** Checks everything that a command may need. Changes nothing, and leaves no process running. */
 export async function examineMachine({ library, leaseDir }: ExamineOptions, signal: AbortSignal): Promise<Finding[]> {
   const { findings: boards, nvml } = checkBoards(library)
   return [

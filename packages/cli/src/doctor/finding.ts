@@ -1,13 +1,13 @@
-/** `ok`: works. `absent`: not on this machine, which may be right. `broken`: there, and does not work. */
+/** `ok`: works. `absent`: not on this machine, which may be intended. `broken`: present, but does not work. */
 export type Verdict = 'ok' | 'absent' | 'broken'
 
-/** What was found about one thing. */
+/** Result of one check. */
 export interface Finding {
   readonly check: string
   readonly verdict: Verdict
-  /** What is so, with versions, names and reasons. */
+  /** Description of what was found, with versions, names and reasons. */
   readonly detail: string
-  /** What to do about it, and for what; null where there is nothing to do. */
+  /** What the user can do, and what it enables; null if there is nothing to do. */
   readonly advice: string | null
 }
 

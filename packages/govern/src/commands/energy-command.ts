@@ -12,11 +12,15 @@ export interface ServiceEnergy {
   readonly service: string
   readonly requests: number
   readonly joules: number
-  /** Null where no request was answered. */
+  /** Null if no request was answered. */
   readonly joulesPerRequest: number | null
 }
 
-/** Energy of each service over the runs of a log. @throws PctodlError `LOG` naming the line */
+/**
+ * Sums the energy of each service over all runs in a log.
+ *
+ * @throws PctodlError `LOG` with the line
+ */
 export function energyOf(log: string, file: string): ServiceEnergy[] {
   const sums = new Map<string, { requests: number; joules: number }>()
   const last = new Map<string, { requests: number; joules: number }>()
@@ -27,14 +31,14 @@ export function energyOf(log: string, file: string): ServiceEnergy[] {
     try {
       services = step.parse(JSON.parse(line)).services
     } catch {
-      // A killed program may have left half a line at the end.
+      // The last line may be incomplete if the program was killed.
       if (i === lines.length - 1) return
       throw new PctodlError('LOG', `${file}, line ${i + 1}: no line of pctodl govern --log`)
     }
     for (const { name, requests, joules } of services) {
       const before = last.get(name) ?? { requests: 0, joules: 0 }
       const sum = sums.get(name) ?? { requests: 0, joules: 0 }
-      // Counters that fell belong to another run.
+      // A counter that is lower than before begins another run.
       sum.requests += requests >= before.requests ? requests - before.requests : requests
       sum.joules += joules >= before.joules ? joules - before.joules : joules
       sums.set(name, sum)
@@ -49,7 +53,7 @@ export function energyOf(log: string, file: string): ServiceEnergy[] {
   }))
 }
 
-/** `pctodl energy` */
+/** The command `pctodl energy`. */
 export const energy: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {

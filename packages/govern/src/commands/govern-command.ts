@@ -21,7 +21,7 @@ interface GovernOptions {
   readonly library?: string
 }
 
-/** `pctodl govern` */
+/** The command `pctodl govern`. */
 export const govern: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -47,7 +47,7 @@ export const govern: CommandFunction = async (argv, terminal) => {
   const log = options.log === undefined ? null : openLog(options.log)
   const gpu = await openGpu(config.gpu, {
     ...(options.library === undefined ? {} : { libraryPath: options.library }),
-    // Without a lease the board can only be read, which needs no root.
+    // A dry run only reads the board, which needs neither a lease nor root.
     access: options.dryRun ? 'direct' : 'service',
   })
   const server = address === null ? null : await startMetricsServer(address[1]!, Number(address[2]))

@@ -1,16 +1,16 @@
-/** Share of a batch's time that follows the clock, before it was measured. */
+/** Assumed share of a batch's time that is inversely proportional to the clock, until it is measured. */
 const PRIOR_CLOCK_SHARE = 0.85
-/** Maximum weight of one size at one clock, in batches. */
+/** Maximum weight of the batches of one size at one clock, as a number of batches. */
 const MAX_WEIGHT = 300
 const TERMS = 4
 const SWEEPS = 200
 
 export interface TimesPrior {
-  /** Weight of the prior, in batches. */
+  /** Weight of the prior, as a number of batches. */
   readonly weight: number
-  /** Share of old batches that remains after each fit. */
+  /** Factor on the weight of old batches after each fit. */
   readonly kept: number
-  /** Relative time of a batch of twice the size, before it was measured. */
+  /** Assumed ratio of the times of a batch of twice the size and of the batch, until it is measured. */
   readonly double: number
 }
 
@@ -22,8 +22,9 @@ interface Cell {
 }
 
 /**
- * Time of a batch by its size n and the clock f: (a + b n) + (c + d n) top / f, with no coefficient below 0. The part
- * that does not follow the clock is memory and host. Learnt from the times of equal batches at different clocks.
+ * Models the time of a batch by its size n and the SM clock f: (a + b n) + (c + d n) top / f, where top is the highest
+ * clock and no coefficient is negative. The first part is time in memory and on the host, which does not depend on the
+ * SM clock. The coefficients are fitted to batches of the same size at different clocks.
  */
 export class BatchTimes {
   readonly #topMhz: number
@@ -45,7 +46,7 @@ export class BatchTimes {
     return a + b * size + (c + d * size) * (this.#topMhz / smClockMhz)
   }
 
-  /** Measured slowdown: the time of the batches at a clock over the time at the highest clock. */
+  /** Time of the observed batches at a clock divided by their time at the highest clock. */
   slowdown(smClockMhz: number): number {
     let [there, top] = [0, 0]
     for (const { size, count } of this.#cells.values()) {
@@ -55,7 +56,7 @@ export class BatchTimes {
     return top > 0 ? there / top : 1 - PRIOR_CLOCK_SHARE + (PRIOR_CLOCK_SHARE * this.#topMhz) / smClockMhz
   }
 
-  /** @param ms total time of these batches */
+  /** @param ms total time of these batches, ms */
   observe(smClockMhz: number, size: number, count: number, ms: number): void {
     if (!(count > 0 && ms > 0)) return
     const key = `${smClockMhz} ${size}`
@@ -66,7 +67,7 @@ export class BatchTimes {
     } else this.#cells.set(key, { smClockMhz, size, count, ms })
   }
 
-  /** Fit by least squares of relative errors. */
+  /** Fits the coefficients by least squares of relative errors. */
   fit(): void {
     const { weight, kept, double } = this.#prior
     const cells = [...this.#cells.values()]
@@ -102,7 +103,7 @@ export class BatchTimes {
   }
 }
 
-/** x >= 0 that minimises x'Ax / 2 - b'x, by coordinate descent from the last solution. */
+/** Returns the x >= 0 that minimises x'Ax / 2 - b'x, by coordinate descent from the last solution. */
 function nonNegative(normal: Float64Array, target: Float64Array, start: readonly number[]): number[] {
   const x = [...start]
   for (let sweep = 0; sweep < SWEEPS; sweep++) {

@@ -2,19 +2,22 @@ import type { PowerFit } from './power-fit.js'
 import type { Work } from './service-forecast.js'
 
 interface Spent {
-  /** Energy by the board's counter, J. */
+  /** Energy of the interval by the board's counter, J. */
   readonly joules: number
   readonly seconds: number
   readonly smClockMhz: number
   readonly work: readonly Work[]
 }
 
-/** Energy is attributed once a minute, so that early samples use the power fit learnt meanwhile, s. */
+/**
+ * Energy is attributed at this interval, s. Early samples then profit from the power model that was fitted in the
+ * meantime.
+ */
 const SETTLED_S = 60
 
 /**
- * Energy per service: the dynamic energy that the fitted power model assigns to its work, plus an equal share of the idle energy. The
- * parts are scaled so that they sum to the board's energy counter.
+ * Attributes energy to services: the dynamic energy that the fitted power model assigns to a service's work, plus an
+ * equal share of the idle energy. The parts are scaled so that they sum to the board's energy counter.
  */
 export class EnergyLedger {
   readonly #power: PowerFit
@@ -27,7 +30,7 @@ export class EnergyLedger {
     this.#joules = new Float64Array(services)
   }
 
-  /** Energy of each service so far, J, without the current minute. */
+  /** Energy of each service so far, J; the energy of the current minute is not yet included. */
   get joules(): readonly number[] {
     return [...this.#joules]
   }

@@ -8,43 +8,48 @@ import { type GovernedService, ServiceForecast } from './service-forecast.js'
 export interface GovernLawOptions {
   readonly spec: GpuSpec
   readonly services: readonly GovernedService[]
-  /** Default: the power that the board's own limit allows. */
+  /** Power cap, W. Default: only the board's own limit applies. */
   readonly powerCapW?: number | undefined
 }
 
 /** Observations since the last step. */
 export interface GovernInput {
   readonly timeMs: number
-  /** One per service; null where its server is gone. */
+  /** One sample per service; null if the service's server does not answer. */
   readonly samples: readonly (ServiceSample | null)[]
   readonly telemetry: Telemetry
 }
 
 export interface GovernDecision {
-  /** Null: the operator's clocks. */
+  /** The clock to lock, MHz; null returns to the operator's clock settings. */
   readonly smClockMhz: number | null
   readonly reason: string
 }
 
-/** Share of the allowed late requests that the law aims at. */
+/** The chosen clock may use this share of the late requests that the objective allows. */
 const AIM = 0.5
-/** Attainment that a lower clock may cost where no clock meets the objective. */
+/** If no clock meets the objective, a lower clock may cost this much attainment compared with the highest clock. */
 const GIVEN_UP = 0.003
 /**
- * The clock falls only by more than this many states, and by at most this share at a time, because lower clocks are not
- * measured yet.
+ * The clock falls only by more than `BAND_STATES` states. A fall is limited to the share `LARGEST_FALL`, because lower
+ * clocks have not been measured yet.
  */
 const BAND_STATES = 2
 const LARGEST_FALL = 0.15
-/** Late requests this long after a raise to the highest clock are not due to the clock, ms. */
+/**
+ * After the clock was raised to the highest, late requests count as unavoidable only after this time, ms. Before, the
+ * lower clock may have caused them.
+ */
 const EXCUSED_MS = 2000
-/** After a change, intervals are measured at the new clock for this time before the next fall, ms. */
+/**
+ * After a change of the clock, the next fall waits for this time, ms, so that intervals are measured at the new clock.
+ */
 const SETTLE_MS = 1000
 
 /**
- * Chooses the lowest clock at which every service meets its objective and drains its queue, from the counters of its
- * server. The clock rises at once and falls in stages. Where no clock suffices, it is the lowest at which hardly more
- * is lost than at the highest.
+ * Chooses the lowest SM clock at which every service meets its objective and drains its queue, by the counters of its
+ * server. The clock rises at once and falls in steps. If no clock suffices, the law chooses the lowest clock that
+ * answers almost as many requests in time as the highest.
  */
 export class GovernLaw {
   readonly services: readonly ServiceForecast[]
@@ -58,7 +63,7 @@ export class GovernLaw {
   #belowTopMs = Number.NEGATIVE_INFINITY
   #timeMs: number | null = null
   #energyJ: number | null = null
-  /** The clock at the last step. */
+  /** The SM clock at the last step, MHz. */
   #ranMhz: number | null = null
   #smClockMhz: number | null = null
 
@@ -100,12 +105,12 @@ export class GovernLaw {
     return Math.max(...this.services.map(({ shownAfterMs }) => shownAfterMs))
   }
 
-  /** Clocks up to the boost clock; the firmware does not go higher by itself. */
+  /** Clocks up to the boost clock, because firmware exceeds it only if a higher clock is locked. */
   #clocksAt(memClockMhz: number): readonly number[] | undefined {
     return smClocksAt(this.#spec, memClockMhz)?.filter((clock) => clock <= this.#spec.boostClockMhz)
   }
 
-  /** The operator's clocks are in force; the next choice starts from the highest clock. */
+  /** Records that the operator's clock settings are in force again. The next choice starts from the present clock. */
   release(): void {
     this.#smClockMhz = null
   }
@@ -148,7 +153,7 @@ export class GovernLaw {
     return { smClockMhz: chosenMhz, reason }
   }
 
-  /** Predicted power at a clock and the present rates, W. */
+  /** Predicted power at a clock and the present arrival rates, W. */
   #powerAt(smClockMhz: number): number {
     return this.power.predict(
       smClockMhz,
@@ -156,7 +161,10 @@ export class GovernLaw {
     )
   }
 
-  /** Caution never asks for a clock above the efficiency knee; only the predicted need of the present load does. */
+  /**
+   * The clock needed for the predicted loads. The cautious load can raise the clock only up to the efficiency knee; a
+   * clock above the knee must be needed by the present load.
+   */
   #need(): Need {
     const cautious = this.#lowest(true)
     if (cautious.smClockMhz <= this.power.kneeMhz) return cautious
@@ -166,9 +174,9 @@ export class GovernLaw {
   }
 
   /**
-   * The lowest clock that suffices, and the constraint that the next lower one would violate.
+   * The lowest sufficient clock, and the constraint that prevents a lower one.
    *
-   * @param ready for the load that caution expects, not only the present one
+   * @param ready whether to plan for the load with caution instead of the present load
    */
   #lowest(ready: boolean): Need {
     const clocks = this.#clocks
@@ -189,7 +197,7 @@ export class GovernLaw {
     return { smClockMhz: clocks[high]!, reason }
   }
 
-  /** The constraint that a clock violates and the highest clock would not; null where it suffices. */
+  /** The constraint that a clock violates; null if the clock suffices. */
   #lacking(smClockMhz: number, goals: readonly Goal[], backlogShare: number): string | null {
     for (const [i, service] of this.services.entries()) {
       const { ratePerS, wanted } = goals[i]!
@@ -200,7 +208,10 @@ export class GovernLaw {
     return null
   }
 
-  /** The attainment to reach at a rate: the target, or hardly less than the highest clock would reach. */
+  /**
+   * The attainment to reach at a rate: the objective's, with a margin, or almost as much as the highest clock would
+   * reach if that is less.
+   */
   #goalOf(service: ServiceForecast, ratePerS: number): Goal {
     const target = 1 - AIM * (1 - service.service.attainment)
     const atTop = service.attainmentAt(this.#clocks.at(-1)!, ratePerS)
@@ -210,7 +221,7 @@ export class GovernLaw {
 
 interface Goal {
   readonly ratePerS: number
-  /** Attainment to reach. */
+  /** Attainment that a clock must reach. */
   readonly wanted: number
 }
 

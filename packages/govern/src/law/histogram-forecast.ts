@@ -1,16 +1,16 @@
 import type { Latencies } from '../metrics/service-sample.js'
 import { BatchTimes, type TimesPrior } from './batch-times.js'
 
-/** Number of recent requests whose latencies are kept. */
+/** Approximate number of recent requests whose latencies count. */
 const REMEMBERED = 600
-/** Requests that must have been answered before the forecast is used. */
+/** Number of requests that must have been answered before the forecast is used. */
 const ENOUGH = 30
-/** Load above which a server counts as overloaded, share of its capacity. */
+/** Maximum predicted load, as a share of the server's capacity. */
 const MAX_LOAD = 0.98
-/** Resolution in which concurrency and clock ratio are distinguished, steps per octave. */
+/** Resolution of the measurements: steps per octave of concurrency; below it, steps of the clock, MHz. */
 const SIZES_PER_OCTAVE = 4
 const CLOCK_STEP_MHZ = 15
-/** Requests vary more than batches. */
+/** Times of requests vary more than times of batches, so they get other weights. */
 const PRIOR: TimesPrior = { weight: 20, kept: 0.9995, double: 1.25 }
 
 /** Counts between two samples. */
@@ -18,36 +18,40 @@ export interface LatencyInterval {
   readonly seconds: number
   readonly smClockMhz: number
   readonly ratePerS: number
-  /** Requests in the server now; null where it does not report them. */
+  /** Number of requests in the server now; null if the server does not report it. */
   readonly inServer: number | null
   readonly completed: number
-  /** Requests whose latency was judged. */
+  /** Number of requests whose latency was judged. */
   readonly answered: number
-  /** Sum of their latencies, ms. */
+  /** Sum of the latencies of the completed requests, ms. */
   readonly wholeMs: number
   /** Latencies of the kind that the objective judges. */
   readonly judged: Latencies
 }
 
 /**
- * Latencies of a server that reports histograms only. The mean latency is linear in the number of requests in the
- * server and in top / f, like batch times; by Little's law that number is the rate times the latency. This gives the
- * mean at any clock and rate. The tail is read from the buckets.
+ * Forecasts the latencies of a server that reports only histograms. The mean latency is modelled like a batch time: it
+ * is linear in the number of requests in the server and in (highest clock / clock). By Little's law, that number is the
+ * arrival rate times the latency. This gives the mean latency at any clock and rate. The shape of the distribution
+ * comes from the buckets.
  */
 export class HistogramForecast {
   readonly #topMhz: number
-  /** Times by the number of requests in the server, which takes the place of the batch size. */
+  /** Latency by the number of requests in the server, which replaces the batch size. */
   readonly #whole: BatchTimes
   readonly #judged: BatchTimes
-  /** Number of remembered requests. */
+  /** Number of requests in the counts, with exponential decay. */
   #requests = 0
-  /** Latencies by bucket (several per request where tokens are judged), with exponential decay; next, their mean. */
+  /**
+   * Latency counts by bucket with exponential decay (several per request if the objective is per token); below, the
+   * mean latencies.
+   */
   #boundsMs: readonly number[] = []
   #counts: number[] = []
   #counted = 0
   #judgedMs = 0
   #meanMs = 0
-  /** Means over about the duration of a request. */
+  /** Concurrency and clock ratio, averaged over about the duration of a request. */
   #inServer = 0
   #ratio = 1
 
@@ -61,7 +65,7 @@ export class HistogramForecast {
     return this.#requests >= ENOUGH && this.#judged.known && this.#whole.known
   }
 
-  /** Mean time in the server, ms: a change of the clock does not show earlier. */
+  /** Mean time of a request in the server, ms. A change of the clock shows in the latencies only after this time. */
   get meanMs(): number {
     return this.#meanMs
   }
@@ -88,13 +92,13 @@ export class HistogramForecast {
     if (count > 0) this.#count(judged, answered)
   }
 
-  /** Share of the requests within a latency, 0..1. */
+  /** Predicted share of the requests within a latency, 0..1. */
   attainmentAt(smClockMhz: number, ratePerS: number, objectiveMs: number): number {
     const meanMs = this.#meanAt(smClockMhz, ratePerS)
     return 1 - this.#beyond((objectiveMs * this.#judgedMs) / meanMs)
   }
 
-  /** Busy share at another clock, from the present one. */
+  /** Predicted busy share at a clock, from the present busy share. */
   busyAt(smClockMhz: number, busyShare: number): number {
     return Math.min(
       1,
@@ -102,7 +106,7 @@ export class HistogramForecast {
     )
   }
 
-  /** Load as a share of the server's capacity. */
+  /** Predicted load as a share of the server's capacity. */
   #loadAt(smClockMhz: number, ratePerS: number): number {
     return (ratePerS / 1000) * (this.#whole.timeMs(1, smClockMhz) - this.#whole.timeMs(0, smClockMhz))
   }
@@ -127,8 +131,8 @@ export class HistogramForecast {
   }
 
   /**
-   * Share of requests above a latency. Exponential between two bounds; beyond the highest bucket seen it decays with
-   * the mean latency.
+   * Share of requests above a latency. It is interpolated exponentially between two bounds. Above the highest bucket
+   * with a count, it decays at the scale of the mean latency.
    */
   #beyond(ms: number): number {
     const highest = this.#counts.findIndex((count) => count >= this.#counted * (1 - 1e-9))

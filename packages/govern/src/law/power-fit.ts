@@ -3,32 +3,33 @@ import type { GpuSpec } from '@pctodl/platform'
 import type { Work } from './service-forecast.js'
 
 /**
- * Candidate knees: shares of the boost clock below which the core voltage stays constant; next, that voltage relative
- * to the boost clock's.
+ * Candidates for the knee, the share of the boost clock below which the core voltage is constant. `VOLTAGE_FLOOR` is
+ * that voltage divided by the voltage at the boost clock.
  */
 const KNEES = [0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85]
 const FIRST_KNEE = 0.7
 const VOLTAGE_FLOOR = 0.72
-/** Share of old readings that is kept with each new one. */
+/** Factor on the weight of old readings with each new one. */
 const KEPT = 0.9995
-/** Weight of the prior: for the board, and for a service. */
+/** Weights of the prior: for the board's terms, and for a service's terms. */
 const PRIOR = 0.5
 const SERVICE_PRIOR = 0.02
 /** Time over which power readings are averaged, s. */
 const GATHERED_S = 0.99
-/** Margin by which another knee must predict better, in standard deviations of a reading. */
+/** Another knee is adopted if its squared error is smaller by this many error variances. */
 const EVIDENCE = 9
 
 /**
- * Board power as idle power, a part that follows the clock, and a part for each service's work: P = a + b x v^2 + sum
- * of (c full + d busy x) v^2, where x is the clock and v the voltage, both relative to boost. Ridge regression for
- * several voltage curves; the one that predicts best is used.
+ * Models the board's power as P = a + b x v^2 + sum over services of (c full + d busy x) v^2. x is the clock and v the
+ * voltage, both relative to boost; `full` and `busy` are a service's work. The terms are idle power, a part that
+ * depends on the clock, and a part for each service. Ridge regression fits the coefficients for several voltage curves;
+ * the curve that predicts best is used.
  */
 export class PowerFit {
   readonly #boostMhz: number
   readonly #curves: readonly Curve[]
   #best: Curve
-  /** Sums over the present average. */
+  /** Sums over the readings of the present average. */
   #clockMhz = 0
   #seconds = 0
   #joules = 0
@@ -40,12 +41,15 @@ export class PowerFit {
     this.#best = this.#curves[KNEES.indexOf(FIRST_KNEE)]!
   }
 
-  /** Clock above which a unit of work takes more energy, MHz. */
+  /** Clock above which a unit of work takes more energy, because the voltage rises, MHz. */
   get kneeMhz(): number {
     return this.#best.knee * this.#boostMhz
   }
 
-  /** Readings are averaged over a second; batches that span two averages then matter less. */
+  /**
+   * Adds a reading to the average over a second. Averaging reduces the error from batches that are cut by an interval's
+   * end.
+   */
   observe(smClockMhz: number, seconds: number, work: readonly Work[], powerW: number): void {
     if (this.#seconds === 0 || this.#clockMhz !== smClockMhz) {
       this.#clockMhz = smClockMhz
@@ -75,17 +79,17 @@ export class PowerFit {
     return this.#best.parts(smClockMhz / this.#boostMhz, work).reduce((sum, part) => sum + part, 0)
   }
 
-  /** Power of each service's work, W. */
+  /** Dynamic power of each service's work, W. */
   split(smClockMhz: number, work: readonly Work[]): number[] {
     const parts = this.#best.parts(smClockMhz / this.#boostMhz, work)
     return work.map((_, i) => parts[2 + 2 * i]! + parts[3 + 2 * i]!)
   }
 }
 
-/** Regression for one voltage curve. */
+/** The regression for one voltage curve. */
 class Curve {
   readonly knee: number
-  /** Sum of squared prediction errors, and their number. */
+  /** Sum of squared prediction errors, and the number of errors; both with exponential decay. */
   loss = 0
   weight = 1
   readonly #size: number
@@ -104,7 +108,7 @@ class Curve {
     for (let i = 0; i < size; i++) this.#normal[i * size + i] = prior(i)
   }
 
-  /** Power terms: idle, clock, and each service's, W. */
+  /** The terms of the power, W: idle, clock, then two for each service. */
   parts(clock: number, work: readonly Work[]): number[] {
     return this.#row(clock, work).map((value, i) => value * this.#weights[i]!)
   }

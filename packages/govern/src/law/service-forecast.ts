@@ -8,9 +8,9 @@ import { HistogramForecast } from './histogram-forecast.js'
 export interface GovernedService {
   readonly name: string
   readonly objectiveMs: number
-  /** Share of the requests to be answered within it. */
+  /** Share of the requests that must be answered within `objectiveMs`. */
   readonly attainment: number
-  /** Null where the server does not report its batching limits. */
+  /** Null if the server does not report its batching limits. */
   readonly limits: BatchLimits | null
 }
 
@@ -18,19 +18,20 @@ export interface GovernedService {
 export interface Interval {
   readonly timeMs: number
   readonly seconds: number
-  /** The clock at the end of the interval. */
+  /** The SM clock at the end of the interval. */
   readonly clockMhz: number | null
-  /** Whether it was the same at the beginning. */
+  /** Whether the clock was the same at the beginning. */
   readonly isSteady: boolean
-  /** Mean share of time in which the board was busy according to NVML, 0..1. */
+  /** Mean busy share of the board by NVML, 0..1. */
   readonly busyShare: number
-  /** Whether a higher clock would not have helped. */
+  /** Whether late requests do not count, because a higher clock would not have helped. */
   readonly excused: boolean
 }
 
 /**
- * Work of a service per second: requests as seconds of full batches at the highest clock, whose energy does not depend
- * on the clock, and the seconds in which batches run, whose energy does.
+ * Work of a service per second, in two measures for the power model. `full`: the time that the requests would take in
+ * full batches at the highest clock; its energy does not depend on the clock. `busy`: the time in which batches run;
+ * its power depends on the clock.
  */
 export interface Work {
   readonly full: number
@@ -38,50 +39,58 @@ export interface Work {
 }
 
 const NO_WORK: Work = { full: 0, busy: 0 }
-/** Latencies are compared with the prediction once this many requests were answered, by the mean of these quantiles. */
+/**
+ * Measured and predicted mean latency are compared if at least this many requests were answered. The predicted mean is
+ * the mean of the quantiles below.
+ */
 const MIN_COMPARED = 5
 const MEAN_POINTS = [0.1, 0.3, 0.5, 0.7, 0.9]
 const EXTRA_WEIGHT = 0.03
-/** Maximum extra latency, as a share of the objective. */
+/** Maximum correction of the predicted latency, as a share of the objective. */
 const MAX_EXTRA = 0.5
-/** Number of intervals whose dispersion is kept; next, the median of a squared normal deviate. */
+/** Number of intervals whose dispersion is kept; below, the median of the square of a standard normal variable. */
 const DISPERSIONS = 120
 const CHI_SQUARED_MEDIAN = 0.455
-/** Share of an interval's dispersion that occurs within the time of a batch. */
+/**
+ * Share of the excess dispersion that the queue model applies, because not all of a burst arrives within one batch's
+ * time.
+ */
 const AT_ONCE = 0.5
-/** A wait within one interval is spread evenly up to this multiple of its mean. */
+/**
+ * To estimate late requests, waits within an interval are assumed uniform between 0 and this multiple of their mean.
+ */
 const WAIT_SPREAD = 2.2
-/** Time constant of the attainment, s; it starts from this many seconds without late requests. */
+/** Time constant of the measured attainment, s. Initially, it contains `PRIOR_S` seconds without late requests. */
 const WINDOW_S = 300
 const PRIOR_S = 60
 /**
- * Caution rises from 0 to 1 while the late requests grow from the first to the second of these shares of the allowed
- * ones.
+ * Caution rises from 0 to 1 while late requests grow from `CALM` to `FULL`, both as shares of the late requests that
+ * the objective allows.
  */
 const CALM = 0.1
 const FULL = 0.3
-/** Time constant with which a peak fades, s. */
+/** Time constant with which the peak rate decays, s. */
 const PEAK_S = 600
-/** Factor on the highest rate of the last minutes for which full caution is ready. */
+/** At full caution, the law prepares for the peak rate times this factor. */
 const PEAK_FACTOR = 1.1
 
-/** Forecast for one service from its server's counters: the attainment that it would reach at another clock. */
+/** Forecasts one service from its server's counters: the attainment that it would reach at another clock. */
 export class ServiceForecast {
   readonly service: GovernedService
   readonly times: BatchTimes
   readonly #rate = new ArrivalRate(1)
   readonly #queue: BatchQueue | null
-  /** Replaces the queue model where batches are not counted. */
+  /** Replaces the queue model if the server does not count batches. */
   readonly #histogram: HistogramForecast
   #busyShare = 0
   readonly #batchMs: Float64Array
   #before: ServiceSample | null = null
   #queued = 0
-  /** Highest rate of the last minutes, requests/s, with exponential decay. */
+  /** Highest rate of the last minutes with exponential decay, requests/s. */
   #peakPerS = 0
   /**
-   * Requests in the attainment window, and those that a higher clock would have answered in time; both with exponential
-   * decay.
+   * Answered requests, and those that were late although a higher clock would have helped. Both decay exponentially
+   * over the attainment window.
    */
   #decided = 0
   #late = 0
@@ -91,12 +100,12 @@ export class ServiceForecast {
   /** Work of the last interval. */
   work: Work = NO_WORK
   #burstiness = 1
-  /** Arrivals of the last intervals. */
+  /** Arrival counts of the last intervals. */
   readonly #arrived: number[] = []
   readonly #dispersions: number[] = []
-  /** Measured minus predicted mean latency, ms. */
+  /** Correction of the predicted latency: measured minus predicted mean, ms. */
   #extraMs = 0
-  /** Share of the requests of the last interval that were late. */
+  /** Share of late requests in the last interval, 0..1. */
   lateShare = 0
 
   constructor(service: GovernedService, topMhz: number) {
@@ -109,23 +118,23 @@ export class ServiceForecast {
     this.#batchMs = new Float64Array(this.#queue?.sizes.length ?? 0)
   }
 
-  /** Rates in requests/s: the one to be ready for, and the present one. */
+  /** Arrival rates, requests/s: the rate to prepare for, and the present rate. */
   get rates(): readonly [number, number] {
     const { perS } = this.#rate
     return [perS + this.#caution * Math.max(0, PEAK_FACTOR * this.#peakPerS - perS), perS]
   }
 
-  /** Whether batch times are known. */
+  /** Whether enough was measured to forecast. */
   get known(): boolean {
     return this.#queue !== null ? this.times.known : this.#histogram.known
   }
 
-  /** Time until a change of the clock shows, ms. */
+  /** Time until a change of the clock shows in the latencies, ms. */
   get shownAfterMs(): number {
     return this.#queue !== null ? 0 : this.#histogram.meanMs
   }
 
-  /** The server restarted: its counters begin at 0, and what was learnt stays. */
+  /** Starts again from a server's first counters after a restart or a gap. Fitted models are kept. */
   rebase(sample: ServiceSample | null): void {
     this.#before = sample
     this.work = NO_WORK
@@ -137,10 +146,10 @@ export class ServiceForecast {
     this.#before = sample
     if (before === null) return
     const judged = before.judged && sample.judged && since(before.judged, sample.judged)
-    // Where tokens are judged, as many count as a request has.
+    // If the objective is per token, several latencies count for one request.
     const perRequest = sample.judged === null ? 1 : sample.completed / Math.max(1, sample.judged.counts.at(-1)!)
     const answered = judged === null ? sample.completed - before.completed : perRequest * judged.counts.at(-1)!
-    // Other buckets than before would count others as late.
+    // If the buckets have changed, counts are not comparable and would show false late requests.
     const isComparable = sample.judged === null || judged !== null
     const late = isComparable ? this.#lateOf(before, sample, answered) * perRequest : 0
     this.lateShare = answered > 0 ? late / answered : 0
@@ -168,12 +177,12 @@ export class ServiceForecast {
       completed: sample.completed - before.completed,
       wholeMs: sample.latencyMs - before.latencyMs,
     })
-    // Attribute NVML's busy share to this server, in the absence of better data.
+    // NVML's busy share is attributed to this server, because the server reports no better figure.
     this.#busyShare = busyShare
     this.work = { full: 0, busy: busyShare }
   }
 
-  /** Late requests between two samples; estimated where the server does not count them. */
+  /** Number of late requests between two samples; estimated if the server does not count them. */
   #lateOf(before: ServiceSample, after: ServiceSample, answered: number): number {
     if (answered <= 0) return 0
     if (after.late !== null && before.late !== null) return after.late - before.late
@@ -209,7 +218,7 @@ export class ServiceForecast {
     this.times.fit()
   }
 
-  /** Compare a measured mean latency with that of the queue model. */
+  /** Corrects the queue model by the difference between measured and predicted mean latency. */
   #compare(measuredMs: number, ratePerS: number, smClockMhz: number): void {
     const queue = this.#queue!
     this.#solve(smClockMhz, ratePerS)
@@ -220,7 +229,10 @@ export class ServiceForecast {
     this.#extraMs += EXTRA_WEIGHT * (extraMs - this.#extraMs)
   }
 
-  /** Caution follows the attainment over the window: none while few requests were late, full before too many are. */
+  /**
+   * Updates attainment, peak rate and caution. Caution is 0 while few requests are late, and 1 before the allowed
+   * number is reached.
+   */
   #remember(seconds: number, answered: number, late: number): void {
     const { perS } = this.#rate
     const kept = Math.exp(-seconds / WINDOW_S)
@@ -233,8 +245,8 @@ export class ServiceForecast {
   }
 
   /**
-   * Variance over mean of the arrivals in an interval. The median is used, so that a change of the rate does not count
-   * as a burst.
+   * Estimates the burstiness: variance divided by mean of the arrivals in an interval. It uses the median over
+   * intervals, so that a change of the rate does not count as a burst.
    */
   #disperse(arrived: number): void {
     this.#arrived.push(arrived)
@@ -249,14 +261,14 @@ export class ServiceForecast {
   #workOf(requestsPerS: number, busy: number): Work {
     if (!this.times.known) return NO_WORK
     const largest = this.service.limits?.maxBatchSize ?? 1
-    // The unit stays constant, whatever is learnt of batch times later.
+    // The unit of work stays constant, even if the batch times are fitted anew later.
     this.#unitS ??= this.times.timeMs(largest, this.#topMhz) / largest / 1000
     return { full: requestsPerS * this.#unitS, busy }
   }
 
   /**
-   * Predicted share of requests within the objective, 0..1; negative where the batching queue could not keep up, by the
-   * excess share of the rate.
+   * Predicted share of requests within the objective, 0..1. If the rate exceeds the capacity, it is negative: minus the
+   * share of the rate beyond the capacity.
    */
   attainmentAt(smClockMhz: number, ratePerS: number): number {
     const { objectiveMs } = this.service
@@ -268,9 +280,9 @@ export class ServiceForecast {
   }
 
   /**
-   * Whether waiting requests are answered early enough at a clock; one batch per instance is no backlog.
+   * Whether waiting requests are answered early enough at a clock. One batch per instance does not count as waiting.
    *
-   * @param share of the objective that it may take
+   * @param share share of the objective in which they must be answered
    */
   drainsAt(smClockMhz: number, share: number): boolean {
     const { limits, objectiveMs } = this.service
@@ -279,7 +291,7 @@ export class ServiceForecast {
     return 1000 * queued <= share * objectiveMs * this.#capacityPerS(smClockMhz)
   }
 
-  /** Work at a rate and a clock. */
+  /** Predicted work at a rate and a clock. */
   workAt(smClockMhz: number, ratePerS: number): Work {
     const queue = this.#queue
     if (queue === null) return { full: 0, busy: this.#histogram.busyAt(smClockMhz, this.#busyShare) }

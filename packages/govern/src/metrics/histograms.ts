@@ -1,25 +1,25 @@
 import { bucketWithin, histogramNames, latenciesOf, parsePrometheus, sumOf } from './prometheus-text.js'
 import type { Latencies, ServiceSample } from './service-sample.js'
 
-/** Latency that an objective judges: of the whole answer, its first token, or each further token. */
+/** Kind of latency that an objective limits: of the whole answer, of its first token, or per further token. */
 export type LatencyKind = 'e2e' | 'ttft' | 'tpot'
 
-/** Series names of a server that is neither Triton nor vLLM. */
+/** Names of a server's series, for servers other than Triton and vLLM. */
 export interface MetricNames {
   /** Histogram of request latencies, in seconds. */
   readonly histogram: string
-  /** Gauge of the requests in the server. */
+  /** Gauge of the number of requests in the server. */
   readonly inFlight?: string | undefined
   readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
-/** A sample, with the bucket bound to which the objective was snapped. */
+/** A sample, with the bucket bound that replaces the objective. */
 export interface HistogramSample extends ServiceSample {
-  /** Largest bucket bound within the objective, ms; attainment is exact there. */
+  /** Largest bucket bound within the objective, ms. The attainment of this bound can be counted exactly. */
   readonly objectiveMs: number
 }
 
-/** Newest name first. */
+/** Names of vLLM's histograms, the newest name first. */
 const vllmHistograms: Readonly<Record<LatencyKind, readonly string[]>> = {
   e2e: ['vllm:e2e_request_latency_seconds'],
   ttft: ['vllm:time_to_first_token_seconds'],
@@ -29,9 +29,9 @@ const [running, waiting] = ['vllm:num_requests_running', 'vllm:num_requests_wait
 const vllmNames = new Set([...Object.values(vllmHistograms).flat().flatMap(histogramNames), running, waiting])
 
 /**
- * Read one model of a vLLM server; null where it has no such series.
+ * Reads the series of one model of a vLLM server; null if there are none.
  *
- * @throws Error where no bucket lies within the objective
+ * @throws Error if no bucket bound is within the objective
  */
 export function readVllm(
   model: string,
@@ -48,9 +48,9 @@ export function readVllm(
 }
 
 /**
- * Read any server with a histogram; null where it has no such series.
+ * Reads the mapped series of any server with a histogram; null if there are none.
  *
- * @throws Error where no bucket lies within the objective
+ * @throws Error if no bucket bound is within the objective
  */
 export function readMapped(
   metrics: string,

@@ -9,10 +9,10 @@ const LINE = /^([a-zA-Z_:][\w:]*)(?:\{((?:[^"}]|"(?:[^"\\]|\\.)*")*)\})?\s+(\S+)
 const LABEL = /([a-zA-Z_]\w*)="((?:[^"\\]|\\.)*)"/g
 
 /**
- * Parse series of the given names from the Prometheus text format. Values that cannot be a counter or gauge of
- * requests, and malformed lines, are skipped.
+ * Parses the series with the given names from the Prometheus text format. Skips malformed lines, and values that cannot
+ * be a counter or gauge of requests.
  *
- * @param names of series as written, e.g. `x_bucket`
+ * @param names names of series as written, e.g. `x_bucket`
  */
 export function parsePrometheus(text: string, names: ReadonlySet<string>): Map<string, Series[]> {
   const found = new Map<string, Series[]>()
@@ -33,14 +33,18 @@ export function parsePrometheus(text: string, names: ReadonlySet<string>): Map<s
   return found
 }
 
-/** Sum of the series with these labels; null where there are none. */
+/** Sum of the series with these labels; null if there are none. */
 export function sumOf(series: readonly Series[] | undefined, labels: Readonly<Record<string, string>>): number | null {
   const wanted = Object.entries(labels)
   const matching = series?.filter((each) => wanted.every(([key, value]) => each.labels[key] === value)) ?? []
   return matching.length === 0 ? null : matching.reduce((sum, { value }) => sum + value, 0)
 }
 
-/** Read a histogram in seconds. @returns null where its series are missing or are none */
+/**
+ * Reads a histogram in seconds.
+ *
+ * @returns null if its series are missing or are not a histogram
+ */
 export function latenciesOf(
   series: ReadonlyMap<string, readonly Series[]>,
   name: string,
@@ -60,12 +64,12 @@ export function latenciesOf(
   return sum === null || !isOne ? null : { boundsMs, counts, sumMs: 1000 * sum }
 }
 
-/** Index of the largest bucket within an objective; -1 if there is none. */
+/** Index of the largest bucket bound within an objective; -1 if there is none. */
 export function bucketWithin({ boundsMs }: Latencies, objectiveMs: number): number {
   return boundsMs.findLastIndex((bound) => bound <= objectiveMs * (1 + 1e-9))
 }
 
-/** Series names of a histogram. */
+/** Names of the series of a histogram. */
 export function histogramNames(name: string): string[] {
   return [`${name}_bucket`, `${name}_sum`]
 }

@@ -1,11 +1,11 @@
-/** Batches of one size: their number and total time, ms. */
+/** Number and total time (ms) of the batches of one size. */
 export interface BatchTime {
   readonly size: number
   readonly count: number
   readonly ms: number
 }
 
-/** Histogram of latencies: cumulative counts by bound. Bounds ascend; the last is Infinity. */
+/** Histogram of latencies: cumulative counts by upper bound. Bounds ascend; the last is Infinity. */
 export interface Latencies {
   readonly boundsMs: readonly number[]
   readonly counts: readonly number[]
@@ -16,18 +16,18 @@ export interface Latencies {
 export interface ServiceSample {
   readonly completed: number
   readonly failed: number
-  /** Waiting and running requests; null where the server does not report them. */
+  /** Waiting and running requests; `running` is null if the server does not report it. */
   readonly queued: number
   readonly running: number | null
-  /** Sum over completed requests, ms. */
+  /** Sum of the latencies of completed requests, ms. */
   readonly latencyMs: number
-  /** The part of it spent waiting, ms; null where the server does not report it. */
+  /** Sum of their waiting times, ms; null if the server does not report it. */
   readonly waitMs: number | null
-  /** Requests completed later than the objective; null where the server does not count them. */
+  /** Number of requests completed later than the objective; null if the server does not count them. */
   readonly late: number | null
-  /** Batch times by size; empty where the server does not report them. */
+  /** Batch times by size; empty if the server does not report them. */
   readonly batches: readonly BatchTime[]
-  /** Latencies of the kind that the objective judges; null where the server has no histogram. */
+  /** Histogram of the latencies to which the objective applies; null if the server has none. */
   readonly judged: Latencies | null
 }
 
@@ -38,7 +38,7 @@ export interface BatchLimits {
   readonly instances: number
 }
 
-/** Counts between two samples of one server; null where their buckets differ or a count fell. */
+/** Differences of two histograms of one server; null if their buckets differ or a count fell. */
 export function since(before: Latencies, after: Latencies): Latencies | null {
   const alike = before.boundsMs.length === after.boundsMs.length
   if (!alike || before.boundsMs.some((bound, i) => bound !== after.boundsMs[i])) return null
@@ -47,17 +47,17 @@ export function since(before: Latencies, after: Latencies): Latencies | null {
   return sumMs < 0 || counts.some((count) => count < 0) ? null : { boundsMs: after.boundsMs, counts, sumMs }
 }
 
-/** State of a server, as far as its metrics tell. */
+/** State of a server according to its metrics. */
 export type EndpointState = 'serving' | 'idle' | 'draining' | 'gone' | 'reset'
 
-/** Whether counters fell, that is, the server restarted. */
+/** Whether counters fell, which means that the server restarted. */
 export function wasReset(before: ServiceSample, after: ServiceSample): boolean {
   return after.completed < before.completed || after.failed < before.failed || after.latencyMs < before.latencyMs - 1e-6
 }
 
 /**
- * @param after null where the server did not answer
- * @param ready result of the readiness probe; true where there is none
+ * @param after null if the server did not answer
+ * @param ready result of the readiness probe; true if the server has no probe
  */
 export function endpointState(
   before: ServiceSample | null,

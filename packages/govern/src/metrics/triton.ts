@@ -8,7 +8,7 @@ const names = new Set(
   ),
 )
 
-/** A larger number is not a batch size. */
+/** A larger number in the statistics is not a batch size. */
 const LARGEST_BATCH = 65_536
 const counter = z.number().min(0).max(Number.MAX_SAFE_INTEGER).default(0)
 const duration = z.object({ count: counter, ns: counter })
@@ -28,13 +28,13 @@ const configuration = z.object({
 })
 
 /**
- * Read one model of a Triton server. Sums in `/metrics` are weighted by request, so batch times come from the
- * statistics. `pending` excludes running requests.
+ * Reads the counters of one model of a Triton server. Batch times come from the statistics, because sums in `/metrics`
+ * are weighted by request. The counter `pending` does not include running requests.
  *
  * @param metrics body of `/metrics`
  * @param stats body of `/v2/models/<model>/stats`, parsed
- * @returns null where the model has no series
- * @throws ZodError for statistics that are none
+ * @returns null if the model has no series
+ * @throws ZodError for invalid statistics
  */
 export function readTriton(model: string, metrics: string, stats: unknown): ServiceSample | null {
   const series = parsePrometheus(metrics, names)
@@ -61,7 +61,12 @@ export function readTriton(model: string, metrics: string, stats: unknown): Serv
   }
 }
 
-/** @param config body of `/v2/models/<model>/config`, parsed. @throws ZodError */
+/**
+ * Reads the batching limits of a model.
+ *
+ * @param config body of `/v2/models/<model>/config`, parsed
+ * @throws ZodError
+ */
 export function readTritonLimits(config: unknown): BatchLimits {
   const { max_batch_size: largest, dynamic_batching: batching, instance_group: groups } = configuration.parse(config)
   return {

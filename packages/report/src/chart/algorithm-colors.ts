@@ -2,8 +2,8 @@ import { palette } from '../charts.js'
 import { matrixAlgorithms } from './matrix-algorithms.js'
 
 /**
- * Algorithms of the matrix have the same colour in every chart, whichever are shown. A tuned form has the colour of its
- * untuned form; their names tell them apart.
+ * These algorithms have the same colour in every chart, whichever others are shown. A tuned form shares the colour of
+ * its untuned form; the names tell them apart.
  */
 const usualAlgorithms = [
   'pctodl',
@@ -18,16 +18,18 @@ const usualAlgorithms = [
 
 const withoutForm = (algorithm: string) => algorithm.replace(/-(?:tuned|original)$/, '')
 
-/** Other algorithms start with the colours that rarely occur beside them. */
+/** Other algorithms get the colours of algorithms that rarely share a chart with them. */
 const FIRST_OF_OTHERS = usualAlgorithms.indexOf('static-best')
 
-/** The algorithms in chart order, without duplicates: those of the matrix, then others in order of appearance. */
+/**
+ * Sorts algorithms for charts, without duplicates: the matrix algorithms first, then others in order of appearance.
+ */
 export function chartOrder(algorithms: readonly string[]): string[] {
   const usual = matrixAlgorithms.filter((name) => algorithms.includes(name))
   return [...new Set([...usual, ...algorithms])]
 }
 
-/** One colour per algorithm, in the given order. Beyond eight algorithms colours repeat. */
+/** Returns one colour per algorithm, in the given order. Colours repeat beyond eight algorithms. */
 export function chartColors(algorithms: readonly string[]): string[] {
   const others = algorithms.filter((name) => !usualAlgorithms.includes(withoutForm(name)))
   return algorithms.map((name) => {

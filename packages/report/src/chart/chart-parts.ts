@@ -2,13 +2,13 @@ import { INK, type TopLevelSpec } from '../charts.js'
 import type { RunRecord } from '../record/run-record.js'
 import type { RunSummary } from '../verdict/run-summary.js'
 
-/** One of the stacked plots of a chart. */
+/** One of the plots of a chart, which are stacked vertically. */
 export type ChartPanel = Extract<TopLevelSpec, { vconcat: unknown }>['vconcat'][number]
 
 /** One of the layers of a plot. */
 export type ChartLayer = Extract<ChartPanel, { layer: unknown }>['layer'][number]
 
-/** A line of text beside a plot, `y` px below its top. */
+/** A line of text beside a plot; `y` is its distance from the plot's top, px. */
 export interface SideLine {
   readonly text: string
   readonly y: number
@@ -19,7 +19,7 @@ export interface SideLine {
   readonly algorithm?: string
 }
 
-/** Lines of text that start `x` px to the right of the plot's left edge. */
+/** Creates a layer for lines of text that start `x` px to the right of the plot's left edge. */
 export function sideText(lines: readonly SideLine[], x: number): ChartLayer {
   return {
     data: { values: [...lines] },
@@ -67,7 +67,7 @@ export function chartTitle(text: string, subtitle: string | string[], offset = 1
   return { text, subtitle, fontSize: 17, subtitleFontSize: 13, subtitlePadding: 5, offset }
 }
 
-/** A run and its parts of a chart. */
+/** A run, with its curves and labels in a chart. */
 export interface ChartedRun {
   readonly run: RunRecord
   readonly summary: RunSummary
@@ -75,8 +75,8 @@ export interface ChartedRun {
 }
 
 /**
- * Move labels apart vertically: each as close to its wish as the order allows, at least `gap` from its neighbours, and
- * within 0..`height` if all fit.
+ * Spreads labels vertically. Each label stays as close to its wished position as possible, at least `gap` from its
+ * neighbours, in the same order, and within 0..`height` if all fit.
  *
  * @returns the positions in the order of `wishes`
  */
@@ -96,7 +96,10 @@ export function dodgeLabels(wishes: readonly number[], gap: number, height: numb
   return positions
 }
 
-/** Round a positive number up to 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten: the top of an axis. */
+/**
+ * Rounds a positive number up to 1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6 or 8 times a power of ten. Used for the upper end of
+ * an axis.
+ */
 export function roundUp(value: number): number {
   if (!(value > 0)) return 1
   const unit = 10 ** Math.floor(Math.log10(value))
@@ -105,10 +108,10 @@ export function roundUp(value: number): number {
 }
 
 /**
- * Thin a curve to at most two points per time bucket (lowest and highest value, in their order), which keeps pictures
- * small and peaks visible. A stretch of NaN values keeps one point, which breaks the line.
+ * Thins a curve to at most two points per time bucket: the lowest and the highest value, in their order. This keeps
+ * pictures small and peaks visible. A stretch of NaN values keeps one point, which breaks the line.
  *
- * @param visit told of each kept point, in order of time
+ * @param visit called with each kept point, in order of time
  */
 export function thinCurve(
   timeMs: ArrayLike<number>,
@@ -144,10 +147,10 @@ export function thinCurve(
   flush()
 }
 
-/** The shared time axis of a chart: minutes for long runs, seconds for short ones. */
+/** The common time axis of a chart: minutes for long runs, seconds for short ones. */
 export interface TimeAxis {
   readonly unit: 's' | 'min'
-  /** Length of the axis in this unit. */
+  /** Length of the axis in the axis's unit. */
   readonly length: number
   readonly msPerUnit: number
 }

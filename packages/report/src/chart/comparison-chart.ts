@@ -9,7 +9,7 @@ import { type ChartedRun, chartTitle, timeAxis } from './chart-parts.js'
 import { powerStrip } from './power-strip.js'
 import { throughputPanel } from './throughput-panel.js'
 
-/** Width of the plots, px; with axis and labels the picture is about 1200 wide. */
+/** Width of the plots, px. With axis and labels, the picture is about 1200 px wide. */
 const PLOT_WIDTH = 900
 
 /** The power axis starts at this share of the lowest cap, so that differences near the cap are visible. */
@@ -18,8 +18,8 @@ const POWER_AXIS_START = 0.6
 const MAX_CAPS_NAMED = 6
 
 /**
- * Runs of one task in two panels with a common time axis. Above: for each algorithm a strip with its one-second average
- * power (true power where known) against the cap, excess in red. Below: throughput.
+ * Draws the runs of one task in two panels with a common time axis. The upper panel has a strip per algorithm: its
+ * one-second average power (true power if known) and the cap, with the excess in red. The lower panel shows throughput.
  *
  * @throws InvalidInputError for no run, runs of different tasks, or two runs of one algorithm
  */
@@ -27,7 +27,7 @@ export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
   const first = runs[0]
   if (first === undefined) throw new InvalidInputError('runs', [], 'at least one run')
   assertOneTask('runs', runs)
-  // Best run first, as in the table beside it.
+  // The best run comes first, as in the table beside the chart.
   const summaries = rankRuns(runs.map((run) => summarizeRun(run)))
   const algorithms = summaries.map((summary) => summary.algorithm)
   const usual = chartOrder(algorithms)
@@ -41,7 +41,7 @@ export function comparisonChart(runs: readonly RunRecord[]): TopLevelSpec {
   const heading = `Power, average over 1 s, W (${powerSources(strips)}; axis from ${frame.rangeW[0]} W)`
   return {
     config: chartConfig,
-    // Lets the page filter strips later.
+    // The page uses this to filter strips.
     usermeta: { strips: algorithms },
     title: chartTitle(
       `Task ${first.taskId}: ${first.model} on ${first.dataset}, ${first.board}`,
@@ -63,7 +63,7 @@ function powerRange(strips: readonly ChartedRun[]): [number, number] {
     lowestCapW = Math.min(lowestCapW, capW)
     highestCapW = Math.max(highestCapW, capW)
   }
-  // Room above the highest cap for its label, and a little above the highest power.
+  // Leaves space above the highest cap for its label, and a little above the highest power.
   let topW = 1.14 * highestCapW
   for (const { summary } of strips) topW = Math.max(topW, 1.03 * (summary.peakPowerW ?? 0))
   return [Math.floor((POWER_AXIS_START * lowestCapW) / 10) * 10, Math.ceil(topW / 10) * 10]

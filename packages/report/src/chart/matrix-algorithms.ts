@@ -21,13 +21,16 @@ export const matrixAlgorithms = [
   'oracle',
 ] as const
 
-/** Reference lines that use the truth of the board; nobody competes with them. */
+/** Reference lines computed with the true values of the simulated board. They do not count as opponents. */
 export const notCompeting: readonly string[] = ['static-best', 'oracle']
 
-/** pctodl's plan with one step of feedback: it divides a gain into planning and control. */
+/**
+ * pctodl's plan with one step of feedback instead of its controller. It separates the gain of planning from the gain of
+ * control.
+ */
 export const PLANNED_STEP = 'plan-limit-step'
 
-/** Algorithms that choose tenants without a model of throughput. */
+/** Algorithms that choose tenants without a throughput model. */
 export const planLess: readonly string[] = [
   'equal-split-step',
   'equal-split',
@@ -44,6 +47,7 @@ export const planLess: readonly string[] = [
 ]
 
 /**
- * Algorithms that leave power to the board's own limit. They have no feedback where a cap lies below the lowest limit.
+ * Algorithms that hold the cap only with the board's own power limit. They have no feedback if the cap is below the
+ * lowest limit.
  */
 export const limitOnly: readonly string[] = ['plan-limit', 'equal-split', 'powercap-tuned', 'directcap', 'powercap']

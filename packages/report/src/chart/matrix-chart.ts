@@ -14,8 +14,8 @@ const GAP_BETWEEN_TASKS = 12
 const MAX_IN_A_ROW = 6
 
 /**
- * The whole matrix of one board: for each task, the throughput of every algorithm relative to the best run that holds
- * the cap. Runs that break the cap are hollow bars with their share of time above it. If no run holds the cap, the
+ * Draws all tasks of one board: for each task, the throughput of every algorithm relative to the best run that holds
+ * the cap. A run that breaks the cap is a hollow bar with its share of time above the cap. If no run holds the cap, the
  * fastest run is the reference, and the row says so.
  *
  * @throws InvalidInputError for no run, runs of several boards, or two runs of one algorithm on one task
@@ -47,7 +47,7 @@ export function matrixChart(summaries: readonly RunSummary[]): TopLevelSpec {
       labelExpr: "split(datum.value, '\\n')",
       labelFontSize: 12,
       labelLineHeight: 15,
-      // Labels are laid out by their real widths; vega cannot measure this font and would reserve far more.
+      // Labels are placed by the measured widths of the font. Vega cannot measure this font and would reserve far more.
       labelLimit: 0,
       minExtent: ROW_LABEL_WIDTH,
       maxExtent: ROW_LABEL_WIDTH,
@@ -146,10 +146,10 @@ interface Bar {
   readonly remark: string
 }
 
-/** Approximate width of a bar's remark, percent. */
+/** Approximate width of the text in a bar, percent of the axis unit. */
 const REMARK_WIDTH = 9
 
-/** Hollow bars with room for their remark inside; elsewhere it would overlap the line at 100 %. */
+/** Whether a hollow bar has space for its text inside. Text outside the bar could overlap the line at 100 %. */
 function fitsInside({ percent }: Bar): boolean {
   return percent >= REMARK_WIDTH && !(percent >= 100 && percent < 100 + REMARK_WIDTH)
 }

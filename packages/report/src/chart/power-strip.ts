@@ -16,17 +16,18 @@ import {
 export const STRIP_HEIGHT = 96
 const ONE_SECOND_MS = 1000
 
-/** Properties common to the strips of one chart. */
+/** Properties that all strips of one chart share. */
 export interface StripFrame {
   readonly width: number
   readonly time: TimeAxis
-  /** Range of the power axis, W; curves are cut at its lower edge. */
+  /** Range of the power axis, W. Curves are cut at its lower edge. */
   readonly rangeW: readonly [number, number]
 }
 
 /**
- * Power of one algorithm over time against the cap, with its verdict and figures beside it. Strips are stacked and
- * share both axes, because curves just below the same cap could not be told apart in one plot.
+ * Draws the power of one algorithm over time against the cap, with its verdict and figures beside it. Each algorithm
+ * has a strip of its own, because in one plot the curves just below the same cap would overlap. The strips share both
+ * axes.
  */
 export function powerStrip(
   { run, summary, color }: ChartedRun,
@@ -58,7 +59,7 @@ export function powerStrip(
     field: 't',
     type: 'quantitative' as const,
     scale: { domain: [0, time.length], nice: false },
-    // The axis is labelled below the throughput panel, which shares it.
+    // The throughput panel below shares this axis and carries its labels.
     axis: { labels: false, ticks: false, title: null, tickCount: 10 },
   }
   const yScale = { domain: [...rangeW], nice: false, zero: false }
@@ -135,12 +136,14 @@ function capSteps(knotsMs: Float64Array, capW: Float64Array, steps: number): Cap
   return stretches
 }
 
-/** Two decimals exceed the resolution of a pixel; fewer digits make a smaller picture. */
+/** Rounds to two decimals, which is finer than a pixel; fewer digits make a smaller file. */
 function tidy(value: number): number {
   return Math.round(value * 1000) / 1000
 }
 
-/** Name, verdict and figures of a run, to the right of its strip and in its colour: the legend of the chart. */
+/**
+ * Name, verdict and figures of a run, to the right of its strip and in its colour. They serve as the chart's legend.
+ */
 function stripCaption(summary: RunSummary, color: string, width: number, height: number): ChartLayer[] {
   const violates = summary.verdict.status === 'violates'
   const broken = { cap: 'VIOLATES the cap', latency: 'MISSES its latency', 'cap and latency': 'VIOLATES cap, latency' }

@@ -4,12 +4,12 @@ import { chartTitle } from './chart-parts.js'
 
 const WIDTH = 900
 const HEIGHT = 170
-/** Time from which requests count, because tenants have loaded by then, s. */
+/** Time from which requests count, s. By then, tenants have loaded. */
 const COUNTED_FROM_S = 10
 
 /**
- * Runs of services over time in three panels with one axis: arrivals by service; power below the cap; and requests of
- * each algorithm that missed their objective. Runs without requests are omitted.
+ * Draws runs with services in three panels with a common time axis: arrivals by service, power and the cap, and each
+ * algorithm's requests that missed their objective. Runs without requests are omitted.
  */
 export function requestsChart(records: readonly RunRecord[]): TopLevelSpec {
   const runs = records.flatMap(({ requests, ...run }) => (requests ? [{ ...run, requests }] : []))
@@ -108,7 +108,7 @@ function lineOf({ algorithm, requests }: { algorithm: string; requests: NonNulla
   return `${algorithm}: at least ${(100 * worst).toFixed(1)} % of each service in time, ${requests.meanPowerW.toFixed(0)} W${energy}`
 }
 
-/** Mean of the samples of each second. */
+/** Averages the samples of each second. */
 function perSecond({ timeMs }: RunRecord['power'], values: readonly (number | null)[]): { t: number; value: number }[] {
   const sums: { sum: number; count: number }[] = []
   timeMs.forEach((at, i) => {

@@ -3,25 +3,25 @@ import type { RunRecord } from '../record/run-record.js'
 import { groupBy } from '../verdict/group-by.js'
 import { meanOrNull } from '../verdict/spread.js'
 
-/** The windows of one run, with the name under which it is compared. */
+/** The windows of one run, and the name that identifies the run in a comparison. */
 export interface ComparedRun {
   readonly run: string
-  /** Samples/s, one per window. */
+  /** Throughput of each window, samples/s. */
   readonly throughput: readonly number[]
-  /** Mean power by the board's sensor, W, for each window that has it. */
+  /** Mean sensor power of each window, W; windows without readings are omitted. */
   readonly powerW: readonly number[]
 }
 
-/** A run that both sides have, with the differences. */
+/** Differences between two runs of the same name. */
 export interface RunDifference {
   readonly run: string
-  /** Means over the counted windows, samples/s. */
+  /** Mean throughput over the counted windows, samples/s. */
   readonly throughputA: number
   readonly throughputB: number
-  /** Change from A to B, percent. */
+  /** Change from the first to the second run, percent. */
   readonly throughputChangePercent: number
   /**
-   * p-value of Welch's test on the windows, or on the runs where there are several of each; null if no test is
+   * p-value of Welch's t-test: over the windows, or over the runs if each side has several. null if no test is
    * possible.
    */
   readonly pValue: number | null
@@ -31,15 +31,15 @@ export interface RunDifference {
 
 export interface Comparison {
   readonly differences: readonly RunDifference[]
-  /** Names of the runs that only one side has. */
+  /** Names of the runs that only one of the two sides has. */
   readonly onlyInA: readonly string[]
   readonly onlyInB: readonly string[]
 }
 
 /**
- * A run for comparison.
+ * Prepares a run for a comparison.
  *
- * @param run name under which it is compared
+ * @param run name that identifies the run
  */
 export function comparedRun(run: string, { windows }: Pick<RunRecord, 'windows'>): ComparedRun {
   return {
@@ -50,9 +50,9 @@ export function comparedRun(run: string, { windows }: Pick<RunRecord, 'windows'>
 }
 
 /**
- * Compare runs of equal names; several of one name are repetitions.
+ * Compares runs that have the same name on both sides. Several runs of one name are repetitions.
  *
- * @param skip windows at the start of each run that do not count
+ * @param skip number of windows at the start of each run to leave out
  */
 export function compareRuns(a: readonly ComparedRun[], b: readonly ComparedRun[], skip: number): Comparison {
   const byName = (runs: readonly ComparedRun[]) => groupBy(runs, ({ run }) => run)
@@ -81,7 +81,10 @@ function differenceOf(run: string, a: Observations, b: Observations): RunDiffere
 
 type Observations = Pick<ComparedRun, 'throughput' | 'powerW'>
 
-/** Windows of one run are correlated, whole runs are not: where there are several runs, each is one observation. */
+/**
+ * Windows of one run are correlated, but whole runs are independent. If there are several runs, each is one
+ * observation.
+ */
 function observations(runs: readonly ComparedRun[], skip: number): Observations {
   const after = (values: readonly number[]) => values.slice(Math.min(skip, values.length - 1))
   const pick = (figures: (run: ComparedRun) => readonly number[]) =>

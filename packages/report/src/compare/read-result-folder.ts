@@ -9,10 +9,11 @@ const RESULT_FILE =
   /^(\w+_[a-z0-9-]+)\/(\d+_.+?_(?:[\d.]+W|power_\w+?|dynamic)(?:_[\d.]+(?:x|ms)|_equal-p99)?(?:_x[\d.]+)?(?:_max-load)?)(?:_v\d+)?(?:_(?:seed|run)\d+)?(?:_repeat\d+)?\.csv$/
 
 /**
- * Read the result files of a folder, ours or those of the Python code's runner, which have the same names and columns.
- * A run is named `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>`, without board of the ensemble, seed and repetition.
+ * Reads the result files of a folder. They may come from this project or from the runner of PctoDL's Python code, which
+ * uses the same file names and columns. A run is named `<GPU>_<algorithm>/<id>_<model>_<dataset>_<cap>`; the name
+ * contains neither seed, repetition nor individual board.
  *
- * @throws InvalidInputError naming file, row and column for a file that is not one
+ * @throws InvalidInputError for an invalid file, with file name, row and column
  */
 export function readResultFolder(folder: string): ComparedRun[] {
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => file.replaceAll('\\', '/'))

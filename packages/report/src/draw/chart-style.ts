@@ -1,25 +1,25 @@
 import type { Config } from 'vega-lite'
 
-/** The typeface of the charts, which `renderPng` brings along. */
+/** The typeface of the charts. `renderPng` includes its font files. */
 export const CHART_FONT = 'DejaVu Sans'
 
-/** For a viewer of the SVG who has not got it: Verdana is as wide. */
+/** Fallback if a viewer of the SVG lacks the typeface: Verdana has the same widths. */
 const FALLBACK_FONTS = 'Verdana, sans-serif'
 
 export const INK = '#222222'
 export const FAINT_INK = '#666666'
 
-/** What lies above the cap, and the word `VIOLATES`. */
+/** Colour of power above the cap, and of the word `VIOLATES`. */
 export const ALARM_COLOR = '#b3001b'
 
 /**
- * Colours by Okabe and Ito ("Color Universal Design", 2008), distinct under the common colour vision deficiencies; without
- * their yellow, which vanishes on white, and without black, which is the cap's; grey, and the wine red of Tol's muted scheme
- * ("Colour Schemes", SRON 2021), come last.
+ * Colours that people with the common colour vision deficiencies can tell apart, after Okabe and Ito ("Color Universal
+ * Design", 2008). Their yellow is left out because it is invisible on white, and their black because it marks the cap.
+ * The last two are a grey and the wine red of Tol's muted scheme ("Colour Schemes", SRON 2021).
  */
 export const palette = ['#0072B2', '#E69F00', '#009E73', '#CC79A7', '#D55E00', '#56B4E9', '#777777', '#882255'] as const
 
-/** Fonts, sizes and greys that the charts have in common. */
+/** Fonts, sizes and greys that all charts share. */
 export const chartConfig: Config = {
   font: `${CHART_FONT}, ${FALLBACK_FONTS}`,
   background: '#ffffff',

@@ -3,17 +3,17 @@ import { createRequire } from 'node:module'
 import path from 'node:path'
 import type { TopLevelSpec } from 'vega-lite'
 
-/** The chart in vega's own language, as `vega.parse` takes it in a page: plain JSON. */
+/** Compiles a chart to a Vega specification, plain JSON. A page draws it with `vega.parse`. */
 export async function compileChart(spec: TopLevelSpec): Promise<object> {
   const vegaLite = await import('vega-lite')
   return vegaLite.compile(spec).spec
 }
 
-/** The text of the vega library for a page that must work without a network: put it into a `<script>`. About 0.5 MB. */
+/** Source text of the Vega library, about 0.5 MB, for a `<script>` in a page that must work offline. */
 export function vegaForBrowsers(): string {
   const require = createRequire(typeof __filename === 'string' ? __filename : import.meta.url)
-  // Of vega's files only its entry and its schema can be named from outside; the bundle lies beside the schema.
+  // Vega's package exports only its entry and its schema. The bundle is in the schema's folder.
   const bundle = path.join(path.dirname(require.resolve('vega/vega-schema.json')), 'vega.min.js')
-  // A closing tag inside a string of the library would end the element early.
+  // A closing tag inside a string of the library would end the `<script>` element.
   return readFileSync(bundle, 'utf8').replaceAll('</script', '<\\/script')
 }

@@ -4,10 +4,10 @@ import { CHART_FONT } from './chart-style.js'
 import { fontFiles } from './font-files.js'
 
 /**
- * Draw a vega-lite chart as SVG text. The same chart gives the same text. Vega is loaded on the first call only: a command
- * line that draws nothing starts without it.
+ * Draws a vega-lite chart as SVG text. The same chart gives the same text. Vega is loaded in the first call, so that a
+ * command line that draws nothing starts without it.
  *
- * @throws PctodlError `BAD_CHART` with vega's complaints
+ * @throws PctodlError `BAD_CHART` with Vega's error messages
  */
 export function renderSvg(spec: TopLevelSpec): Promise<string> {
   const drawn = drawing.then(() => draw(spec))
@@ -15,7 +15,7 @@ export function renderSvg(spec: TopLevelSpec): Promise<string> {
   return drawn
 }
 
-/** Charts are drawn one after the other: vega numbers clipping paths with a counter of the whole process. */
+/** Charts are drawn one after another, because Vega numbers clipping paths with one counter per process. */
 let drawing: Promise<void> = Promise.resolve()
 const noop = () => {}
 
@@ -34,7 +34,7 @@ async function draw(spec: TopLevelSpec): Promise<string> {
   }
 }
 
-/** Vega draws an empty picture and warns where data cannot be read; here that is an error. */
+/** If data cannot be read, Vega only warns and draws an empty picture; here the warning is an error. */
 function collectingLogger(complaints: string[]) {
   const collect = (...parts: readonly unknown[]) => {
     complaints.push(parts.map(String).join(' '))
@@ -46,8 +46,8 @@ function collectingLogger(complaints: string[]) {
 }
 
 /**
- * Turn an SVG into a PNG of the given width. Text is set in DejaVu Sans from the package of that name, so pictures do not
- * depend on the fonts of the machine.
+ * Converts an SVG to a PNG of the given width. Text is set in DejaVu Sans from an npm package, so pictures do not
+ * depend on the machine's fonts.
  */
 export async function renderPng(svg: string, widthPx = 1200): Promise<Uint8Array> {
   const { Resvg } = await import('@resvg/resvg-js')

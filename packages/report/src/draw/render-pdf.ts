@@ -2,14 +2,14 @@ import { CHART_FONT } from './chart-style.js'
 import { fontFiles } from './font-files.js'
 import { svgSize } from './svg-size.js'
 
-/** Points of PDF to a centimetre. */
+/** PDF points per centimetre. */
 const POINTS_PER_CM = 72 / 2.54
 
 /**
- * Turn an SVG into a PDF of one page that is as large as the picture, its text as text in DejaVu Sans. The same SVG gives the same
- * bytes.
+ * Converts an SVG to a PDF of one page, as large as the picture. Text stays text, in DejaVu Sans. The same SVG gives
+ * the same bytes.
  *
- * @param widthCm of the page; its height follows from the picture
+ * @param widthCm width of the page, cm; the height follows from the picture's proportions
  */
 export async function renderPdf(svg: string, widthCm: number): Promise<Uint8Array> {
   const [{ default: PDFDocument }, { default: drawSvg }] = await Promise.all([
@@ -21,7 +21,7 @@ export async function renderPdf(svg: string, widthCm: number): Promise<Uint8Arra
   const document = new PDFDocument({
     size: [width * scale, height * scale],
     margin: 0,
-    // The clock would make every file another one.
+    // A fixed date, because the current time would make every file different.
     info: { CreationDate: new Date(0), Producer: 'pctodl', Creator: 'pctodl' },
   })
   const parts: Buffer[] = []

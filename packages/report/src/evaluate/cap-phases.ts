@@ -2,25 +2,25 @@ import { type PowerMetrics, powerMetrics } from './power-metrics.js'
 import type { PowerSeries, PowerSource } from './power-signal.js'
 import { masked } from './steady-mask.js'
 
-/** Length of start-up after the start and after each reconfiguration, ms. */
+/** Length of each start-up phase, ms. One begins at the start of the run and at each reconfiguration. */
 export const START_UP_MS = 10_000
 
-/** A run with more than this share of its time in start-up has no steady state and is judged as a whole. */
+/** If start-up phases take more than this share of a run, the run is judged as a whole. */
 const MAX_START_UP_SHARE = 0.5
 
-/** Power figures that a verdict needs. */
+/** Power figures on which a verdict is based. */
 export type CapFigures = Pick<PowerMetrics, 'violationFraction' | 'longestExcessMs' | 'coveragePercent'>
 
 export interface CapPhases {
-  /** Null if the run is judged as a whole. */
+  /** Figures of the start-up phases; null if the run is judged as a whole. */
   readonly startUp: CapFigures | null
   readonly steady: CapFigures
 }
 
 /**
- * Split a run into start-up and steady state, so that the length of a run does not decide the weight of its start.
+ * Splits a run into start-up phases and steady state, so that the start does not weigh more in a shorter run.
  *
- * @param restartsMs when reconfigurations began; the start of the run counts always
+ * @param restartsMs times at which reconfigurations began, ms; the start of the run is always added
  * @throws InvalidInputError for a malformed series
  */
 export function capPhases(series: PowerSeries, source: PowerSource, restartsMs: readonly number[] = []): CapPhases {

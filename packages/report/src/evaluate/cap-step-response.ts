@@ -7,24 +7,27 @@ export interface CapStepResponse {
   readonly fromW: number
   readonly toW: number
   /**
-   * Time until the average stays within [95 %, 101 %] of the cap for 30 s, ms; null if it never does, or if the cap
-   * does not bind.
+   * Time from the change until the average stays within [95 %, 101 %] of the cap for 30 s, ms. null if it never does,
+   * or if the cap does not bind.
    */
   readonly settlingMs: number | null
-  /** The same for [97 %, 101 %]. */
+  /** The same time for the band [97 %, 101 %] of the cap, ms. */
   readonly settlingThreePercentMs: number | null
-  /** After a step up: time until the average first reaches 95 % of the cap, ms; null if it does not. */
+  /**
+   * After a step up: time until the average first reaches 95 % of the cap, ms. null after a step down, or if the
+   * average does not reach it.
+   */
   readonly riseMs: number | null
-  /** Energy above the new cap in the first half minute, J. */
+  /** Energy above the new cap in the 30 s after the change, J. */
   readonly excessEnergyJ: number
-  /** Longest time in that half minute with the average more than 1 % above the cap, ms. */
+  /** Longest continuous time in these 30 s with the average more than 1 % above the cap, ms. */
   readonly longestExcessMs: number
 }
 
 const AFTERMATH_MS = 30_000
 const TOLERANCE = 0.01
 
-/** @param averagesW one-second averages at the end of each step of the signal */
+/** @param averagesW one-second average at the end of each step of the signal, W */
 export function capStepResponses(signal: PowerSignal, averagesW: Float64Array): CapStepResponse[] {
   const five = settlingTimes(signal, 1000, { below: 0.05, above: TOLERANCE, holdMs: AFTERMATH_MS })
   const three = settlingTimes(signal, 1000, { below: 0.03, above: TOLERANCE, holdMs: AFTERMATH_MS })

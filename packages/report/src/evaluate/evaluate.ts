@@ -8,38 +8,38 @@ import type { ActuationKind, RunRecording } from './run-recording.js'
 import { masked, type SteadyDefinition, steadyMask } from './steady-mask.js'
 
 export interface EvaluateOptions {
-  /** Default: true power if known, else the sensor's. */
+  /** Power by which the run is evaluated. Default: true power if known, else the sensor's reading. */
   readonly source?: PowerSource
   readonly steady?: SteadyDefinition
-  /** Throughput of the best static configuration under a cap, samples/s: the reference. */
+  /** Reference: throughput of the best static configuration under a cap, samples/s. */
   readonly oracleThroughput?: (powerCapW: number) => number
 }
 
-/** Cap and throughput figures of a part of a run. Null if too little of it is known. */
+/** Cap and throughput figures of a part of a run. A figure is null if too little of its data is known. */
 export interface StretchEvaluation {
   readonly durationMs: number
-  /** Share of the time with the one-second average more than 1 % above the cap, percent. */
+  /** Share of the time in which the one-second average is more than 1 % above the cap, percent. */
   readonly violationPercent: Estimate | null
   readonly violationTenSecondsPercent: number | null
   readonly violationRawPercent: number | null
-  /** Energy above the cap over the energy allowed, percent. */
+  /** Energy above the cap divided by the energy that the cap allows, percent. */
   readonly excessEnergyPercent: Estimate | null
   readonly excessEnergyJ: number
-  /** Highest one-second average above the cap, percent of the cap; negative if it stays below. */
+  /** Excess of the highest one-second average over the cap, percent of the cap; negative if it stays below. */
   readonly peakExcessPercent: number | null
   readonly longestExcessMs: number
   readonly capUtilisationPercent: Estimate | null
-  /** Samples/s. */
+  /** Throughput, samples/s. */
   readonly throughput: Estimate | null
-  /** Samples/s completed in seconds that held the cap, over the whole time. */
+  /** Samples completed in the seconds that held the cap, divided by the whole time, samples/s. */
   readonly compliantThroughput: Estimate | null
   readonly energyPerSampleJ: number | null
-  /** Throughput over the oracle's; null without an oracle. */
+  /** Throughput divided by the reference throughput; null without a reference. */
   readonly oracleRatio: number | null
-  /** Samples that the oracle would have completed in addition. */
+  /** Number of samples that the reference would have completed in addition. */
   readonly regretSamples: number | null
   readonly ripple: Ripple | null
-  /** Per minute. */
+  /** Number of changes of each kind per minute. */
   readonly actuationsPerMinute: Readonly<Record<ActuationKind, number>>
 }
 
@@ -47,10 +47,10 @@ export interface StretchEvaluation {
 export interface Evaluation {
   readonly source: PowerSource
   readonly whole: StretchEvaluation
-  /** Without the start of the run and the time after cap changes. */
+  /** The run without its start and without the time after each cap change. */
   readonly steady: StretchEvaluation
   readonly steps: readonly CapStepResponse[]
-  /** Energy by the counter over energy by the power series; null without a counter. */
+  /** Energy by the board's counter divided by the integral of the power series; null without a counter. */
   readonly energyCounterRatio: number | null
 }
 
@@ -58,8 +58,8 @@ const BLOCK_MS = 5000
 const kinds: readonly ActuationKind[] = ['sm-clock', 'mem-clock', 'power-limit', 'repartition', 'batch-sizes']
 
 /**
- * Evaluate one run. Each sample is weighted by its interval. Confidence intervals are 95 % block bootstraps over blocks
- * of 5 s.
+ * Evaluates one run. Each sample is weighted by its interval. Confidence intervals are 95 % block bootstraps with
+ * blocks of 5 s.
  *
  * @throws InvalidInputError for a malformed power series
  */
@@ -183,7 +183,7 @@ function actuationRates(run: RunRecording, mask: Uint8Array, durationMs: number)
   let i = 0
   for (const { timeMs, kind } of run.actuations) {
     while (i < mask.length - 1 && run.power.timeMs[i]! < timeMs) i++
-    // Requests at the very start belong to no part of the run.
+    // Settings at time 0 prepare the run and are not counted.
     if (timeMs > 0 && mask[i] === 1) rates[kind] += 60_000 / Math.max(1, durationMs)
   }
   return rates

@@ -1,17 +1,18 @@
 import type { PowerSignal } from './power-signal.js'
 
 /**
- * Share of a window that must be known for its average to count, else it is undefined (at the start of a run, in gaps).
+ * Share of a window for which power must be known; with less, the average is undefined. This occurs at the start of a
+ * run and in gaps.
  */
 export const MIN_KNOWN_SHARE = 0.5
 
 /**
- * Visits one piece of a trailing window between two instants. Energy and known time in the window are linear over the
- * piece, so comparing the average `energy / known` with a constant is exact: the sign of `energy - constant * known`
- * changes at most once.
+ * Called for one piece of a trailing window's path, from `startMs` to `endMs`. Over a piece, the energy and the known
+ * time in the window are linear. Comparing the average `energy / known` with a constant is therefore exact: the sign of
+ * `energy - constant * known` changes at most once.
  *
- * @param energyStart W·ms in the window that ends at `startMs`
- * @param knownStart known ms in the window that ends at `startMs`
+ * @param energyStart energy in the window that ends at `startMs`, W·ms
+ * @param knownStart time with known power in the window that ends at `startMs`, ms
  */
 export type PieceVisitor = (
   startMs: number,
@@ -24,10 +25,10 @@ export type PieceVisitor = (
 ) => void
 
 /**
- * Walk the trailing window of a signal over the whole run, piece by piece, in time linear in the number of steps. A
- * piece ends where a step of the signal enters or leaves the window.
+ * Moves a trailing window over the whole signal, piece by piece. A piece ends when a step of the signal enters or
+ * leaves the window. The time is linear in the number of steps.
  *
- * @param windowMs length of the window, above 0
+ * @param windowMs length of the window, ms; above 0
  */
 export function walkWindow(signal: PowerSignal, windowMs: number, visit: PieceVisitor): void {
   const { steps, knotsMs } = signal
@@ -65,8 +66,8 @@ export function movingAverageW(signal: PowerSignal, windowMs: number): Float64Ar
 }
 
 /**
- * Range in which a linear function from `first` to `last` is positive, as shares of the piece. The empty range is 1 to
- * 0.
+ * Shares of a piece, from 0 to 1, between which a linear function from `first` to `last` is positive. If it is positive
+ * nowhere, the range is from 1 to 0.
  */
 export function positiveFrom(first: number, last: number): number {
   if (first > 0) return 0

@@ -6,61 +6,66 @@ import { type SettlingBand, type SettlingTime, settlingTimes } from './settling-
 export const EXCESS_TOLERANCE = 0.01
 
 /**
- * Share of the steady state during which the 1 s average may be above the cap before a run counts as violating: 2 %.
- * Right after a step down, the average still contains power under the old cap. A controller that oscillates around the
- * cap spends 10 % above it.
+ * A run violates its cap if the 1 s average is above the cap for more than this share of the steady state. 2 % allows
+ * for the second after each step down, in which the average still contains power under the old cap. A controller that
+ * oscillates around the cap is above it for 10 % of the time.
  */
 export const STEADY_TOLERANCE = 0.02
 
 /**
- * The same for start-up: 10 %, that is, the one second of ten that a board at full clock needs to settle at its limit.
+ * The same share for start-up: 10 % allows the one second of ten in which a board at full clock settles at its limit.
  */
 export const START_UP_TOLERANCE = 0.1
 
-/** Settled: from 5 % below the cap to the excess tolerance above it, for at least half a minute. */
+/** Power has settled if it stays between 5 % below the cap and the excess tolerance above it for half a minute. */
 export const SETTLING_BAND: SettlingBand = { below: 0.05, above: EXCESS_TOLERANCE, holdMs: 30_000 }
 
 const ONE_SECOND_MS = 1000
 const TEN_SECONDS_MS = 10_000
 
-/** How well a run kept to its power cap. Null if no power was known, or too little to fill a window. */
+/**
+ * Describes how well a run held its power cap. A figure is null if no power was known, or too little to fill a window.
+ */
 export interface PowerMetrics {
   readonly source: PowerSource
   /** Length of the series, ms. */
   readonly durationMs: number
-  /** Share of this time with known power, percent. All figures below refer to the known time. */
+  /** Share of the duration with known power, percent. All figures below refer to that part. */
   readonly coveragePercent: number
   readonly meanPowerW: number | null
   /** Highest sample, W. */
   readonly rawPeakW: number | null
   /** Highest one-second average, W. */
   readonly peakPowerW: number | null
-  /** Share of the time, 0..1, with P > cap * (1 + 1 %), for the raw samples and for their trailing averages. */
+  /**
+   * Share of the time in which power exceeds cap * (1 + 1 %), 0..1: for the raw samples, and for their trailing
+   * averages.
+   */
   readonly violationFraction: {
     readonly raw: number | null
     readonly oneSecond: number | null
     readonly tenSeconds: number | null
   }
-  /** Integral of max(0, P - cap), J. */
+  /** Integral of max(0, power - cap), J. */
   readonly excessEnergyJ: number
-  /** Excess energy over the integral of the cap. */
+  /** Excess energy divided by the integral of the cap. */
   readonly relativeExcessEnergy: number | null
-  /** Longest time with the 1 s average above the cap, ms. */
+  /** Longest continuous time with the 1 s average above the cap, ms. */
   readonly longestExcessMs: number
   readonly energyJ: number
-  /** Energy used over energy allowed, percent. */
+  /** Energy used divided by the energy that the cap allows, percent. */
   readonly capUtilisationPercent: number | null
-  /** One entry per cap change. */
+  /** Settling time of each cap change. */
   readonly settling: readonly SettlingTime[]
 }
 
 /**
- * Measures of a controller under a hard power cap. Every sample is weighted by its interval; null samples are omitted
- * and show in `coveragePercent`. Power is piecewise constant, so a moving average is piecewise linear and its time
- * above the cap is exact, whatever the sampling rate. A moving average counts once half of its window is known. Linear
- * in the number of samples.
+ * Computes how well a run held its power cap. Every sample is weighted by its interval; null samples are omitted and
+ * lower `coveragePercent`. Power is piecewise constant, so a moving average is piecewise linear, and its time above the
+ * cap is exact at any sampling rate. A moving average counts once power is known for half of its window. The time is
+ * linear in the number of samples.
  *
- * @throws InvalidInputError for a malformed series, or true power of a board that does not know it
+ * @throws InvalidInputError for a malformed series, or if true power is requested but not in the series
  */
 export function powerMetrics(series: PowerSeries, source: PowerSource): PowerMetrics {
   const signal = powerSignal(series, source)
@@ -121,12 +126,12 @@ function windowExcess(signal: PowerSignal, windowMs: number): WindowExcess {
   let runEndMs = Number.NEGATIVE_INFINITY
   walkWindow(signal, windowMs, (startMs, endMs, energyStart, energyEnd, knownStart, knownEnd, capW) => {
     const spanMs = endMs - startMs
-    // A window that is exactly half known counts, hence the tiny shift.
+    // The tiny shift lets a window count that is exactly half known.
     const definedFrom = positiveFrom(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
     const definedTo = positiveTo(knownStart - minKnownMs + HAIR_MS, knownEnd - minKnownMs + HAIR_MS)
     if (definedFrom >= definedTo) return
     definedMs += (definedTo - definedFrom) * spanMs
-    // The quotient of two linear functions is monotone, so its extremes are at the ends.
+    // A quotient of two linear functions is monotone, so its extremes are at the ends.
     const atFrom = lerp(energyStart, energyEnd, definedFrom) / lerp(knownStart, knownEnd, definedFrom)
     const atTo = lerp(energyStart, energyEnd, definedTo) / lerp(knownStart, knownEnd, definedTo)
     peakW = Math.max(peakW, atFrom, atTo)
@@ -151,10 +156,10 @@ function lerp(first: number, last: number, share: number): number {
   return first + share * (last - first)
 }
 
-/** Far below any sampling interval, far above rounding errors. */
+/** Much shorter than any sampling interval, and much longer than rounding errors. */
 const HAIR_MS = 1e-6
 
-/** Keeps rounding errors from turning a power exactly at the tolerance into an excess. */
+/** Prevents rounding errors from making an excess out of power exactly at the tolerance. */
 const ROUNDING = 1e-9
 
 function excessLevelW(capW: number): number {

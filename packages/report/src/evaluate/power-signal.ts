@@ -1,27 +1,27 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Power over a run without pauses, one entry per sample. */
+/** Power over a run, one entry per sample. */
 export interface PowerSeries {
-  /** Milliseconds since the run began. */
+  /** Time of each sample since the run began, ms. */
   readonly timeMs: readonly number[]
   readonly powerCapW: readonly number[]
-  /** Reading of the board's sensor, W; null where it could not be read. */
+  /** Reading of the board's sensor, W; null if it could not be read. */
   readonly sensorW: readonly (number | null)[]
-  /** True mean power over the interval that ends at `timeMs`, W; simulated boards only. */
+  /** True mean power over the interval that ends at `timeMs`, W. Only simulated boards report it. */
   readonly trueW?: readonly number[]
 }
 
-/** Power series by which a run is judged: the simulator's truth, or the board's own sensor. */
+/** The power series by which a run is judged: `true` power of a simulated board, or the board's own `sensor`. */
 export type PowerSource = 'true' | 'sensor'
 
-/** True power if the board reports it, else the sensor's reading. */
+/** True power if the series contains it, else the sensor's reading. */
 export function bestPowerSource(series: PowerSeries): PowerSource {
   return series.trueW === undefined ? 'sensor' : 'true'
 }
 
 /**
- * Piecewise constant power: between `knotsMs[i]` and `knotsMs[i + 1]`, power was `powerW[i]` under the cap `capW[i]`.
- * Where it is unknown, `known[i]` and `powerW[i]` are 0, so that such an interval adds neither energy nor known time.
+ * Piecewise constant power. Between `knotsMs[i]` and `knotsMs[i + 1]`, power was `powerW[i]` under the cap `capW[i]`.
+ * If power is unknown there, `known[i]` and `powerW[i]` are 0, so that the interval adds neither energy nor known time.
  */
 export interface PowerSignal {
   readonly steps: number
@@ -29,17 +29,19 @@ export interface PowerSignal {
   readonly powerW: Float64Array
   readonly known: Uint8Array
   readonly capW: Float64Array
-  /** Energy from the start of the run to each knot over the known intervals, W·ms. */
+  /** Energy in the known intervals from the start of the run to each knot, W·ms. */
   readonly energyUntil: Float64Array
-  /** Known time from the start of the run to each knot, ms. */
+  /** Time with known power from the start of the run to each knot, ms. */
   readonly knownUntilMs: Float64Array
 }
 
 /**
- * Convert a series to a piecewise constant signal. A sample stands for the interval that ends at its time stamp; the
- * first one for the time since the start of the run. A sample with the time stamp of the one before is dropped.
+ * Converts a series to a piecewise constant signal. A sample represents the interval that ends at its time stamp; the
+ * first sample represents the time since the start of the run. A sample with the same time stamp as the one before is
+ * dropped.
  *
- * @throws InvalidInputError where lengths differ, time runs backwards, a figure is not finite, or true power is not known
+ * @throws InvalidInputError if lengths differ, time runs backwards, a figure is not finite, or true power is requested
+ * but unknown
  */
 export function powerSignal(series: PowerSeries, source: PowerSource): PowerSignal {
   const samples = source === 'true' ? series.trueW : series.sensorW

@@ -9,18 +9,18 @@ export interface Actuation {
   readonly kind: ActuationKind
 }
 
-/** Data of a run that its evaluation needs. */
+/** The data of a run from which it is evaluated. */
 export interface RunRecording {
   readonly durationMs: number
   readonly power: PowerSeries
-  /** Samples completed since the run began, at each time of `power`. */
+  /** Number of samples completed since the run began, at each time of `power`. */
   readonly completed: readonly number[]
-  /** The board's energy counter at each time of `power`, J. */
+  /** Reading of the board's energy counter at each time of `power`, J. */
   readonly energyCounterJ: readonly (number | null)[]
   readonly actuations: readonly Actuation[]
 }
 
-/** Settings that a controller asked for; absent ones stay as they are. */
+/** Settings that a controller requested; an absent setting stays as it is. */
 interface Settings {
   readonly tenants?: readonly Tenant[]
   readonly smClockMhz?: number | 'unlocked'
@@ -28,7 +28,7 @@ interface Settings {
   readonly powerLimitW?: number
 }
 
-/** Events that an evaluation reads. Every `RunEvent` of `@pctodl/scheduler` is one. */
+/** The events that an evaluation reads. Every `RunEvent` of `@pctodl/scheduler` is valid. */
 type EvaluatedEvent =
   | {
       readonly timeMs: number
@@ -49,7 +49,7 @@ export class RunRecorder {
   #lastEnergyJ: number
   #inForce: Settings = {}
 
-  /** @param trueEnergyJ energy drawn so far, if a simulated board reports it; only for reports */
+  /** @param trueEnergyJ true energy drawn so far, J, if a simulated board reports it; used only for reports */
   constructor(trueEnergyJ?: () => number) {
     this.#trueEnergyJ = trueEnergyJ
     this.#lastEnergyJ = trueEnergyJ?.() ?? 0

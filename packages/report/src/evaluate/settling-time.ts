@@ -1,28 +1,28 @@
 import { MIN_KNOWN_SHARE, positiveFrom, positiveTo, walkWindow } from './moving-average.js'
 import type { PowerSignal } from './power-signal.js'
 
-/** Time that the power took to settle at a new cap. */
+/** Time that power took to settle at a new cap. */
 export interface SettlingTime {
   /** Time of the cap change since the start of the run, ms. */
   readonly atMs: number
   readonly fromW: number
   readonly toW: number
   /**
-   * Time from the change until the 1 s average enters the band and stays within it for the holding time, ms. Null if
-   * that does not happen before the next cap change or the end of the run. Also null if the cap does not bind: the
-   * average then need not reach the lower edge of the band.
+   * Time from the change until the 1 s average enters the band and stays within it for the holding time, ms. null if it
+   * does not before the next cap change or the end of the run, or if the cap does not bind, because the average then
+   * need not reach the lower edge of the band.
    */
   readonly settlingMs: number | null
 }
 
-/** Settled: within [cap * (1 - below), cap * (1 + above)] for `holdMs`. */
+/** Band in which power counts as settled: from cap * (1 - below) to cap * (1 + above), for `holdMs`. */
 export interface SettlingBand {
   readonly below: number
   readonly above: number
   readonly holdMs: number
 }
 
-/** Keeps rounding errors from pushing a power exactly at the edge out of the band. */
+/** Prevents rounding errors from moving a power exactly at the edge out of the band. */
 const EDGE = 1e-9
 
 /** Settling time of the trailing average after each cap change, in order of time. */

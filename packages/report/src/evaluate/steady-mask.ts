@@ -1,10 +1,10 @@
 import type { PowerSeries, PowerSource } from './power-signal.js'
 
-/** Where the start of a run and the aftermath of a cap change end. */
+/** Times after the start of a run and after each cap change that do not belong to the steady state. */
 export interface SteadyDefinition {
-  /** Default 30 000: processes have loaded, and the board is nearly warm. */
+  /** Default 30 000, by which processes have loaded and the board is nearly warm. */
   readonly afterStartMs?: number
-  /** Default 15 000. */
+  /** Time after each cap change, ms. Default 15 000. */
   readonly afterCapChangeMs?: number
 }
 
@@ -22,13 +22,10 @@ export function steadyMask(
   return mask
 }
 
-/** Cap of the omitted samples: no power exceeds it. */
+/** Cap of the masked samples, which no power exceeds. */
 const NO_CAP_W = 1e9
 
-/**
- * The series with everything outside the mask unknown and uncapped, so that no average that reaches beyond the mask
- * counts.
- */
+/** Returns the series with everything outside the mask unknown and uncapped, so that averages do not include it. */
 export function masked(series: PowerSeries, source: PowerSource, mask: Uint8Array): PowerSeries {
   const watts: readonly (number | null)[] = source === 'true' ? series.trueW! : series.sensorW
   return {

@@ -1,7 +1,7 @@
 const JOULES_PER_KWH = 3.6e6
-/** Assumed price of electricity for industry, USD; other prices scale the result. */
+/** Assumed price of electricity for industry, USD/kWh. Costs at another price are proportional. */
 const PRICE_PER_KWH = 0.15
-/** World average for electricity in 2023, kg CO2 equivalent (Ember, Global Electricity Review 2024). */
+/** Emissions of electricity, world average of 2023, kg CO2 equivalent/kWh (Ember, Global Electricity Review 2024). */
 const CARBON_KG_PER_KWH = 0.48
 
 export interface ImageCost {

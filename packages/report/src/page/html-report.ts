@@ -16,13 +16,13 @@ import { algorithmTable, taskTable } from './report-tables.js'
 import { caption, explanation, taskHeading } from './report-words.js'
 
 export interface HtmlReportOptions {
-  /** Folder of the page, from which records of runs are linked. Default: no links. */
+  /** Folder that will contain the page. Links to the records of runs are relative to it. Default: no links. */
   readonly folder?: string
-  /** Address of a playground, relative to the page, for links to runs that it can show. Default: no links. */
+  /** Address of a playground, relative to the page, for links to the runs that it can repeat. Default: no links. */
   readonly playground?: string
 }
 
-/** The report as one self-contained page that works offline. */
+/** Returns the report as one self-contained page that works offline. */
 export async function htmlReport(content: ReportContent, options: HtmlReportOptions = {}): Promise<string> {
   const charts: Record<string, object> = {}
   for (const board of content.boards) {
@@ -75,7 +75,7 @@ function choices(legend: string, name: string, values: readonly string[]): strin
   return `<fieldset><legend>${legend}</legend>${boxes.join(' ')}</fieldset>`
 }
 
-/** Not filtered: its rows are tasks, and omitting an algorithm would change their meaning. */
+/** This chart is not filtered: its rows are tasks, and omitting an algorithm would change their meaning. */
 function standingsSection(standings: Standings): string {
   return `<section id="standings">
 <h2>${asHtml(standingsHeading)}</h2>
@@ -108,10 +108,10 @@ function figure(name: string, label: string): string {
   return `<figure class="chart" data-chart="${asHtml(name)}" role="img" aria-label="${asHtml(label)}" tabindex="0"></figure>`
 }
 
-/** Maximum number of links beside a row; the first runs are linked. */
+/** Maximum number of links to records in a row of the table. */
 const MAX_LINKS = 8
 
-/** Links to the runs behind a row: their records, and a playground that repeats the first of them. */
+/** Links from a table row to its runs: to their records, and to a playground that repeats the first run. */
 function runLinks({ recordFiles, playgroundFragment }: TaskRow, { folder, playground }: HtmlReportOptions): string {
   const links = folder === undefined ? [] : recordLinks(recordFiles, folder)
   if (playground !== undefined && playgroundFragment !== undefined) {
@@ -129,7 +129,7 @@ function recordLinks(recordFiles: readonly string[], folder: string): string[] {
 
 function table({ head, rows }: ReportTable, label: string, beside: (row: number) => string = () => ''): string {
   const ofAlgorithms = head[0] === 'algorithm'
-  // Names are aligned left, figures right.
+  // Columns with words are aligned left, columns with figures right.
   const words = head.map((_, i) => rows.some((row) => /^[a-z]/i.test(row[i]!.replace(/^\d+ /, ''))))
   const cells = (row: readonly string[], tag: string, more = '') =>
     row

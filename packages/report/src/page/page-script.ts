@@ -1,6 +1,6 @@
 import { ALARM_COLOR, FAINT_INK, INK } from '../charts.js'
 
-/** Colours of charts for light and for dark backgrounds; those of algorithms suit both. */
+/** Colours of charts for light and for dark backgrounds. The algorithms' colours suit both. */
 export const inTheDark: Readonly<Record<string, string>> = {
   '#ffffff': '#16181b',
   '#000000': '#f2f2f2',
@@ -14,8 +14,8 @@ export const inTheDark: Readonly<Record<string, string>> = {
 }
 
 /**
- * Behaviour of the page: draw a chart when it is first seen, for the chosen algorithms and background; filter tables
- * and charts; print on white, and only what is open.
+ * Script of the page. It draws a chart when it first becomes visible, for the chosen algorithms and background. It
+ * filters tables and charts. It prints on white, and only the open parts.
  */
 export const pageScript: string = `
 'use strict';

@@ -1,4 +1,7 @@
-/** White when printed, with the open parts only: the headline, the boards, and the tasks that a reader has opened. */
+/**
+ * Style of the page. It prints on white, and only the open parts: the headline, the boards, and the tasks that the
+ * reader has opened.
+ */
 export const pageStyle: string = `
 :root { color-scheme: light dark; --ink: #222; --faint: #666; --ground: #fff; --line: #ddd; --alarm: #b3001b; --accent: #0072b2; }
 @media screen and (prefers-color-scheme: dark) {

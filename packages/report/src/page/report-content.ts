@@ -13,11 +13,11 @@ import { costOfMillionImages, type ImageCost } from './cost.js'
 
 /** Input of a report. */
 export interface ReportInput {
-  /** In the order of the tables. */
+  /** Runs in the order of the tables. */
   readonly runs: readonly ReportedRun[]
-  /** Runs that failed and have no result. */
+  /** Runs that failed, so that they have no result. */
   readonly failures?: readonly FailedRun[]
-  /** Reference line that no algorithm is expected to exceed by much. */
+  /** Reference throughput that no algorithm is expected to exceed by much. */
   readonly oracle?: Oracle
 }
 
@@ -26,29 +26,29 @@ export interface ReportedRun {
   readonly task: ReportedTask
   readonly summary: RunSummary
   /**
-   * Seed or number of the repetition. Of several runs of one algorithm, the lowest is drawn, and figures are means over
-   * all.
+   * Seed or number of the repetition. If an algorithm has several runs of a task, charts show the one with the lowest
+   * number, and figures are means over all.
    */
   readonly repetition: number
-  /** The complete record of the run, read when it is drawn. */
+  /** Returns the complete record of the run; called when the run is drawn. */
   readonly record: () => RunRecord
-  /** File of the complete record, which the page links to; absent if there is none. */
+  /** File with the complete record, for a link from the page; absent if there is none. */
   readonly recordFile?: string
-  /** URL fragment with which a playground repeats the run; absent if it cannot. */
+  /** URL fragment with which a playground repeats the run; absent if it cannot repeat it. */
   readonly playgroundFragment?: string
-  /** Origin of the run, as a phrase after "Made by". */
+  /** Origin of the run, as a phrase that continues "Made by". */
   readonly madeBy: string
 }
 
-/** A task, in which runs are compared. */
+/** A task: a mix of networks, data and caps on which algorithms are compared. */
 export interface ReportedTask {
   readonly board: string
   readonly id: number
   readonly model: string
   readonly dataset: string
-  /** Caps in the order in which they held, W; one if the cap is constant. */
+  /** Caps in order of time, W; a constant cap is one entry. */
   readonly capsW: readonly number[]
-  /** Identifies the task; names its chart's files and its place in the page. */
+  /** Identifies the task in file names of charts and in links within the page. */
   readonly stem: string
 }
 
@@ -61,18 +61,18 @@ export interface FailedRun {
 export interface Oracle {
   /** Throughput of the best static configuration, samples/s; null if unknown. */
   readonly throughput: (task: ReportedTask) => number | null
-  /** How it was found, in one sentence. */
+  /** How the oracle's throughput was found, in one sentence. */
   readonly explanation: string
 }
 
-/** Content of a report, before it becomes a page, Markdown or CSV. */
+/** Content of a report, independent of its format (page, Markdown or CSV). */
 export interface ReportContent {
-  /** pctodl against the best other algorithm of each task; absent if it or its rivals were not run. */
+  /** pctodl compared with the best other algorithm of each task; absent if pctodl or all others were not run. */
   readonly standings?: Standings
   readonly boards: readonly BoardContent[]
   readonly excluded: readonly { readonly what: string; readonly why: string }[]
   readonly madeBy: readonly string[]
-  /** How the oracle was found; absent without one. */
+  /** How the oracle's throughput was found; absent without an oracle. */
   readonly oracle?: string
 }
 
@@ -81,7 +81,7 @@ export interface BoardContent {
   readonly baseline: string
   readonly algorithms: readonly AlgorithmAggregate[]
   readonly tasks: readonly TaskContent[]
-  /** The whole matrix of the board; absent for a single task. */
+  /** Chart of all tasks of the board; absent if there is only one task. */
   readonly chart?: TopLevelSpec
 }
 
@@ -94,15 +94,19 @@ export interface TaskContent {
 
 export interface TaskRow {
   readonly summary: RunSummary
-  /** Records of its runs, by repetition. */
+  /** Files with the records of the row's runs, by repetition. */
   readonly recordFiles: readonly string[]
-  /** URL fragment for the first of its runs that a playground can show. */
+  /** URL fragment for the first run of the row that a playground can repeat. */
   readonly playgroundFragment?: string
   readonly shareOfOracle: number | null
   readonly millionImages: ImageCost | null
 }
 
-/** Convert runs to the content of a report. @throws InvalidInputError for a record of another task than its run says */
+/**
+ * Converts runs to the content of a report.
+ *
+ * @throws InvalidInputError if a record belongs to another task than its run
+ */
 export function reportContent({ runs, failures = [], oracle }: ReportInput): ReportContent {
   const tasks = [...groupBy(runs, ({ task }) => task.stem).values()]
   const boards = [...groupBy(tasks, sectionOf)].map(([board, ofBoard]): BoardContent => {
@@ -116,7 +120,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
       ...(ofBoard.length > 1 ? { chart: matrixChart(summaries) } : {}),
     }
   })
-  // Sorted so that the runs of two algorithms pair by seed.
+  // Sorted by repetition, so that the runs of two algorithms are paired by seed.
   const paired = tasks.flatMap((ofTask) => [...ofTask].sort((a, b) => a.repetition - b.repetition))
   const headline = standings(paired.map(({ summary }) => summary))
   return {
@@ -128,7 +132,7 @@ export function reportContent({ runs, failures = [], oracle }: ReportInput): Rep
   }
 }
 
-/** Services have a section of their own for each board, because they are compared by energy. */
+/** Tasks with services have a section of their own for each board, because they are compared by energy. */
 function sectionOf(ofTask: readonly ReportedRun[]): string {
   const { board } = ofTask[0]!.task
   return ofTask.some(({ summary }) => summary.requests) ? `${board}-services` : board
@@ -156,12 +160,12 @@ function taskContent(ofTask: readonly ReportedRun[], oracle: number | null): Tas
   }
 }
 
-/** The runs of one task over time. */
+/** Chart of the runs of one task over time. */
 function chartOf(records: readonly RunRecord[]): TopLevelSpec {
   return records.some(({ requests }) => requests) ? requestsChart(records) : comparisonChart(records)
 }
 
-/** Algorithms excluded from all ratios, and why. */
+/** Names the algorithms that all ratios exclude, with the reasons. */
 function excludedRuns(failures: readonly FailedRun[], boards: readonly BoardContent[]) {
   const failed = failures.map(({ task, algorithm, message }) => ({
     what: `task ${task.id} on ${task.board}, ${algorithm}`,

@@ -5,18 +5,18 @@ import type { ReportedRun } from './report-content.js'
 
 /** The log of one run. */
 export interface RunLog {
-  /** Name of the run in tables and charts. Default: its policy. */
+  /** Name of the run in tables and charts. Default: the name of its policy. */
   readonly algorithm?: string
-  /** Events from `run-start` on. */
+  /** Events of the run, beginning with its `run-start`. */
   readonly events: readonly JudgedEvent[]
 }
 
 /**
- * Convert logs to runs of a report. Runs of the same networks, data and caps on the same board belong to one task;
- * tasks are numbered in order of appearance. A second run of one algorithm on a task is a repetition and enters the
- * mean.
+ * Converts logs to runs of a report. Runs with the same board, networks, data and caps belong to one task; tasks are
+ * numbered in order of appearance. A second run of one algorithm on a task is a repetition; figures are means over the
+ * repetitions.
  *
- * @throws InvalidInputError for a log that cannot be judged
+ * @throws InvalidInputError for a log from which no verdict can be made
  */
 export function runsOfLogs(logs: readonly RunLog[]): ReportedRun[] {
   const ids = new Map<string, number>()
@@ -43,7 +43,10 @@ export function runsOfLogs(logs: readonly RunLog[]): ReportedRun[] {
   })
 }
 
-/** The caps that the log declares: a run that breaks off has not held all of them. */
+/**
+ * The caps that the log declares at its start, or else the caps of its samples. A run that was cut short may not have
+ * reached all declared caps.
+ */
 function capsOf({ caps }: RunStart, events: readonly JudgedEvent[]): number[] {
   if (caps) return caps.map(({ powerCapW }) => powerCapW)
   const met = events.flatMap((event) => (event.type === 'sample' ? [event.powerCapW] : []))

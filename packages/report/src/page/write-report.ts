@@ -9,19 +9,19 @@ import type { ReportContent } from './report-content.js'
 import { algorithmTable, everyTaskTable } from './report-tables.js'
 
 export interface WriteReportOptions {
-  /** Also draw every chart as SVG and PNG. Default false. */
+  /** Whether to also draw every chart as SVG and PNG. Default false. */
   readonly pictures?: boolean
   /** Address of a playground, as the page links to it. Default: no links. */
   readonly playground?: string
-  /** Stops between two pictures; files already written stay. */
+  /** Aborts between two pictures; files already written stay. */
   readonly signal?: AbortSignal
 }
 
 /**
- * Write a report into a folder: `index.html` (self-contained), `report.md`, `tasks.csv`, `standings.csv` and
- * `headline.csv` if there are standings, a table of the algorithms for each board, and the charts if requested.
+ * Writes a report into a folder: `index.html` (self-contained), `report.md`, `tasks.csv`, a table of algorithms per
+ * board, and the charts if requested. With standings, also `standings.csv` and `headline.csv`.
  *
- * @returns the files
+ * @returns the files written
  */
 export async function writeReport(
   content: ReportContent,
@@ -46,9 +46,9 @@ export async function writeReport(
 }
 
 /**
- * Draw the charts of a report as SVG and PNG: `<board>_matrix` for a board with several tasks, and one for each task.
+ * Draws the charts of a report as SVG and PNG: one for each task, and `<board>_matrix` for a board with several tasks.
  *
- * @returns the files
+ * @returns the files written
  */
 export async function writeCharts(content: ReportContent, folder: string, signal?: AbortSignal): Promise<string[]> {
   const files: string[] = []

@@ -6,15 +6,15 @@ const special: Readonly<Record<string, string>> = {
   '^': '\\textasciicircum{}',
 }
 
-/** Escape text for LaTeX. */
+/** Escapes text for LaTeX. */
 export function asLatex(text: string): string {
   return text.replace(/[\\~^&%$#_{}]/g, (character) => special[character] ?? `\\${character}`)
 }
 
 /**
- * A table for `\\input` with booktabs rules: figures are aligned right, the first column and all others left.
+ * Returns a table for `\\input`, with booktabs rules. Columns of figures are aligned right, all others left.
  *
- * @param caption of the table, plain text
+ * @param caption caption of the table, plain text
  * @param label for `\\ref`
  */
 export function tableAsLatex({ head, rows }: ReportTable, caption: string, label: string): string {

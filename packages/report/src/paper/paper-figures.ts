@@ -3,10 +3,10 @@ import { ALARM_COLOR, CHART_FONT, INK, palette, type TopLevelSpec } from '../cha
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
 import type { Standings } from '../verdict/standings.js'
 
-/** Widths of one and of both columns of a usual two-column paper, cm. */
+/** Widths of one column and of both columns of a two-column paper, cm. */
 export const paperWidthsCm = [8.5, 17.5] as const
 
-/** All figures are laid out in points of the printed page, so that text is 7 points in each. */
+/** All figures are laid out in points of the printed page, so that text is 7 points high in each. */
 const POINTS_PER_CM = 72 / 2.54
 const FONT_POINTS = 7
 
@@ -34,15 +34,15 @@ const outcomeColors = { win: palette[2], tie: palette[6], loss: palette[4], 'no-
 /** Height of a row, points. */
 const ROW = 9.5
 
-/** A mix by its first network and the number of others; the tables name them all. */
+/** Names a mix by its first network and the number of others; the tables name all networks. */
 function shortened(model: string): string {
   const [first, ...others] = model.split('+')
   return others.length === 0 ? model : `${first} and ${others.length} more`
 }
 
 /**
- * One algorithm against the best other one of each task, with intervals, or ranges for fewer than 16 boards. Above 1 it
- * is ahead.
+ * Draws one algorithm compared with the best other algorithm of each task. Lines are intervals, or ranges for fewer
+ * than 16 boards. Above 1, the algorithm is ahead.
  */
 export function standingsFigure({ tasks, subject }: Standings, widthCm: number): TopLevelSpec {
   const wide = widthCm > 12
@@ -110,7 +110,7 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
                 fontSize: FONT_POINTS - 1,
                 color: '#555555',
               },
-              // Beside the plot; at the points, they would overlap the line at 1.
+              // Opponents' names are beside the plot; at the points, they would overlap the line at 1.
               encoding: { y, x: { value: 'width' as const }, text: { field: 'rival', type: 'nominal' as const } },
             },
           ]
@@ -120,7 +120,8 @@ export function standingsFigure({ tasks, subject }: Standings, widthCm: number):
 }
 
 /**
- * Every algorithm of a board relative to its baseline where both hold the cap, with the number of tasks that it breaks.
+ * Draws every algorithm of a board relative to the baseline, over tasks on which both hold the cap, with the number of
+ * tasks on which the algorithm breaks it.
  */
 export function algorithmsFigure(
   algorithms: readonly AlgorithmAggregate[],

@@ -9,9 +9,9 @@ import { tableAsLatex } from './latex-table.js'
 import { algorithmsFigure, paperWidthsCm, standingsFigure } from './paper-figures.js'
 
 /**
- * Write figures (8.5 and 17.5 cm, SVG and PDF) and tables (LaTeX with booktabs, CSV) for a paper into a folder.
+ * Writes figures (8.5 and 17.5 cm wide, SVG and PDF) and tables (LaTeX with booktabs, CSV) for a paper into a folder.
  *
- * @returns the files
+ * @returns the files written
  */
 export async function writePaper(content: ReportContent, folder: string, signal?: AbortSignal): Promise<string[]> {
   const files: string[] = []
@@ -50,7 +50,7 @@ export async function writePaper(content: ReportContent, folder: string, signal?
   return files
 }
 
-/** Vega counts in pixels; on paper a figure is as wide as its column. */
+/** Vega uses pixels; on paper, a figure must be as wide as its column. */
 function inCentimetres(svg: string, widthCm: number): string {
   const [width, height] = svgSize(svg)
   const heightCm = (widthCm * height) / width

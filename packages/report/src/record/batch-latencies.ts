@@ -2,15 +2,16 @@ import type { TenantCounters } from '@pctodl/platform'
 import type { NetworkLatency } from './run-record.js'
 
 /**
- * Latencies of the batches of a run, from counters that are read many times a second. Batches that one tenant completes
- * between two readings count with their mean, so a batch longer than the reading interval counts individually.
+ * Collects the latencies of a run's batches from counters that are read many times a second. If a tenant completes
+ * several batches between two readings, all count with their mean. A batch longer than the reading interval therefore
+ * counts with its own latency.
  */
 export class BatchLatencies {
   readonly #before = new Map<number, TenantCounters>()
-  /** By network: latencies, ms, and the number of batches of each. */
+  /** By network: latencies in ms, and the number of batches with each latency. */
   readonly #seen = new Map<string, { readonly latencyMs: number; readonly batches: number }[]>()
 
-  /** @param counts whether batches completed since the last reading are to be counted */
+  /** @param counts whether to count the batches completed since the last reading */
   add(counters: readonly TenantCounters[], counts: boolean): void {
     for (const counter of counters) {
       const before = this.#before.get(counter.id)
@@ -27,7 +28,7 @@ export class BatchLatencies {
   }
 
   /**
-   * By network, in the order of names.
+   * Latencies of each network, in the order of names.
    *
    * @param objectives latency objectives by network, ms
    */
@@ -48,7 +49,7 @@ export class BatchLatencies {
   }
 }
 
-/** The lowest latency that at least this share of the batches does not exceed. */
+/** The lowest latency that at least this share of the batches does not exceed, ms. */
 function atShare(seen: readonly { readonly latencyMs: number; readonly batches: number }[], wanted: number): number {
   const ascending = [...seen].sort((a, b) => a.latencyMs - b.latencyMs)
   let counted = 0

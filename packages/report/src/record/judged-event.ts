@@ -7,28 +7,28 @@ export interface RunStart {
   readonly version: 1
   readonly board: string
   readonly policy: string
-  /** ISO 8601, UTC. */
+  /** Start of the run, ISO 8601 in UTC. */
   readonly startedAt: string
-  /** Caps of the run. Default: the caps of the samples. */
+  /** Caps of the run. Default: the caps of its samples. */
   readonly caps?: readonly CapStep[] | undefined
-  /** Length of the windows that are cut from samples, ms. Default 5000. */
+  /** Length of the windows into which samples are grouped, ms. Default 5000. */
   readonly windowMs?: number | undefined
-  /** `dataset` and `backend` in it are shown. */
+  /** Further labels. Reports show `dataset` and `backend`. */
   readonly about?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** One reading; it stands for the time since the previous one. */
+/** One telemetry reading; it represents the time since the previous one. */
 export interface JudgedSample {
   readonly timeMs: number
   readonly type: 'sample'
-  /** Cap in force at the reading, W. */
+  /** Cap at the time of the reading, W. */
   readonly powerCapW: number
   readonly telemetry: {
-    /** W; null if it could not be read. */
+    /** Power, W; null if it could not be read. */
     readonly powerAverageW: number | null
     readonly smClockMhz?: number | null | undefined
   }
-  /** Samples that the tenants completed since the start of the run. */
+  /** Number of samples that the tenants completed since the start of the run. */
   readonly completed: number
   /** Whether tenants were being restarted. */
   readonly reconfiguring?: boolean | undefined
@@ -50,19 +50,19 @@ export interface JudgedTenant {
 export interface RunEnd {
   readonly timeMs: number
   readonly type: 'run-end'
-  /** `done`, or how the run ended otherwise. */
+  /** `done` if the run was completed; otherwise how it ended. */
   readonly outcome: string
   readonly message?: string | undefined
 }
 
-/** Events that explain a run and do not affect its verdict. */
+/** Events that explain a run but do not affect its verdict. */
 export interface UnreadEvent {
   readonly timeMs: number
   readonly type: 'cap' | 'action' | 'decision' | 'refused' | 'granted' | 'services'
 }
 
 /**
- * Events that a verdict reads. Every `RunEvent` of `@pctodl/scheduler` is one; other programs' logs need no more than
- * these.
+ * The events from which a verdict is made. Every `RunEvent` of `@pctodl/scheduler` is valid, and logs of other programs
+ * need only these fields.
  */
 export type JudgedEvent = RunStart | JudgedSample | JudgedWindow | JudgedTenant | RunEnd | UnreadEvent

@@ -3,11 +3,11 @@ import { meanOrNull } from '../verdict/spread.js'
 import type { JudgedEvent, JudgedSample, RunStart } from './judged-event.js'
 import type { RecordedWindow, RunRecord } from './run-record.js'
 
-/** Labels of a run in tables and charts; absent ones are taken from the log. */
+/** Labels of a run in tables and charts. Absent labels are taken from the log. */
 export interface RunLabels {
-  /** Default: the policy of the log. */
+  /** Default: the name of the policy in the log. */
   readonly algorithm?: string
-  /** Runs of the same task are compared with each other. Default 1. */
+  /** Number of the task; runs of the same task are compared with each other. Default 1. */
   readonly taskId?: number
   /** Default: the networks of the tenants. */
   readonly model?: string
@@ -18,11 +18,11 @@ export interface RunLabels {
 const WINDOW_MS = 5000
 
 /**
- * The record of a run from its events: power and caps from the samples; throughput from the windows or, if the log has
- * none, from the samples. Power is the sensor's, since a log knows no other.
+ * Builds the record of a run from its events. Power and caps come from the samples. Throughput comes from the windows
+ * or, if the log has none, from the samples. Power is the sensor's, because a log contains no other.
  *
- * @param events of one run, from its `run-start` on
- * @throws InvalidInputError for events that do not begin with `run-start`, hold no sample, or whose times do not ascend
+ * @param events events of one run, from its `run-start` on
+ * @throws InvalidInputError if the events do not begin with `run-start`, contain no sample, or are not in order of time
  */
 export function recordOfEvents(events: readonly JudgedEvent[], labels: RunLabels = {}): RunRecord {
   const start = runStartOf(events)
@@ -56,14 +56,14 @@ export function recordOfEvents(events: readonly JudgedEvent[], labels: RunLabels
   }
 }
 
-/** Times at which tenants restarted, without the start. */
+/** Times at which tenants restarted, without the start of the run, ms. */
 function restartsOf(samples: readonly JudgedSample[]): number[] {
   return samples.flatMap(({ timeMs, reconfiguring }, i) =>
     reconfiguring && i > 0 && !samples[i - 1]!.reconfiguring ? [timeMs] : [],
   )
 }
 
-/** @throws InvalidInputError for events that do not begin with `run-start` */
+/** @throws InvalidInputError if the events do not begin with `run-start` */
 export function runStartOf([first]: readonly JudgedEvent[]): RunStart {
   if (first?.type !== 'run-start') throw new InvalidInputError('events[0].type', first?.type, "'run-start'")
   return first
@@ -90,7 +90,7 @@ function datasetOf({ about }: RunStart): string {
   return typeof dataset === 'string' ? dataset : 'unnamed data'
 }
 
-/** How the run ended, unless it ended well. */
+/** Remark on how the run ended, unless it was completed. */
 function notesOf(events: readonly JudgedEvent[]): string[] {
   const failures = events.flatMap((event) =>
     event.type === 'tenant' && event.failure !== undefined ? [`a tenant failed: ${event.failure}`] : [],
@@ -102,8 +102,8 @@ function notesOf(events: readonly JudgedEvent[]): string[] {
 }
 
 /**
- * Windows for a log without any. Each ends with the first reading at least `windowMs` after its start; its throughput
- * is the samples completed in that time. A shorter rest at the end is omitted.
+ * Makes windows for a log that has none. Each window ends with the first reading at least `windowMs` after its start. A
+ * shorter rest at the end is omitted.
  */
 function windowsOfSamples(samples: readonly JudgedSample[], windowMs: number): MeasuredWindow[] {
   const windows: MeasuredWindow[] = []

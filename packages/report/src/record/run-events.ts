@@ -57,20 +57,20 @@ const judgedEventSchema: z.ZodType<JudgedEvent> = z.discriminatedUnion('type', [
 ])
 
 /**
- * Parse the log of a run, one JSON object per line. An incomplete last line, left by a killed run, is omitted.
+ * Parses the log of a run: one JSON object per line. An incomplete last line, as a killed run leaves it, is ignored.
  *
- * @param file what errors call it
- * @throws InvalidInputError naming file, line and field
+ * @param file name for error messages
+ * @throws InvalidInputError with file, line and field
  */
 export function parseRunEvents(text: string, file: string): JudgedEvent[] {
   return parseEventLines(text, file, judgedEventSchema)
 }
 
 /**
- * Parse lines with another schema, for readers that need other fields.
+ * Parses a log with another schema, for readers that need other fields.
  *
- * @param schema what an event must have
- * @returns the events as they stand in the log, further fields included
+ * @param schema fields that an event must have
+ * @returns the events as they are in the log, including fields that the schema does not name
  */
 export function parseEventLines<Event>(text: string, file: string, schema: z.ZodType<unknown>): Event[] {
   const lines = text.split('\n')

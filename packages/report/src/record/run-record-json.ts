@@ -3,12 +3,12 @@ import type { RunRecord } from './run-record.js'
 
 const RECORD_VERSION = 1
 
-/** Format a record as one line of JSON; `parseRunRecord` reads it. */
+/** Formats a record as one line of JSON, for `parseRunRecord`. */
 export function formatRunRecord(record: RunRecord): string {
   return `${JSON.stringify({ recordVersion: RECORD_VERSION, ...record })}\n`
 }
 
-/** @throws InvalidInputError naming the file if it is not a record of this version */
+/** @throws InvalidInputError with the file name if the text is not a record of this version */
 export function parseRunRecord(text: string, file: string): RunRecord {
   let json: ({ recordVersion?: unknown; windows?: unknown; power?: unknown } & Record<string, unknown>) | null
   try {

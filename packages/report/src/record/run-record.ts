@@ -1,7 +1,7 @@
 import type { MeasuredWindow } from '@pctodl/platform'
 import type { PowerSeries as PowerReadings } from '../evaluate/power-signal.js'
 
-/** Power over a run, and the SM clock read with it, MHz; null where it could not be read. */
+/** Power over a run, with the SM clock of each reading, MHz; a null clock could not be read. */
 export interface PowerSeries extends PowerReadings {
   readonly smClockMhz?: readonly (number | null)[]
 }
@@ -11,24 +11,24 @@ export interface RecordedWindow extends MeasuredWindow {
   readonly startedAt: Date
 }
 
-/** Latency of batches of one network in the steady state, or of requests of one service. */
+/** Latency of one network's batches in the steady state, or of one service's requests. */
 export interface NetworkLatency {
-  /** The network, or the service. */
+  /** Name of the network or the service. */
   readonly model: string
-  /** Objective of the 99th percentile, ms; absent if there was none. */
+  /** Objective for the 99th percentile, ms; absent if there is none. */
   readonly objectiveMs?: number
-  /** Absent for requests. */
+  /** Mean latency of the batches, ms; absent for requests. */
   readonly meanMs?: number
   /** 99th percentile, ms; null if no request was answered. */
   readonly p99Ms: number | null
 }
 
-/** Outcome of the requests of one service, counted from when its tenants had started. */
+/** What became of the requests of one service, counted from the time when its tenants had started. */
 export interface ServiceOutcome {
   readonly service: string
-  /** Requests/s answered within the objective. */
+  /** Rate of requests answered within the objective, requests/s. */
   readonly goodputPerS: number
-  /** Share of the decided requests answered within the objective, 0..1; null if there were none. */
+  /** Share of the decided requests that were answered within the objective, 0..1; null if no request was decided. */
   readonly attainment: number | null
   readonly objectiveMet: boolean | null
   readonly p99Ms: number | null
@@ -36,19 +36,22 @@ export interface ServiceOutcome {
   readonly failed: number
 }
 
-/** Open-loop requests: they arrive whether or not earlier ones were answered. */
+/** Results of open-loop requests, which arrive whether or not earlier ones were answered. */
 export interface ServedRequests {
   readonly services: readonly ServiceOutcome[]
-  /** Mean power over the same time, W; next, energy of the board per request answered in time, J, or null. */
+  /**
+   * Mean power while requests counted, W; below it, the board's energy per request answered within the objective, J
+   * (null if there was none).
+   */
   readonly meanPowerW: number
   readonly energyPerRequestJ: number | null
-  /** Highest load factor at which every service meets its objective, where it was searched for. */
+  /** Highest load factor at which every service meets its objective; absent if it was not searched for. */
   readonly maxLoad?: number
-  /** Counts per second and service; null before the service came and after it went. */
+  /** Number of requests per second, by service; null before a service began and after it ended. */
   readonly perSecond: readonly {
     readonly service: string
     readonly arrived: readonly (number | null)[]
-    /** Late, shed or failed. */
+    /** Requests that were late, shed or failed. */
     readonly missed: readonly (number | null)[]
   }[]
 }
@@ -60,21 +63,21 @@ export interface RunRecord {
   readonly taskId: number
   readonly model: string
   readonly dataset: string
-  /** Set of tasks that the task belongs to, if there are several. */
+  /** Name of the set of tasks that contains the task, if there are several sets. */
   readonly set?: string
   readonly durationMs: number
   readonly windows: readonly RecordedWindow[]
   readonly power: PowerSeries
-  /** Samples completed over the whole run. */
+  /** Number of samples completed over the whole run. */
   readonly samples: number
-  /** Name of the individual board, where there are several: `A100~v3`, `A100 seed 2`. */
+  /** Name of the individual board, if there are several: `A100~v3`, `A100 seed 2`. */
   readonly instance?: string
-  /** Starts of reconfigurations after the beginning, ms. */
+  /** Times at which reconfigurations began, without the start of the run, ms. */
   readonly restartsMs?: readonly number[]
-  /** Absent where tenants ran batch after batch. */
+  /** Results of requests; absent if the run had no services. */
   readonly requests?: ServedRequests
-  /** By network; absent if it was not measured. */
+  /** Batch latencies by network; absent if they were not measured. */
   readonly latency?: readonly NetworkLatency[]
-  /** Remarks in plain language for the figures, e.g. a power limit raised to the board's minimum. */
+  /** Remarks on the run in plain language, e.g. that a power limit was raised to the board's minimum. */
   readonly notes: readonly string[]
 }

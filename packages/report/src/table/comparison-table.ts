@@ -1,10 +1,10 @@
 import type { RunDifference } from '../compare/compare-runs.js'
 import { figure, textTable } from './report-table.js'
 
-/** Differences with a lower p-value are marked. */
+/** A difference is marked if its p-value is below this. */
 const SIGNIFICANT = 0.05
 
-/** One line per run, for people. */
+/** Formats differences as text, one line per run. */
 export function formatDifferences(differences: readonly RunDifference[]): string {
   const head = ['run', 'A, samples/s', 'B, samples/s', 'change', 'p', 'A, W', 'B, W']
   const rows = differences.map((difference) => {

@@ -1,8 +1,8 @@
 import type { NetworkLatency } from '../record/run-record.js'
 
 /**
- * 99th percentile of batches, ms, with its objective if there is one. For several networks: the one that is closest to
- * its objective or furthest above it, by name.
+ * Text of the 99th percentile of batch latency, ms, with its objective if there is one. For several networks, it names
+ * the one with the highest ratio of latency to objective.
  */
 export function latencyText(latency: readonly NetworkLatency[] | undefined): string {
   if (latency === undefined || latency.length === 0) return '-'

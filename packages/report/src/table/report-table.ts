@@ -1,6 +1,6 @@
 import Table from 'cli-table3'
 
-/** A table as rows of text, used for the page, Markdown and CSV. */
+/** A table as rows of text, for the page, Markdown and CSV. */
 export interface ReportTable {
   readonly head: readonly string[]
   readonly rows: readonly (readonly string[])[]
@@ -11,10 +11,10 @@ export function figure(value: number | null | undefined, decimals: number): stri
   return value?.toFixed(decimals) ?? '-'
 }
 
-/** `rich` draws with box characters and colours violations; `plain` is pure ASCII without escape sequences. */
+/** `rich` tables use box characters and colour violations; `plain` tables are pure ASCII without escape sequences. */
 export type TableStyle = 'plain' | 'rich'
 
-/** The style that a stream supports: `rich` on a terminal, unless the user declined it (https://no-color.org). */
+/** The style that a stream supports: `rich` on a terminal, unless the user disabled colours (https://no-color.org). */
 export function tableStyle(
   stream: { readonly isTTY?: boolean },
   env: Readonly<Record<string, string | undefined>>,
@@ -24,9 +24,9 @@ export function tableStyle(
 }
 
 /**
- * A table for a terminal, with the first column aligned left.
+ * Formats a table for a terminal; the first column is aligned left.
  *
- * @param alarms whether a row is highlighted
+ * @param alarms for each row, whether to highlight it
  */
 export function textTable(
   { head, rows }: ReportTable,
@@ -64,7 +64,10 @@ const asciiBorders = {
   middle: '|',
 }
 
-/** Make text from elsewhere safe: control characters never reach a terminal, and plain tables are ASCII. */
+/**
+ * Makes text from other sources safe for a terminal: replaces control characters and, in plain tables, characters
+ * outside ASCII.
+ */
 export function printable(text: string, style: TableStyle): string {
   return text.replace(style === 'rich' ? /\p{Cc}/gu : /[^ -~]/gu, '?')
 }

@@ -1,7 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { RunRecord } from '../record/run-record.js'
 
-/** The columns of PctoDL's Python code's result files, in order. */
+/** The columns of the result files of PctoDL's Python code, in order. */
 export const resultsColumns = [
   'iter',
   'mps_resources',
@@ -18,11 +18,11 @@ export const resultsColumns = [
 ] as const
 
 /**
- * Write the windows of a run as CSV, one row per control iteration, in the columns and number formats of PctoDL's
- * Python code's result files: clocks and cap without decimals, all other figures with two, lists as `"[30,15,15]"`.
- * Clocks are the locked ones; if the firmware chooses, the measured mean. A missing measurement is an empty cell.
- * `timestamp` is the start of the window in UTC (the Python code uses local time), so that the same run gives the same
- * file everywhere.
+ * Writes the windows of a run as CSV, one row per control iteration. Columns and number formats are those of the result
+ * files of PctoDL's Python code: clocks and cap without decimals, all other figures with two, lists as `"[30,15,15]"`.
+ * A clock is the locked one, or the measured mean if the firmware chooses. A missing measurement is an empty cell.
+ * `timestamp` is the start of the window in UTC, so that the same run gives the same file everywhere; the Python code
+ * writes local time.
  *
  * @throws InvalidInputError for an invalid date or a figure that is not finite
  */
@@ -58,7 +58,7 @@ function list(values: readonly number[]): string {
   return `"[${values.join(',')}]"`
 }
 
-/** `YYYY-MM-DD HH:MM:SS`, UTC. */
+/** Formats a date as `YYYY-MM-DD HH:MM:SS` in UTC. */
 function timestamp(date: Date, index: number): string {
   if (Number.isNaN(date.getTime()))
     throw new InvalidInputError(`windows[${index}].startedAt`, String(date), 'a valid date')

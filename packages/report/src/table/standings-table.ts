@@ -40,7 +40,9 @@ const withSpread = (ratio: Ratio | null) =>
     ? `${ratioText(ratio)} (${ratio.spread.low.toFixed(3)} to ${ratio.spread.high.toFixed(3)})`
     : ratioText(ratio)
 
-/** Wins, ties and losses always; other outcomes if they occur, as well as caps that the algorithm itself breaks. */
+/**
+ * Numbers of wins, ties and losses. Other outcomes, and caps that the algorithm itself breaks, are added if they occur.
+ */
 function outcomesText(tasks: readonly TaskStanding[], counted: Tally['outcomes']): string {
   const own = tasks.flatMap((task) => task.own ?? [])
   const breaks = own.filter(({ verdict }) => verdict.status === 'violates').length
@@ -53,7 +55,7 @@ function outcomesText(tasks: readonly TaskStanding[], counted: Tally['outcomes']
   return [`${counted.win} / ${counted.tie} / ${counted.loss}`, ...further].join('; ')
 }
 
-/** The headline: outcomes and means for each set of tasks on each board. */
+/** The headline table: outcomes and mean ratios for each set of tasks on each board. */
 export function headlineTable({ tasks, subject }: Standings): ReportTable {
   const groups = groupBy(tasks, ({ set, board }) => JSON.stringify([set ?? 'paper', board]))
   return {
@@ -62,7 +64,7 @@ export function headlineTable({ tasks, subject }: Standings): ReportTable {
       const [set, board] = JSON.parse(key) as [string, string]
       const { outcomes: counted, ratio, planning, control } = tallyOf(group)
       const boards = Math.max(...group.map((task) => task.boards.length))
-      // Services need less than the plan's highest load, so a plan at the cap is no opponent in energy.
+      // A plan that runs at the cap is no opponent in energy, because services need less than its full throughput.
       const parts = set.startsWith('services') ? ['-', '-'] : [planning, control].map(withSpread)
       return [setWords[set] ?? set, board, `${boards}`, outcomesText(group, counted), withSpread(ratio), ...parts]
     }),
@@ -70,11 +72,11 @@ export function headlineTable({ tasks, subject }: Standings): ReportTable {
 }
 
 export const headlineCaption: string =
-  'Geometric means over tasks, on n boards. In parentheses: from 16 boards on, the 95 % confidence interval over boards (Student\u2019s t); ' +
-  'with fewer, the lowest and highest board, which is not an interval. Best other: the best opponent of each task that holds the cap. ' +
-  'Plan / no plan: plan-limit-step over the best opponent that does not use our plan.'
+  'Ratios are geometric means over tasks, on n boards. In parentheses: the 95 % confidence interval over boards (Student\u2019s t) for 16 ' +
+  'boards or more; for fewer, the values of the lowest and the highest board. Best other: the best opponent of each task that holds the cap. ' +
+  'Plan / no plan: plan-limit-step divided by the best opponent that does not use our plan.'
 
-/** The first table: an algorithm against the best other one of each task. */
+/** The first table of a report: an algorithm compared with the best other algorithm of each task. */
 export function standingsTable({ subject, tasks }: Standings): ReportTable {
   return {
     head: [
@@ -120,12 +122,12 @@ export function standingsTable({ subject, tasks }: Standings): ReportTable {
   }
 }
 
-/** Which constraint a run violates, in words. */
+/** Names the constraint that a run violates. */
 export function brokenWords({ breaks = 'cap' }: RunSummary['verdict']): string {
   return { cap: 'breaks the cap', latency: 'misses its latency', 'cap and latency': 'breaks cap and latency' }[breaks]
 }
 
-/** The figure that counts in the task: samples/s, load factor, or joules per request. */
+/** The figure by which algorithms are compared in the task: samples/s, load factor, or joules per request. */
 function meritText(run: RunSummary): string {
   if (run.requests?.maxLoad !== undefined) return `${run.requests.maxLoad.toFixed(2)} x load`
   if (run.requests) return run.energyPerSampleJ === null ? '-' : `${run.energyPerSampleJ.toFixed(4)} J`
@@ -146,9 +148,9 @@ export function standingsCaption({ subject, outcomes: counted, ratio }: Standing
   const within = ratio?.spread ? ` (${spreadText(ratio.spread)})` : ''
   const geometric = ratio === null ? '' : `; geometric mean of the ratios ${ratioText(ratio)}${within}`
   return (
-    `${subject} against the best other algorithm that holds the cap, chosen for each board by the other boards: ${text}${geometric}. ` +
-    `A tie is within ${100 * TIE_TOLERANCE} %, or has 1 in its interval or range. To break the cap, or to miss a latency objective, where ` +
-    'another keeps it is a loss. To be the only one that holds, or ahead of opponents without feedback, is no win. The steady state is judged; ' +
-    'services are compared by requests per joule.'
+    `${subject} compared with the best other algorithm that holds the cap, chosen for each board on the other boards: ${text}${geometric}. ` +
+    `A ratio within ${100 * TIE_TOLERANCE} % of 1, or with 1 in its interval or range, is a tie. It is a loss to break the cap or miss a latency ` +
+    'objective that another algorithm holds. It is not a win to be the only one that holds the cap, or to be ahead of opponents without ' +
+    'feedback. The steady state is judged; services are compared by requests per joule.'
   )
 }

@@ -9,8 +9,8 @@ import { figure, printable, type TableStyle, textTable } from './report-table.js
 import { headlineTable, standingsCaption, standingsHeading, standingsTable } from './standings-table.js'
 
 /**
- * Closing table of one task: runs that hold the cap, fastest first, then those that break it, marked `VIOLATES`; below
- * it reasons and remarks.
+ * Formats the closing table of one task: first the runs that hold the cap, the fastest on top, then the runs that break
+ * it, marked `VIOLATES`. Reasons and remarks follow the table.
  *
  * @throws InvalidInputError for runs of different tasks
  */
@@ -44,7 +44,7 @@ function batchColumns(runs: readonly RunSummary[]): Column[] {
   ]
 }
 
-/** For services: the worst value of each figure, with the service's name. */
+/** For services, each figure is the worst value among them, with the service's name. */
 function requestColumns(runs: readonly RunSummary[]): Column[] {
   const services = ({ requests }: RunSummary) => requests?.services ?? []
   const withLoad = runs.some(({ requests }) => requests?.maxLoad !== undefined)
@@ -78,7 +78,10 @@ function requestColumns(runs: readonly RunSummary[]): Column[] {
   ]
 }
 
-/** First tables of many tasks: an algorithm against the best other one of each, with losses marked and the totals. */
+/**
+ * The first tables of a run with many tasks: an algorithm compared with the best other algorithm of each task, with
+ * losses marked, and the totals.
+ */
 export function formatStandings(standings: Standings, style: TableStyle): string {
   return [
     standingsHeading,
@@ -88,7 +91,7 @@ export function formatStandings(standings: Standings, style: TableStyle): string
   ].join('\n')
 }
 
-/** Closing table of many tasks, one line per algorithm. Ratios refer to `baseline`. */
+/** The closing table of a run with many tasks, one line per algorithm. Ratios are relative to `baseline`. */
 export function formatAggregateTable(
   algorithms: readonly AlgorithmAggregate[],
   baseline: string,
@@ -133,7 +136,7 @@ function remarks(runs: readonly RunSummary[], style: TableStyle): string[] {
   return lines.map((line) => printable(line, style))
 }
 
-/** True power of a simulated board, on the scale of its own sensor, in which caps are set. */
+/** True power of a simulated board, in the watts of its own sensor, because caps are set in them. */
 const WHAT_FLOWS = "what really flows, in the watts of the board's own sensor"
 
 function powerSource(runs: readonly RunSummary[]): string {

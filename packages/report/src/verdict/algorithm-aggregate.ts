@@ -2,28 +2,30 @@ import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { type RunSummary, taskKey } from './run-summary.js'
 import { geometricMean } from './spread.js'
 
-/** One algorithm over many tasks, compared with a baseline. */
+/** Results of one algorithm over many tasks, compared with a baseline. */
 export interface AlgorithmAggregate {
   readonly algorithm: string
   readonly tasksRun: number
-  /** Tasks on which the algorithm broke the cap. */
+  /** Number of tasks on which the algorithm broke the cap. */
   readonly violatingTasks: number
-  /** Tasks whose power could not be judged. */
+  /** Number of tasks without a verdict on power. */
   readonly unknownTasks: number
-  /** Tasks on which both this algorithm and the baseline held the cap; only these enter the ratios. */
+  /** Number of tasks on which both this algorithm and the baseline held the cap. The ratios include only these. */
   readonly comparedTasks: number
-  /** Geometric mean over the compared tasks of throughput over the baseline's; null if there is none. */
+  /**
+   * Geometric mean, over the compared tasks, of throughput divided by the baseline's; null if there is no such task.
+   */
   readonly throughputRatio: number | null
-  /** The same of the energy per sample. */
+  /** The same mean for the energy per sample. */
   readonly energyPerSampleRatio: number | null
 }
 
 /**
- * Compare algorithms with a baseline over the tasks of one or more boards. Ratios are averaged geometrically, so that
- * swapping algorithm and baseline gives the reciprocal. A run that breaks the cap enters no ratio.
+ * Compares algorithms with a baseline over the tasks of one or more boards. Means of ratios are geometric, so that
+ * swapping algorithm and baseline gives the reciprocal. Runs that break the cap are excluded from ratios.
  *
- * @throws UnknownNameError where no run is of the baseline
- * @throws InvalidInputError where an algorithm has two runs of one task on one board
+ * @throws UnknownNameError if the baseline has no run
+ * @throws InvalidInputError if an algorithm has two runs of one task on one board
  */
 export function aggregateByAlgorithm(summaries: readonly RunSummary[], baseline: string): AlgorithmAggregate[] {
   const runs = new Map<string, Map<string, RunSummary>>()
@@ -60,13 +62,10 @@ export function aggregateByAlgorithm(summaries: readonly RunSummary[], baseline:
   })
 }
 
-/**
- * Usual baselines; the first one that was run is used: a plan with one step of feedback, then algorithms without a
- * plan.
- */
+/** Usual baselines, the preferred one first: a plan with one step of feedback, then algorithms without a plan. */
 const usualBaselines = ['plan-limit-step', 'fixed-clock', 'equal-shares', 'equal-split', 'powercap-tuned', 'powercap']
 
-/** The baseline of a table: a usual one if it was run, else the first algorithm. */
+/** The baseline of a table: the first usual baseline that was run, else the first algorithm. */
 export function baselineOf(summaries: readonly RunSummary[]): string {
   const usual = usualBaselines.find((name) => summaries.some(({ algorithm }) => algorithm === name))
   return usual ?? summaries[0]!.algorithm
@@ -85,7 +84,10 @@ function count(runs: ReadonlyMap<string, RunSummary>, status: RunSummary['verdic
   return [...runs.values()].filter((run) => run.verdict.status === status).length
 }
 
-/** Null if any ratio is not a positive number (a run that completed nothing), instead of a mean over the rest. */
+/**
+ * Returns null if any ratio is not a positive number, because a mean over the rest would hide that run. A run that
+ * completed nothing has such a ratio.
+ */
 function meanRatio(ratios: readonly number[]): number | null {
   return ratios.length > 0 && ratios.every((ratio) => ratio > 0 && ratio < Infinity) ? geometricMean(ratios) : null
 }

@@ -5,8 +5,9 @@ import { spreadOf } from './spread.js'
 import type { Verdict } from './verdict.js'
 
 /**
- * One summary per board, task and algorithm, in order of appearance: means over its runs, the highest peak, and the
- * worst verdict, since an algorithm that breaks a cap on one board of three does not hold it.
+ * Combines repeated runs into one summary per board, task and algorithm, in order of appearance. Figures are means, the
+ * peak is the highest, and the verdict is the worst: an algorithm that breaks a cap on one board of three does not hold
+ * it.
  */
 export function combineRepeatedRuns(summaries: readonly RunSummary[]): RunSummary[] {
   return [...groupBy(summaries, (summary) => `${taskKey(summary)} ${summary.algorithm}`).values()].map(combined)
@@ -36,7 +37,7 @@ function combined(runs: readonly RunSummary[]): RunSummary {
   }
 }
 
-/** Null if any run lacks the figure, since a mean over the others would be another quantity. */
+/** Returns null if any run lacks the figure, because a mean over the other runs would be another quantity. */
 function meanOf(runs: readonly RunSummary[], figure: (run: RunSummary) => number | null): number | null {
   let sum = 0
   for (const run of runs) {
@@ -47,7 +48,9 @@ function meanOf(runs: readonly RunSummary[], figure: (run: RunSummary) => number
   return sum / runs.length
 }
 
-/** Means of the means, and the highest of the 99th percentiles, since each run must meet the objective. */
+/**
+ * Combines latencies: the mean of the means, and the highest 99th percentile, because each run must meet the objective.
+ */
 function combinedLatency(runs: readonly RunSummary[]): Pick<RunSummary, 'latency'> {
   const first = runs[0]!.latency
   if (first === undefined || runs.some(({ latency }) => latency === undefined)) return {}
@@ -69,7 +72,7 @@ function worst(values: readonly (number | null)[]): number | null {
   return values.includes(null) ? null : Math.max(...(values as number[]))
 }
 
-/** Means, and the worst attainment and p99. */
+/** Combines requests: means, but the worst attainment and p99. */
 function combinedRequests(runs: readonly RunSummary[]): Pick<RunSummary, 'requests'> {
   const first = runs[0]!.requests
   if (!first || !runs.every(({ requests }) => requests)) return {}

@@ -1,4 +1,4 @@
-/** Group a list by key, in the order in which keys first appear. */
+/** Groups a list by key, in the order in which keys first appear. */
 export function groupBy<T>(list: readonly T[], keyOf: (each: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>()
   for (const each of list) groups.set(keyOf(each), [...(groups.get(keyOf(each)) ?? []), each])

@@ -5,8 +5,8 @@ import { merit, type RunSummary } from './run-summary.js'
 const order = { holds: 0, unknown: 1, violates: 2 } as const
 
 /**
- * Order runs: those that hold the cap, then those that could not be judged, then those that break it; best first within
- * each.
+ * Sorts runs: first those that hold the cap, then those without a verdict, then those that break it; the best first
+ * within each group.
  */
 export function rankRuns(summaries: readonly RunSummary[]): RunSummary[] {
   return [...summaries].sort((a, b) => order[a.verdict.status] - order[b.verdict.status] || merit(b) - merit(a))
@@ -21,9 +21,9 @@ export function bestHoldingRun(summaries: readonly RunSummary[]): RunSummary | u
 type TaskFields = Pick<RunRecord, 'board' | 'algorithm' | 'taskId' | 'model' | 'dataset'>
 
 /**
- * Check that runs are comparable: of one task on one board, and of different algorithms.
+ * Checks that runs are comparable: they belong to one task on one board, and to different algorithms.
  *
- * @throws InvalidInputError naming the run and what differs
+ * @throws InvalidInputError with the run and the difference
  */
 export function assertOneTask(field: string, runs: readonly TaskFields[]): void {
   runs.forEach((run, i) => {

@@ -10,63 +10,63 @@ import type { NetworkLatency, RunRecord, ServedRequests } from '../record/run-re
 import type { Spread } from './spread.js'
 import { capVerdict, type Verdict, verdict } from './verdict.js'
 
-/** Figures of one run in tables, charts and JSON reports. */
+/** Figures of one run for tables, charts and JSON reports. */
 export interface RunSummary {
   readonly board: string
   readonly algorithm: string
   readonly taskId: number
   readonly model: string
   readonly dataset: string
-  /** Set of tasks that the task belongs to, if there are several. */
+  /** Name of the set of tasks that contains the task, if there are several sets. */
   readonly set?: string
   /** The power cap, W; `dynamic` if it changed during the run. */
   readonly capW: number | 'dynamic'
   readonly lowestCapW: number
   readonly durationMs: number
-  /** Samples/s over the whole run, restarts included. */
+  /** Throughput over the whole run including restarts, samples/s. */
   readonly throughput: number
-  /** Spread of `throughput`, if several runs are combined. */
+  /** Spread of `throughput` if several runs are combined. */
   readonly throughputSpread?: Spread
-  /** Name of the individual board, where runs of several are compared. */
+  /** Name of the individual board, if runs of several boards are compared. */
   readonly instance?: string
-  /** Number of runs that are combined. */
+  /** Number of combined runs. */
   readonly runs?: number
-  /** Throughput in the steady state, samples/s, see `steadyThroughput()`; null if no window qualifies. */
+  /** Throughput in the steady state, samples/s (see `steadyThroughput()`); null if no window belongs to it. */
   readonly steadyThroughput: number | null
-  /** Whether the power figures are the simulator's truth or the sensor's readings. */
+  /** Whether the power figures are true power (simulated boards) or readings of the sensor. */
   readonly powerSource: PowerSource
   readonly meanPowerW: number | null
   /** Highest one-second average, W. */
   readonly peakPowerW: number | null
   /** Share of the steady state with the 1 s average more than 1 % above the cap, percent. */
   readonly timeAboveCapPercent: number | null
-  /** Mean power * duration / samples, J; null if no sample was completed or no power is known. */
+  /** Energy per sample (mean power * duration / samples), J; null if no sample was completed or no power is known. */
   readonly energyPerSampleJ: number | null
-  /** By network, with its objective if there is one; absent if it was not measured. */
+  /** Batch latencies by network, with the objectives; absent if they were not measured. */
   readonly latency?: readonly NetworkLatency[]
-  /** Outcome of requests, without the data of each second. */
+  /** Results of requests, without the figures of each second. */
   readonly requests?: Omit<ServedRequests, 'perSecond'>
   /** Verdict on the steady state. */
   readonly verdict: Verdict
   /**
-   * Verdict on the first ten seconds after the start and each reconfiguration; absent if the run is judged as a whole.
+   * Verdict on the ten seconds after the start and after each reconfiguration; absent if the run is judged as a whole.
    */
   readonly startUp?: Verdict
   readonly notes: readonly string[]
-  /** All power figures behind the ones above. */
+  /** All power figures, including those behind the fields above. */
   readonly power: PowerMetrics
 }
 
-/** Windows before this one (counted from 0) are start-up, however short the run. */
+/** Number of windows at the start that never belong to the steady state. */
 const FIRST_STEADY_WINDOW = 3
 
-/** Index of the first steady window in a run of this many windows. */
+/** Index of the first steady window, given the number of windows of a run. */
 export function firstSteadyWindow(windowCount: number): number {
   return Math.max(FIRST_STEADY_WINDOW, Math.floor(windowCount / 2))
 }
 
 /**
- * Summarise a run, by true power if it is known, else by the sensor.
+ * Summarizes a run, by true power if it is known, else by the sensor.
  *
  * @throws InvalidInputError for a malformed power series
  */
@@ -109,7 +109,7 @@ export function summarizeRun(run: RunRecord): RunSummary {
   }
 }
 
-/** Requests of services count from when their tenants have started. */
+/** Figures of a run with services. Requests count from the time when the tenants have started. */
 function ofRequests({ perSecond: _, ...requests }: ServedRequests) {
   const { services, meanPowerW, energyPerRequestJ } = requests
   return {
@@ -120,28 +120,30 @@ function ofRequests({ perSecond: _, ...requests }: ServedRequests) {
   }
 }
 
-/** Whether the aim is less energy per request instead of more throughput, because requests arrive by themselves. */
+/**
+ * Whether runs of the task are ranked by energy per request instead of throughput, because the arrival rate is given.
+ */
 export function savesEnergy({ requests }: Pick<RunSummary, 'requests'>): boolean {
   return requests !== undefined && requests.maxLoad === undefined
 }
 
 /**
- * Figure by which runs of one task are ranked, higher is better: samples/s; requests/J for requests; the load factor
- * where the highest load is sought.
+ * Figure by which runs of one task are ranked; higher is better. It is the highest load factor if the task searches for
+ * it, requests/J for other tasks with services, and samples/s otherwise.
  */
 export function merit(run: RunSummary): number {
   if (run.requests?.maxLoad !== undefined) return run.requests.maxLoad
   return savesEnergy(run) ? 1 / (run.energyPerSampleJ ?? Number.POSITIVE_INFINITY) : run.throughput
 }
 
-/** Runs with the same key belong to one task. */
+/** Key of a run's task; runs with the same key belong to one task. */
 export function taskKey({ board, set, taskId }: Pick<RunSummary, 'board' | 'set' | 'taskId'>): string {
   return JSON.stringify([board, set ?? null, taskId])
 }
 
 /**
- * Mean throughput of the second half of the windows, from the fourth window at the earliest, as in PctoDL's Python
- * code's final figure; without windows in which tenants restarted; weighted by window length. Samples/s; null if no
+ * Mean throughput of the second half of the windows, weighted by window length, samples/s. It begins at the fourth
+ * window at the earliest, as in PctoDL's Python code. Windows in which tenants restarted are left out. null if no
  * window is left.
  */
 export function steadyThroughput(windows: RunRecord['windows']): number | null {

@@ -1,15 +1,16 @@
 import { mean, meanInterval } from '@pctodl/numerics'
 
 /**
- * Minimum number of boards for an interval; with fewer, a range is given. When four or eight boards were resampled from
- * 24, nominal 95 % intervals covered only .52 to .96.
+ * Minimum number of boards for a confidence interval; with fewer, a range is given. In samples of four or eight boards
+ * out of 24, nominal 95 % intervals covered the mean only in .52 to .96 of the cases.
  */
 export const MIN_INTERVAL_BOARDS = 16
 
 /** Spread of a figure between boards. */
 export interface Spread {
   /**
-   * `interval`: 95 % confidence interval of the mean; `range`: from the smallest to the largest, if boards are too few.
+   * `interval`: 95 % confidence interval of the mean. `range`: from the lowest to the highest board, if there are too
+   * few boards.
    */
   readonly kind: 'interval' | 'range'
   readonly low: number
@@ -18,9 +19,9 @@ export interface Spread {
 }
 
 /**
- * The 95 % interval by Student's t from 16 boards on; the range for fewer.
+ * The spread of values: the 95 % confidence interval by Student's t for 16 values or more, and the range for fewer.
  *
- * @param scale `ratio` for values whose geometric mean counts
+ * @param scale `ratio` if the geometric mean is the figure of interest
  * @returns null for fewer than two values
  */
 export function spreadOf(values: readonly number[], scale: 'plain' | 'ratio' = 'plain'): Spread | null {
@@ -33,7 +34,7 @@ export function spreadOf(values: readonly number[], scale: 'plain' | 'ratio' = '
   return { kind: 'interval', low: from(mean - halfWidth95!), high: from(mean + halfWidth95!), boards }
 }
 
-/** Text such as `0.998 to 1.004`; a range is named as one. */
+/** Text such as `0.998 to 1.004`; a range begins with the word `range`. */
 export function spreadText(spread: Spread | null | undefined, decimals = 3): string {
   if (!spread) return '-'
   const bounds = `${spread.low.toFixed(decimals)} to ${spread.high.toFixed(decimals)}`

@@ -7,29 +7,33 @@ import { merit, type RunSummary, taskKey } from './run-summary.js'
 import { geometricMean, type Spread, spreadOf } from './spread.js'
 
 /**
- * `no-opponent`: it holds the cap and no opponent does. `no-feedback`: it is ahead, but no opponent had feedback,
- * because the cap lies below the board's lowest limit. `nobody`: no algorithm holds the cap. None of these is a win.
+ * Result of the subject against its opponents. `no-opponent`: the subject holds the cap and no opponent does.
+ * `no-feedback`: the subject is ahead, but no opponent had feedback, because the cap is below the board's lowest power
+ * limit. `nobody`: no algorithm holds the cap. None of these three counts as a win.
  */
 export type Outcome = 'win' | 'tie' | 'loss' | 'no-opponent' | 'no-feedback' | 'nobody'
 
 export const outcomes: readonly Outcome[] = ['win', 'tie', 'loss', 'no-opponent', 'no-feedback', 'nobody']
 
-/** One algorithm against the best of all others, task by task. */
+/** One algorithm (the subject) compared with the best other algorithm of each task. */
 export interface Standings extends Tally {
   readonly subject: string
   readonly tasks: readonly TaskStanding[]
 }
 
-/** Counts of outcomes over tasks, with geometric means of their ratios; null if no task has one. */
+/**
+ * Number of tasks with each outcome, and geometric means of the tasks' ratios; a mean is null if no task has that
+ * ratio.
+ */
 export interface Tally extends Readonly<Record<'ratio' | 'planning' | 'control' | 'equalP99', Ratio | null>> {
   readonly outcomes: Readonly<Record<Outcome, number>>
 }
 
-/** A geometric mean over boards, and its spread. */
+/** A geometric mean over boards, with its spread. */
 export interface Ratio {
   readonly value: number
   readonly spread: Spread | null
-  /** Ratio of each board, in the order of the boards that have one. */
+  /** Ratio of each board, by name; boards without a ratio are left out. */
   readonly byBoard: ReadonlyMap<string, number>
 }
 
@@ -41,51 +45,54 @@ export interface BoardStanding {
 }
 
 export interface TaskStanding {
-  /** Set of the task; absent for the usual one. */
+  /** Name of the task's set; absent for the usual set. */
   readonly set?: string
   readonly board: string
   readonly taskId: number
   readonly model: string
   readonly dataset: string
   readonly capW: RunSummary['capW']
-  /** The algorithm's runs of the task combined; null if it has none. */
+  /** The subject's runs of the task combined; null if there are none. */
   readonly own: RunSummary | null
-  /** The opponent on most boards, its runs combined; null if none holds the cap on any. */
+  /**
+   * Runs of the opponent that is the best on most boards, combined; null if no opponent holds the cap on any board.
+   */
   readonly rival: RunSummary | null
   /**
-   * Own merit over the opponent's (samples/s, requests/J, or load), over the boards on which both hold; null if there
-   * is none.
+   * The subject's merit (samples/s, requests/J or load factor) divided by the opponent's, over the boards on which both
+   * hold the cap; null if there is no such board.
    */
   readonly ratio: Ratio | null
   readonly boards: readonly BoardStanding[]
-  /** The board with the lowest ratio, if there are several. */
+  /** The board with the lowest ratio; null if there is only one board. */
   readonly worst: BoardStanding | null
-  /** `plan-limit-step` over the best opponent without a plan. */
+  /** Merit of `plan-limit-step` divided by the best opponent's that has no plan. */
   readonly planning: Ratio | null
-  /** The algorithm over `plan-limit-step`. */
+  /** Merit of the subject divided by that of `plan-limit-step`. */
   readonly control: Ratio | null
-  /** Ratio of the corresponding task with equal p99; null if it was not run. */
+  /** Ratio of the same task in the set `equal-p99`; null if that was not run. */
   readonly equalP99: Ratio | null
   readonly outcome: Outcome
 }
 
-/** Ratios this close to 1 are ties, as are all whose interval or range contains 1. */
+/** A ratio this close to 1 is a tie; so is a ratio whose interval or range contains 1. */
 export const TIE_TOLERANCE = 0.005
 
-/** The algorithm that the first table describes. */
+/** The algorithm that the first table compares with the others. */
 const USUAL_SUBJECT = 'pctodl'
 
-/** Offset between the ids of the tasks with equal p99 and those of their plain tasks. */
+/** A task of the set `equal-p99` has the id of its plain task plus this offset. */
 export const EQUAL_P99_IDS = 600
 export const EQUAL_P99_SET = 'equal-p99'
 
 /**
- * Compare an algorithm with the best other one of each task. The opponent of a board is chosen on the other boards: the
- * one with the highest merit there that holds on the board itself. Breaking a cap, or having no result where others
- * hold it, is a loss.
+ * Compares an algorithm with the best other algorithm of each task. To avoid a biased choice, the opponent on a board
+ * is the algorithm with the highest merit on the other boards, among those that hold the cap on this one. It is a loss
+ * if the subject breaks a cap that an opponent holds, or has no result there.
  *
- * @param summaries all runs; those on one board go by the same `instance`, or stand in the same order for all algorithms
- * @returns undefined where the algorithm or its opponents were not run
+ * @param summaries all runs. Runs on one board have the same `instance`, or the same position among the runs of their
+ * algorithm
+ * @returns undefined if the subject or all opponents were not run
  */
 export function standings(summaries: readonly RunSummary[], subject: string = USUAL_SUBJECT): Standings | undefined {
   const competing = summaries.filter(({ algorithm }) => !notCompeting.includes(algorithm))
@@ -105,13 +112,13 @@ export function standings(summaries: readonly RunSummary[], subject: string = US
   return { subject, tasks, ...tallyOf(tasks) }
 }
 
-/** Count outcomes, and average the ratios of tasks geometrically. */
+/** Counts the outcomes, and averages the ratios of the tasks geometrically. */
 export function tallyOf(tasks: readonly TaskStanding[]): Tally {
   const count = (outcome: Outcome) => tasks.filter((task) => task.outcome === outcome).length
   const meanOf = (ratios: readonly (Ratio | null)[]): Ratio | null => {
     const counted = ratios.filter((ratio) => ratio !== null)
     if (counted.length === 0) return null
-    // All tasks run on the same boards, so a board's figure is its mean over the tasks.
+    // All tasks run on the same boards, so the figure of a board is its mean over the tasks.
     const instances = [...new Set(counted.flatMap(({ byBoard }) => [...byBoard.keys()]))]
     const complete = instances.filter((instance) => counted.every(({ byBoard }) => byBoard.has(instance)))
     const byBoard = new Map(
@@ -131,10 +138,10 @@ export function tallyOf(tasks: readonly TaskStanding[]): Tally {
 
 const holds = (run: RunSummary | undefined): run is RunSummary => run?.verdict.status === 'holds'
 
-/** Runs of one task by board and algorithm. */
+/** Runs of one task, by board and then by algorithm. */
 type Boards = ReadonlyMap<string, ReadonlyMap<string, RunSummary>>
 
-/** Runs that name no board are numbered in their order, per algorithm. */
+/** Groups runs by board. Runs without a board's name are numbered, for each algorithm from 1. */
 function boardsOf(runs: readonly RunSummary[]): Boards {
   const boards = new Map<string, Map<string, RunSummary>>()
   const seen = new Map<string, number>()
@@ -148,8 +155,8 @@ function boardsOf(runs: readonly RunSummary[]): Boards {
 }
 
 /**
- * The opponent of each board: the best one on the other boards that holds on this one; on a single board, the best one
- * there.
+ * Chooses the opponent for each board: the best algorithm on the other boards, among those that hold the cap on this
+ * one. If there is only one board, it is the best algorithm there.
  */
 function opponents(boards: Boards, candidates: readonly string[]): Map<string, RunSummary | undefined> {
   return new Map(
@@ -164,7 +171,7 @@ function opponents(boards: Boards, candidates: readonly string[]): Map<string, R
   )
 }
 
-/** Normalised, so that no board counts more than another. */
+/** Highest merit on a board. Merits are divided by it, so that every board has the same weight. */
 const scaleOf = (runs: ReadonlyMap<string, RunSummary>) => Math.max(Number.MIN_VALUE, ...[...runs.values()].map(merit))
 
 function ratioOf(
@@ -202,7 +209,7 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
   const worst = standing.filter((each) => each.ratio !== null).sort((a, b) => a.ratio! - b.ratio!)[0] ?? null
   const combined = combineRepeatedRuns(runs)
   const usual = mostFrequent(standing.flatMap(({ rival }) => rival ?? []))
-  // A board without a ratio that is lost, or on which nobody holds, is one where the algorithm broke its cap.
+  // Whether the subject held its cap on all boards: a board without a ratio counts only if it had no opponent.
   const ownHolds = standing.every(({ outcome, ratio }) => ratio !== null || outcome === 'no-opponent')
   const outcome = outcomeOf(ownHolds, usual !== undefined, ratio?.value ?? null, ratio?.spread ?? null)
   const blind = belowLowestLimit(runs) && names.every((name) => limitOnly.includes(name))
@@ -237,7 +244,7 @@ function mostFrequent(names: readonly string[]): string | undefined {
   return [...new Set(names)].sort((a, b) => count(b) - count(a))[0]
 }
 
-/** Whether any cap lies below the lowest power limit of the board; false for unknown boards. */
+/** Whether any cap is below the board's lowest power limit; false for unknown boards. */
 function belowLowestLimit(runs: readonly RunSummary[]): boolean {
   const lowestCapW = Math.min(...runs.map((run) => run.lowestCapW))
   try {

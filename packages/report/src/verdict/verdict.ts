@@ -1,21 +1,23 @@
 import { type CapFigures, EXCESS_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
 import type { NetworkLatency, ServiceOutcome } from '../record/run-record.js'
 
-/** Coverage below which the reason says that part of the run was not observed, percent. */
+/**
+ * If power is known for less than this share of the run, the reason says that part of it was not observed, percent.
+ */
 const FULL_COVERAGE_PERCENT = 99
 
-/** Whether a run held its cap and met its latency objective; `unknown` if no power could be read. */
+/** Whether a run held its cap and met its latency objectives; `unknown` if no power could be read. */
 export interface Verdict {
   readonly status: 'holds' | 'violates' | 'unknown'
-  /** Constraints that a violating run breaks; absent in records of versions that knew only the cap. */
+  /** The constraints that a violating run breaks; absent in records of versions that judged only the cap. */
   readonly breaks?: 'cap' | 'latency' | 'cap and latency'
-  /** One sentence in plain words. */
+  /** Reason for the status, in one sentence. */
   readonly reason: string
 }
 
 /**
- * Judge the steady state of a run by the share of time with the 1 s average above the cap, and by whether 99 of 100
- * batches of each network, or requests of each service, met their latency objective.
+ * Judges the steady state of a run. The 1 s average may be above the cap only for a small share of the time, and 99 of
+ * 100 batches of each network, or requests of each service, must meet their latency objective.
  */
 export function verdict(
   steady: CapFigures,
@@ -39,9 +41,9 @@ const missedRequests = ({ service, attainment }: ServiceOutcome) =>
   `${service}: ${(100 * attainment!).toFixed(2)} % of requests in time, 99 promised`
 
 /**
- * Judge the cap alone, over one phase of a run.
+ * Judges the cap alone, over one phase of a run.
  *
- * @param tolerance allowed share of its time above the cap
+ * @param tolerance allowed share of the phase's time above the cap, 0..1
  */
 export function capVerdict(metrics: CapFigures, tolerance: number): Verdict {
   const fraction = metrics.violationFraction.oneSecond
@@ -61,7 +63,9 @@ export function capVerdict(metrics: CapFigures, tolerance: number): Verdict {
   return { status, ...(status === 'violates' ? { breaks: 'cap' as const } : {}), reason: reason + unseen }
 }
 
-/** Enough digits that a figure beside the limit cannot read as equal to it, and no more. */
+/**
+ * Formats a figure with as few digits as possible, but so many that it does not read as equal to the limit beside it.
+ */
 function percent(fraction: number): string {
   const value = 100 * fraction
   if (value < 0.01) return '< 0.01 %'

@@ -1,7 +1,7 @@
 import type { ClockObservation } from '@pctodl/thermo-dvfs'
 import type { SampleObservation } from '../policy.js'
 
-/** The clock controller's view of a sample. */
+/** Converts a sample to the clock controller's observation. */
 export function clockObservation(sample: SampleObservation): ClockObservation {
   const { timeMs, telemetry, powerCapW, reconfiguring, applied, smClockRefusedMs } = sample
   const { activeShare = null, stallNoticeMs, meterPowerW = null } = sample
@@ -12,7 +12,7 @@ export function clockObservation(sample: SampleObservation): ClockObservation {
     powerAverageW,
     powerInstantW,
     smClockMhz,
-    // Without tenants, the board's power says nothing about them.
+    // Without running tenants, the measured power does not test the model of the tenants.
     loading: reconfiguring || applied.tenants.length === 0,
     refused: smClockRefusedMs > 0,
     energyJ,

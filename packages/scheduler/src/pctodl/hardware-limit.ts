@@ -2,9 +2,10 @@ import type { GpuSpec } from '@pctodl/platform'
 import type { Action } from '../policy.js'
 
 /**
- * The board's own limit beside the clock.
+ * Sets the board's own power limit as a safeguard beside the clock.
  *
- * @param percent above the cap, clamped to the board's range; null leaves the limit alone
+ * @param percent how far above the cap, percent; the limit is clamped to the board's range. null does not change the
+ * limit
  */
 export function hardwareLimit(
   { powerLimitW: { min, default: top } }: GpuSpec,

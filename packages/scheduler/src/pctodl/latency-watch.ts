@@ -1,28 +1,30 @@
 import type { Tenant } from '@pctodl/platform'
 import type { WindowObservation } from '../policy.js'
 
-/** If the mean reaches this share of the objective, the 99th percentile exceeds it. */
+/** A mean batch latency above this share of the objective is taken as a p99 above the objective. */
 const LATE = 0.98
-/** Factor by which the next plan's objective shrinks below the excessive latency. */
+/**
+ * After a miss, the objective for the next plan is reduced in proportion to the excess, and by this factor in addition.
+ */
 const ROOM = 0.97
-/** Plans are made for at least this share of the objective, however wrong the predictor is. */
+/** Lower bound of the share of the objective that plans are made for, however large the predictor's error is. */
 const MIN_SCALE = 0.4
 
 /**
- * Compares batch latencies with their objectives window by window, and learns for which share of the objective a plan
- * must be made on this board.
+ * Compares the batch latencies of each window with their objectives. Learns the share of the objective that plans must
+ * be made for, so that the board meets the objective in spite of the predictor's error.
  */
 export class LatencyWatch {
   readonly #objectiveMs: (model: string) => number
-  /** Share of the objective that plans are made for. */
+  /** Share of the objective that plans are made for, 0..1. */
   scale = 1
 
-  /** @param objectiveMs objective of a network; Infinity where it has none */
+  /** @param objectiveMs latency objective of a network, ms; Infinity if it has none */
   constructor(objectiveMs: (model: string) => number) {
     this.#objectiveMs = objectiveMs
   }
 
-  /** @returns the worst ratio of latency to objective, if another plan is needed for it */
+  /** @returns the largest ratio of latency to objective if it requires another plan; otherwise undefined */
   step({ reconfigured, tenants }: WindowObservation): number | undefined {
     if (reconfigured) return undefined
     let worst = 0
@@ -35,9 +37,9 @@ export class LatencyWatch {
   }
 
   /**
-   * Tenants of a window with smaller batches where theirs took too long, which needs no restart.
+   * The window's tenants, with smaller batches for those whose batches took too long. Smaller batches need no restart.
    *
-   * @returns undefined where batches of one sample still take too long
+   * @returns undefined if even batches of one sample take too long
    */
   shortened({ tenants }: WindowObservation): Tenant[] | undefined {
     const shorter = tenants.map(({ tenant, latencyMs }) => {

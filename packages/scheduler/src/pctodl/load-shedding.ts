@@ -2,15 +2,18 @@ import type { Predictor } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
 import type { SampleObservation } from '../policy.js'
 
-/** Tenants are stopped if the board exceeds the cap and has refused the SM clock for this time. */
+/** Tenants are stopped if power is above the cap and the board has refused the SM clock for this time, ms. */
 const SHED_AFTER_MS = 300
-/** A one-second mean above this share of the cap breaks it. */
+/** The cap counts as exceeded if the one-second mean power is above this multiple of the cap. */
 const SHED_ABOVE = 1.01
-/** Time for stopped tenants to show in a one-second mean, ms. */
+/** Time after which the one-second mean contains only the remaining tenants' power, ms; the sensor delay is added. */
 const SHOWS_MS = 1300
-/** Time for which the clock must have been accepted before stopped tenants return, ms. */
+/** Stopped tenants return after the board has accepted the clock for this time, ms. */
 const TAKEN_MS = 500
-/** Remaining tenants are planned for this share of the cap, because the power ratio was measured with more tenants. */
+/**
+ * The predicted power of the remaining tenants must be within this share of the cap. It is below 1 because the power
+ * ratio was measured with more tenants.
+ */
 const SHED_TARGET = 0.97
 
 interface Clocks {
@@ -18,14 +21,17 @@ interface Clocks {
   readonly memClockMhz: number
 }
 
-/** Last resort where a board draws too much and refuses its clock: fewer tenants, and all again once it accepts. */
+/**
+ * Last resort if the board exceeds the cap and refuses the SM clock: stops tenants, and restarts them when the board
+ * accepts clocks again.
+ */
 export class LoadShedding {
   readonly #predictor: Predictor
-  /** All tenants, while some are stopped. */
+  /** The tenants before some were stopped; undefined if none is stopped. */
   #all: readonly Tenant[] | undefined
-  /** Time from which a mean shows the present tenants only. */
+  /** Time from which the one-second mean contains only the present tenants, ms. */
   #restedMs = 0
-  /** Time of the last refusal. */
+  /** Time of the last refusal of the clock, ms. */
   #refusedMs = 0
 
   constructor(predictor: Predictor) {
@@ -38,9 +44,10 @@ export class LoadShedding {
   }
 
   /**
-   * @param powerRatio measured power over the predictor's
-   * @param delayMs of the readings
-   * @returns the tenants to run from now on, where these change; none where even one would draw too much
+   * @param powerRatio measured power divided by predicted power
+   * @param delayMs sensor delay, ms
+   * @returns the tenants to run from now on, or undefined if they do not change; the list is empty if even one tenant
+   * would exceed the cap
    */
   step(
     sample: SampleObservation,
@@ -60,7 +67,8 @@ export class LoadShedding {
     if (reconfiguring) this.#restedMs = restsAtMs
     const smClockMhz = applied.smClockMhz ?? telemetry.smClockMhz
     if (smClockRefusedMs < SHED_AFTER_MS || smClockMhz === null || applied.tenants.length === 0) return undefined
-    // Tenants that start at another clock than planned are not read yet, and the board's limit may hold the cap.
+    // While tenants load, their power is not in the readings yet. The cap then counts as exceeded unless the board's
+    // own power limit enforces it.
     const above = reconfiguring
       ? applied.powerLimitW > powerCapW
       : timeMs >= this.#restedMs && (telemetry.powerAverageW ?? 0) > SHED_ABOVE * powerCapW
@@ -74,7 +82,7 @@ export class LoadShedding {
     return { tenants: kept, reason: `the board refuses its clock above the cap: ${stopped} tenants stopped` }
   }
 
-  /** Tenants to keep where neither the lowest clock nor any plan holds the cap; undefined if one is left. */
+  /** Tenants to keep if neither the lowest clock nor any plan holds the cap; undefined if only one tenant is left. */
   fewer(
     tenants: readonly Tenant[],
     clocks: Clocks,
@@ -83,7 +91,7 @@ export class LoadShedding {
   ): readonly Tenant[] | undefined {
     if (tenants.length <= 1) return undefined
     const kept = this.#withinCap(tenants, clocks, measuredW / this.#predicted(tenants, clocks), powerCapW)
-    // At least one leaves, because the prediction for all of them did not hold the cap.
+    // At least one tenant stops, because measured power exceeds the cap even if the prediction does not.
     return kept.length < tenants.length ? kept : withoutSmallest(tenants)
   }
 
@@ -92,7 +100,8 @@ export class LoadShedding {
   }
 
   /**
-   * Tenants whose predicted power, times a ratio, is within the cap. At least one stays, the one with the least power.
+   * Stops the smallest tenants until the predicted power, times the ratio, is within the target. If no set of tenants
+   * is, it keeps the one tenant with the least power.
    */
   #withinCap(tenants: readonly Tenant[], clocks: Clocks, ratio: number, powerCapW: number): readonly Tenant[] {
     let kept = tenants
@@ -107,7 +116,7 @@ export class LoadShedding {
   }
 }
 
-/** The smallest leave first: they cost the least throughput for the power they free. */
+/** Removes the tenant with the smallest share, because it loses the least throughput for the power saved. */
 function withoutSmallest(tenants: readonly Tenant[]): readonly Tenant[] {
   const smallest = tenants.reduce((best, { mpsPercent }, i) => (mpsPercent < tenants[best]!.mpsPercent ? i : best), 0)
   return tenants.filter((_, i) => i !== smallest)

@@ -7,27 +7,28 @@ import type { ShadowOptions } from '../shadow-optimizer.js'
 
 export interface PctodlPolicyOptions extends ServedNetworks {
   readonly predictor: Predictor
-  /** Margin of plans below the cap, W; the controller holds the cap itself. Default 0. */
+  /** Margin of plans below the cap, W. Default 0, because the clock controller holds the cap. */
   readonly powerMarginW?: number
   /**
-   * The board's own power limit is set this far above the cap, percent, clamped to the board's range. Its firmware is
-   * the fast inner loop, which also holds mean powers between those of two clocks. Default 0: at the cap, with the
-   * clock locked to the lowest state that would exceed it. null leaves the limit alone, so only the clock holds the
-   * cap.
+   * Sets the board's own power limit this far above the cap, percent, clamped to the board's range. The firmware then
+   * acts as a fast inner loop, and can hold mean powers between those of two clock states. Default 0: the limit equals
+   * the cap, and the clock is locked to the lowest state that would exceed the cap. null does not change the limit, so
+   * that only the clock holds the cap.
    */
   readonly hardwareLimitPercent?: number | null
   /**
-   * After a cap change, clocks move at once. Tenants follow once the cap has lasted as long as it takes to regain the
-   * samples lost in restarts, and never if that takes longer than this, s. Default 300.
+   * Maximum time in which a change of tenants must regain the samples lost in restarts, s. After a cap change, clocks
+   * change at once. Tenants change only if the gain repays the restarts within the cap's expected life and within this
+   * time. Default 300.
    */
   readonly payBackS?: number
-  /** Search for better tenants while running. Default false: no measurement showed a gain over the plan. */
+  /** Search for better tenants while running. Default false, because no measurement showed a gain over the plan. */
   readonly shadow?: ShadowOptions | false
-  /** Start with this instead of a plan; later cap changes move the clocks only. */
+  /** Configuration to start with instead of a plan. Later cap changes then change only the clocks. */
   readonly fixed?: Candidate
   /**
-   * Options of the partitioner, including latency objectives. Plans meet them; if a window shows otherwise, another
-   * plan is made.
+   * Options of the partitioner, including latency objectives. Plans meet the objectives by prediction; if a window
+   * misses one, another plan is made.
    */
   readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
   /** Mechanisms of the clock controller to switch off, for an ablation. Default none. */

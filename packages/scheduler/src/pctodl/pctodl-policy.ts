@@ -20,19 +20,22 @@ import { SteeredTenants } from './steered-tenants.js'
 import { TenantPlan } from './tenant-plan.js'
 import { ranOutOfMemory, TenantRevival } from './tenant-revival.js'
 
-/** Longest time in which a plan must regain its restart cost, s. */
+/** Default of `payBackS`: the longest time in which a plan must regain the samples lost in restarts, s. */
 const PAY_BACK_S = 300
-/** Time in which a restarted tenant completes nothing, before one was measured: process start and model load, s. */
+/** Assumed time for a process to start and load its model, s. It is used until a restart has been measured. */
 const RESTART_S = 4
-/** Batches up to this multiple of their objective are shortened in place; beyond it another plan is made. */
+/**
+ * If latency is at most this multiple of the objective, batches are made smaller without a restart; above it, another
+ * plan is made.
+ */
 const NEARLY = 1.15
-/** Interval between requests for a clock that the board does not run, ms. */
+/** Interval between repeated requests if the board does not run the locked clock, ms. */
 const RELOCK_MS = 2000
 
 /**
- * PctoDL: choose shares, batch sizes and clocks with the predictor, then hold the cap with the SM clock ten times a
- * second. Slow measures come second: after a cap change the clock follows at once, and the tenants only where that
- * pays; the optional shadow optimizer searches between samples.
+ * The PctoDL policy. The predictor chooses shares, batch sizes and clocks; the SM clock then holds the cap, with a
+ * decision ten times a second. After a cap change, the clock changes at once; tenants change later, and only if the
+ * gain repays the restarts. The optional shadow optimizer searches between samples.
  */
 export class PctodlPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
@@ -47,16 +50,16 @@ export class PctodlPolicy implements PowerCapPolicy {
   readonly #decisions: Decision[] = []
   #powerCapW = 0
   #timeMs = 0
-  /** Time at which tenants were last started for another reason than a plan. */
+  /** Time at which tenants were last started for a reason other than a new plan, ms. */
   #startedMs = -1
-  /** Whether the board refuses its clock. */
+  /** Whether the board is refusing the SM clock. */
   #refused = false
   #restartS = RESTART_S
   #loadingSinceMs: number | undefined
   #dead = 0
   #relockedMs = 0
 
-  /** @throws InvalidInputError where both or neither of `model` and `models` are given */
+  /** @throws InvalidInputError if both or neither of `model` and `models` are given */
   constructor(options: PctodlPolicyOptions) {
     this.#options = options
     this.#planner = new Planner(options)
@@ -75,7 +78,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     }
   }
 
-  /** Last answer of the controller, for logs and reports. */
+  /** Last decision of the SM clock controller, for logs and reports. */
   get lastStep(): ClockAction | undefined {
     return this.#steered.lastStep
   }
@@ -146,7 +149,8 @@ export class PctodlPolicy implements PowerCapPolicy {
       this.#relockedMs = timeMs
       return { smClockMhz, again: true, reason: 'the board does not run the clock that was locked: asked for again' }
     }
-    // While the board refuses, the newest request is repeated, so that no old one is granted later.
+    // While the board refuses a clock, the newest request replaces the pending one, so that the board never grants an
+    // outdated clock.
     if (smClockMhz === applied.smClockMhz && smClockRefusedMs === 0) return {}
     const { biasW, targetPowerW, estimatedPowerW } = this.lastStep!
     const reason =
@@ -159,17 +163,17 @@ export class PctodlPolicy implements PowerCapPolicy {
     const { tenants, memClockMhz, powerRatio } = this.#steered
     const delayMs = this.lastStep?.seen.delayMs ?? 0
     const change = this.#shedding.step(sample, tenants, memClockMhz, powerRatio, delayMs)
-    // The model stays that of the last tenants: they, or more of them, will return.
+    // If no tenant stays, the model keeps the last tenants, because some or all of them return later.
     return change?.tenants.length === 0 ? change : change && this.#start(change.tenants, change.reason)
   }
 
-  /** A tenant failed in a trial, most likely because of it: return to the configuration before. */
+  /** If a tenant fails during a trial, the trial is the likely cause: returns to the configuration before it. */
   #backFromTrial({ failures }: SampleObservation): Action | undefined {
     const before = failures.length > 0 ? this.#shadow?.tenantFailed() : undefined
     return before && this.#adoptBecause(before, 'a tenant failed in a trial: back to the configuration before')
   }
 
-  /** Tenants ran out of memory: start smaller ones at once. */
+  /** If tenants ran out of memory, starts a plan that needs less of it at once. */
   #lessMemory({ failures, reconfiguring, powerCapW }: SampleObservation): Action | undefined {
     if (reconfiguring || this.#shedding.active || this.#options.fixed) return undefined
     if (!failures.some(({ failure }) => ranOutOfMemory(failure))) return undefined
@@ -187,7 +191,7 @@ export class PctodlPolicy implements PowerCapPolicy {
     else this.#tenantPlan.capMissed()
   }
 
-  /** No plan holds the cap: run fewer tenants; with one left, report that the cap cannot be held. */
+  /** Stops tenants because no plan holds the cap. With only one tenant left, reports that the cap cannot be held. */
   #shedForCap(): Action | undefined {
     const step = this.lastStep!
     const clocks = { smClockMhz: step.smClockMhz, memClockMhz: this.#steered.memClockMhz }
@@ -213,7 +217,10 @@ export class PctodlPolicy implements PowerCapPolicy {
     return this.#start(this.#steered.tenants, `dead tenants are started again, attempt ${this.#revival.attempts}`)
   }
 
-  /** The model follows the remaining tenants, so that nothing wrong is learnt meanwhile. */
+  /**
+   * Sets the controller's model to the tenants that still run, so that it does not learn from the missing power of dead
+   * tenants.
+   */
   #tenantsDied(failures: readonly TenantFailure[]): void {
     this.#dead = failures.length
     const left = [...this.#steered.tenants]
@@ -230,7 +237,7 @@ export class PctodlPolicy implements PowerCapPolicy {
   #watchLoading(timeMs: number, reconfiguring: boolean): void {
     if (reconfiguring) this.#loadingSinceMs ??= timeMs
     else if (this.#loadingSinceMs !== undefined) {
-      // The measured restart time decides how much a restart must gain.
+      // The measured restart time decides how large the gain of a restart must be.
       this.#restartS = (timeMs - this.#loadingSinceMs) / 1000
       this.#loadingSinceMs = undefined
     }
@@ -275,12 +282,15 @@ export class PctodlPolicy implements PowerCapPolicy {
     }
   }
 
-  /** Power up to which the clock may be raised, W. */
+  /** Power up to which the controller may raise the clock, W. */
   get #targetW(): number {
     return this.lastStep?.targetPowerW ?? this.#powerCapW
   }
 
-  /** A running service is not ended by an infeasible cap: the clocks go to the lowest, and the status says so. */
+  /**
+   * Makes a plan while tenants run. An infeasible cap does not end the run: it is reported, and the plan with the
+   * lowest power is used.
+   */
   #tryPlan(modelledCapW: number, optional: boolean): Configuration | undefined {
     const plan = this.#planner.replan(modelledCapW)
     if ('tenants' in plan) return plan
@@ -292,18 +302,18 @@ export class PctodlPolicy implements PowerCapPolicy {
     const lowestFeasibleW = plan.lowestFeasibleW * this.#steered.powerRatio
     const reason = `no tenants keep ${this.#powerCapW} W; the lowest cap that some do is ${lowestFeasibleW.toFixed(0)} W`
     this.#decide('plan-infeasible', reason, { lowestFeasibleW })
-    // Otherwise the tenants with the least power.
+    // If no plan holds the cap, use the one with the lowest power.
     const least = this.#planner.replan(plan.lowestFeasibleW)
     return 'tenants' in least ? least : undefined
   }
 
   #adoptBecause(candidate: Candidate, reason: string): Action {
     const adopted = this.#steered.adopt(candidate)
-    // The clock is limited before the new tenants draw power.
+    // The clock is set before the new tenants draw power.
     return { ...adopted, smClockMhz: this.#steered.clockBefore(this.#powerCapW), reason }
   }
 
-  /** Start other tenants at the same memory clock, together with the clock at which they hold the cap. */
+  /** Starts other tenants at the present memory clock, and requests the SM clock at which they hold the cap. */
   #start(tenants: readonly Tenant[], reason: string): Action {
     this.#startedMs = this.#timeMs
     const replaced = this.#steered.replace(tenants)

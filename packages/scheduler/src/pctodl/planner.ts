@@ -11,24 +11,24 @@ export interface PlannerOptions extends ServedNetworks {
   readonly partition?: Omit<PartitionOptions, 'models' | 'powerCapW' | 'powerMarginW'>
 }
 
-/** Evaluation budget of a plan made while running: some tens of milliseconds. */
+/** Evaluation budget of a plan that is made while tenants run; the search takes some tens of milliseconds. */
 const REPLAN_EVALUATIONS = 1000
 const USUAL_EVALUATIONS = 4000
-/** Memory kept by driver and MPS server, bytes; next, the share of a memory prediction that plans rely on. */
+/** Memory reserved for the driver and the MPS server, bytes; below it, the ratio of planned to predicted memory. */
 const KEPT_BYTES = 384 * 1024 ** 2
 const KEPT_MEMORY_SHARE = 0.98
-/** Share of the memory to plan for after tenants ran out of it. */
+/** After tenants ran out of memory, the next plan may use this share of the memory before. */
 const LESS_MEMORY = 0.9
 
 /** Why there is no plan. */
 export interface NoPlan {
   readonly message: string
-  /** Lowest feasible cap in the predictor's watts; null if the cap is not the obstacle. */
+  /** Lowest feasible cap in predicted watts; null if the plan failed for another reason than the cap. */
   readonly lowestFeasibleW: number | null
 }
 
 /**
- * Makes the plans of one policy, for its networks, within the memory and latencies that have proved possible on this
+ * Makes the plans of one policy. It limits them to the memory and the latencies that have proved possible on this
  * board.
  */
 export class Planner {
@@ -37,7 +37,7 @@ export class Planner {
   readonly #latency: LatencyWatch
   #memoryBytes: number
 
-  /** @throws InvalidInputError where both or neither of `model` and `models` are given */
+  /** @throws InvalidInputError if both or neither of `model` and `models` are given */
   constructor(options: PlannerOptions) {
     this.#options = options
     this.#models = servedNetworks(options)
@@ -51,17 +51,22 @@ export class Planner {
     return this.#memoryBytes
   }
 
-  /** Tenants ran out of memory: the next plan uses less. */
+  /** Reduces the memory of the next plan, because tenants ran out of memory. */
   takeLessMemory(): void {
     this.#memoryBytes *= LESS_MEMORY
   }
 
-  /** @returns the worst ratio of latency to objective in a window, if another plan is needed for it */
+  /**
+   * @returns the largest ratio of latency to objective in a window if it requires another plan; otherwise undefined
+   */
   watchLatency(window: WindowObservation): number | undefined {
     return this.#latency.step(window)
   }
 
-  /** Tenants of a window with smaller batches where theirs took too long; undefined if no smaller ones would do. */
+  /**
+   * The window's tenants, with smaller batches for those whose batches took too long; undefined if no batch size is
+   * small enough.
+   */
   shortened(window: WindowObservation): Tenant[] | undefined {
     return this.#latency.shortened(window)
   }
@@ -71,7 +76,7 @@ export class Planner {
     return this.#within(powerCapW, Number.POSITIVE_INFINITY)
   }
 
-  /** A plan while tenants run, with a bounded search; or the reason why there is none. */
+  /** Makes a plan while tenants run, with a bounded search. Returns the reason if there is no plan. */
   replan(powerCapW: number): Configuration | NoPlan {
     try {
       return this.#within(powerCapW, REPLAN_EVALUATIONS)
@@ -95,7 +100,7 @@ export class Planner {
     return own?.latencySloMs ?? this.#options.partition?.latencySloMs ?? Number.POSITIVE_INFINITY
   }
 
-  /** The networks, with the objectives that plans are made for. */
+  /** The networks, with the reduced objectives that plans are made for. */
   get #demands(): string | readonly NetworkDemand[] {
     const { scale } = this.#latency
     if (scale === 1) return this.#models

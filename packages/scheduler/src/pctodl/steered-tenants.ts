@@ -6,8 +6,8 @@ import type { Action, SampleObservation } from '../policy.js'
 import { clockObservation } from './clock-observation.js'
 
 /**
- * The running tenants and the controllers of their clocks. A change of tenants and of the controller's model is one
- * step.
+ * The running tenants and the controllers of their clocks. A change of tenants also changes the model that the
+ * controllers use.
  */
 export class SteeredTenants {
   readonly #predictor: Predictor
@@ -31,7 +31,7 @@ export class SteeredTenants {
     return this.#memClockMhz
   }
 
-  /** Whether the memory clock is at its lowest. */
+  /** Whether the memory clock is the lowest one available. */
   get memoryIsLowest(): boolean {
     return this.#memClockMhz === Math.min(...this.#predictor.memClocksMhz)
   }
@@ -40,19 +40,19 @@ export class SteeredTenants {
     return { tenants: this.#tenants, memClockMhz: this.#memClockMhz }
   }
 
-  /** Last answer of the SM clock's controller. */
+  /** Last decision of the SM clock controller. */
   get lastStep(): ClockAction | undefined {
     return this.#lastStep
   }
 
-  /** Measured power over the predictor's. */
+  /** Measured power divided by predicted power. */
   get powerRatio(): number {
     if (!this.#lastStep) return 1
     const { estimatedPowerW, biasW } = this.#lastStep
     return estimatedPowerW / (estimatedPowerW - biasW)
   }
 
-  /** Adopt other tenants and their planned memory clock. */
+  /** Changes to other tenants and to the memory clock of their plan. */
   adopt({ tenants, memClockMhz }: Candidate): Action {
     this.#put(tenants, memClockMhz)
     this.#memory ??= new MemoryClockControl(this.#predictor.memClocksMhz, memClockMhz)
@@ -60,29 +60,32 @@ export class SteeredTenants {
     return { tenants, memClockMhz }
   }
 
-  /** Adopt other tenants at the present memory clock. */
+  /** Changes to other tenants; the memory clock stays. */
   replace(tenants: readonly Tenant[]): Action {
     this.#put(tenants, this.#memClockMhz)
     return { tenants }
   }
 
-  /** SM clock at which the tenants hold a cap, MHz, to be requested before they draw power. */
+  /** SM clock at which the present tenants hold a cap, MHz. It is requested before new tenants draw power. */
   clockBefore(powerCapW: number): number {
     return this.#controller!.clockBefore(powerCapW)
   }
 
-  /** Only these tenants run: the model follows, so that nothing wrong is learnt meanwhile. */
+  /**
+   * Sets the controllers' model to the given tenants because the others have stopped. Otherwise the controllers would
+   * attribute the missing power to the model.
+   */
   onlyRunning(tenants: readonly Tenant[]): void {
     this.#model(tenants, this.#memClockMhz)
   }
 
-  /** A step of the SM clock. */
+  /** Decides on the SM clock of this sample. */
   step(sample: SampleObservation): ClockAction {
     this.#lastStep = this.#controller!.step(clockObservation(sample))
     return this.#lastStep
   }
 
-  /** A step of the memory clock, after that of the SM clock. */
+  /** Decides on the memory clock of this sample; called after the SM clock's step. */
   stepMemory({ timeMs, powerCapW }: SampleObservation): Action {
     const { spec } = this.#predictor
     const memClockMhz = this.#memory!.step({

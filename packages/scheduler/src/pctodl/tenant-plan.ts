@@ -6,28 +6,28 @@ import type { Decision } from '../policy.js'
 
 export interface TenantPlanOptions {
   readonly predictor: Predictor
-  /** Samples lost in restarts must be regained within this time, s. */
+  /** Maximum time in which a plan must regain the samples lost in restarts, s. */
   readonly payBackS: number
   /**
-   * The best configuration under a cap in the predictor's watts; undefined if there is none.
+   * The best configuration under a cap in predicted watts; undefined if there is none.
    *
-   * @param optional that there is none is not worth a decision in the record
+   * @param optional true if a missing plan need not be recorded as a decision
    */
   readonly plan: (modelledCapW: number, optional: boolean) => Configuration | undefined
 }
 
-/** Inputs for the decision on a plan. */
+/** Measured state on which the decision about a plan depends. */
 export interface PlanContext {
   readonly timeMs: number
   readonly present: Candidate
   readonly powerCapW: number
-  /** Measured power over the predictor's, at the present configuration. */
+  /** Measured power divided by predicted power, at the present configuration. */
   readonly powerRatio: number
   /** Whether the clock has settled. */
   readonly settled: boolean
-  /** Whether the lowest clock exceeds the cap. */
+  /** Whether power exceeds the cap at the lowest clock. */
   readonly infeasible: boolean
-  /** Time in which a restarted tenant completes nothing, s. */
+  /** Time for which a restarted tenant completes nothing, s. */
   readonly restartS: number
 }
 
@@ -39,41 +39,48 @@ export interface NewPlan {
 export type Trouble = 'infeasible' | 'throttled'
 
 /**
- * `kept`: the tenants stay. `weighing`: another plan may pay. `mending`: the cap or an objective is missed, and the
- * next plan is adopted at any cost. The search takes one step, and its result is judged in the next.
+ * State of the decision. `kept`: the tenants stay. `weighing`: another plan is adopted if its gain repays the restarts.
+ * `mending`: the cap or an objective is missed, and the next plan is adopted whatever it costs. The search runs in one
+ * step, and its plan is judged in the next.
  */
 type State =
   | { readonly name: 'kept' }
   | { readonly name: 'weighing'; readonly fromMs: number; plan?: Configuration }
   | { readonly name: 'mending'; readonly missed: 'cap' | 'objective'; plan?: Configuration }
 
-/** Time after a cap change before tenants may change, ms: until a one-second mean contains only the new clock. */
+/** Time after a cap change before tenants may change, ms. By then, the one-second mean contains only the new clock. */
 const CLOCKS_FIRST_MS = 2000
-/** The first plan is reviewed after this time, ms, if the board's power differs from the prediction by this share. */
+/**
+ * The first plan is reviewed after this time, ms, if measured and predicted power differ by more than the share below.
+ */
 const REVIEW_MS = 35_000
 const WRONG_POWER = 0.05
-/** Smallest predicted relative gain that restarts are worth. */
+/** Smallest predicted relative gain in throughput for which tenants are restarted. */
 const MIN_GAIN = 0.02
-/** Interval at which a plan that would pay only later is weighed again, ms. */
+/** A plan that does not pay within the cap's expected life is evaluated again at this interval, ms. */
 const WEIGH_AGAIN_MS = 5000
-/** Number of previous caps from which the life of a cap is estimated. */
+/** Number of previous caps from which the expected life of a cap is estimated. */
 const REMEMBERED_CAPS = 3
 /**
- * Share of the cap that the first mending plan leaves free; each further one under the same cap leaves as much more,
- * because the power ratio was measured with other tenants.
+ * Share of the cap that the first plan after a missed cap leaves unused. Each further plan under the same cap leaves
+ * this share more unused, up to the maximum below. The reserve is needed because the power ratio was measured with
+ * other tenants.
  */
 const LEFT_FREE = 0.03
 const MAX_LEFT_FREE = 0.15
 /**
- * Tenants must change after the lowest clocks have been read to exceed the cap for the first time, or firmware has
- * throttled for the second, ms.
+ * Durations after which tenants must change, ms: of power above the cap at the lowest clocks, and of throttling by
+ * firmware.
  */
 const INFEASIBLE_MS = 300
 const THROTTLED_MS = 5000
-/** Time for a measure without new tenants to show, ms. */
+/** Time that a reaction without new tenants gets to take effect before trouble is reported again, ms. */
 const SHOWS_MS = 10_000
 
-/** Decides when tenants change: after a new cap where that pays, at once where the cap or an objective is missed. */
+/**
+ * Decides when tenants change: at once if the cap or an objective is missed; after a cap change if the gain repays the
+ * restarts.
+ */
 export class TenantPlan {
   readonly #options: TenantPlanOptions
   readonly #decisions: Decision[] = []
@@ -83,7 +90,7 @@ export class TenantPlan {
   #weighAgainMs = 0
   #reviewed = false
   #throttleWeighed = false
-  /** Plans made under this cap because earlier tenants did not hold it. */
+  /** Number of plans made under this cap because the tenants exceeded it. */
   #mended = 0
   #trouble: Trouble | undefined
   #troubleSinceMs = 0
@@ -93,7 +100,7 @@ export class TenantPlan {
     this.#options = options
   }
 
-  /** Whether a plan is being made or waits for its time. */
+  /** Whether a change of tenants is being considered. */
   get pending(): boolean {
     return this.#state.name !== 'kept'
   }
@@ -117,10 +124,10 @@ export class TenantPlan {
   }
 
   /**
-   * Watch for problems that the clock cannot solve: the lowest clock exceeds the cap, or firmware holds the board far
-   * below it.
+   * Detects problems that the SM clock cannot solve: power above the cap at the lowest clock, or firmware that holds
+   * the clock far below the locked one.
    *
-   * @returns the trouble, once each time that it has lasted
+   * @returns the problem, once for each period in which it lasts long enough
    */
   watch(timeMs: number, clock: ClockAction, reconfiguring: boolean, memoryIsLowest: boolean): Trouble | undefined {
     const { status, seen } = clock
@@ -130,7 +137,7 @@ export class TenantPlan {
       this.#trouble = trouble
       this.#troubleSinceMs = timeMs
     }
-    // New tenants show their power as soon as they run.
+    // New tenants end this wait, because their power shows in the readings as soon as they run.
     if (reconfiguring) this.#quietUntilMs = timeMs
     const patienceMs = trouble === 'throttled' ? THROTTLED_MS : INFEASIBLE_MS
     if (trouble === undefined || timeMs < Math.max(this.#quietUntilMs, this.#troubleSinceMs + patienceMs))
@@ -147,7 +154,10 @@ export class TenantPlan {
     return this.#decisions.splice(0)
   }
 
-  /** @returns the plan to adopt now; `helpless` if the cap is missed and no plan is better than the present one */
+  /**
+   * @returns the plan to adopt now; `helpless` if the cap is missed and no plan is better than the present one;
+   * otherwise undefined
+   */
   step(context: PlanContext): NewPlan | 'helpless' | undefined {
     const state = this.#state
     if (state.name === 'kept') this.#review(context)
@@ -225,8 +235,8 @@ export class TenantPlan {
   }
 
   /**
-   * Expected remaining life of the present cap, s: the lifetime of the shortest of the last few caps, or, if the
-   * present cap has already lasted longer, the time that it has lasted so far.
+   * Expected remaining life of the present cap, s. It is the time that the shortest of the last caps would still leave,
+   * or the time that the present cap has lasted, whichever is longer.
    */
   #capLastsS(timeMs: number): number {
     const elapsedMs = timeMs - this.#capSinceMs

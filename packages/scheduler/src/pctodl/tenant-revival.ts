@@ -1,11 +1,14 @@
 import type { TenantFailure } from '../policy.js'
 
 const FIRST_WAIT_MS = 5000
-/** Longest wait; it doubles with each attempt, and a tenant that runs for ten minutes starts from the beginning. */
+/**
+ * Longest delay between attempts, ms. The delay doubles with each attempt. After ten minutes without a failure it
+ * starts again from the shortest.
+ */
 const LONGEST_WAIT_MS = 300_000
 const FORGET_MS = 600_000
 
-/** Decides when dead tenants are restarted: at once, then with growing delays. */
+/** Decides when dead tenants are restarted: the first time at once, then after growing delays. */
 export class TenantRevival {
   #attempts = 0
   #lastMs = Number.NEGATIVE_INFINITY
@@ -14,7 +17,10 @@ export class TenantRevival {
     return this.#attempts
   }
 
-  /** Whether to restart dead tenants now. Those that ran out of memory need a smaller batch instead. */
+  /**
+   * Whether to restart dead tenants now. Tenants that ran out of memory are not restarted, because they need a smaller
+   * batch.
+   */
   due(timeMs: number, failures: readonly TenantFailure[]): boolean {
     const died = failures.some(({ failure }) => !ranOutOfMemory(failure))
     if (!died) return false

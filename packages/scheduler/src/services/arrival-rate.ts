@@ -1,15 +1,18 @@
-/** Number of samples kept: a minute at ten a second. */
+/** Number of samples kept: one minute at ten samples a second. */
 const REMEMBERED = 600
-/** Standard deviations by which a short window contradicts a longer one. */
+/** A short window contradicts a longer one if their counts differ by more than this many standard deviations. */
 const CONTRADICTION_SIGMAS = 4
-/** Samples after which a lull is believed. */
+/** A lower rate counts as a contradiction only in a window of at least this many samples. */
 const LULL_SAMPLES = 4
-/** Weight of the expected rate before anything was counted, in requests of Poisson traffic. */
+/**
+ * Weight of the assumption that traffic is Poisson, in requests. It dominates the dispersion until more requests were
+ * counted.
+ */
 const PRIOR_REQUESTS = 50
 
 /**
- * Arrival rate of a service: the mean of the longest window that no shorter one contradicts, down to one sample. The
- * measured burstiness decides what counts as a contradiction.
+ * Estimates the arrival rate of a service: the mean of the longest window that no shorter window contradicts. The
+ * windows go down to one sample. The measured burstiness sets how large a difference counts as a contradiction.
  */
 export class ArrivalRate {
   readonly #timesMs: number[] = []
@@ -18,33 +21,33 @@ export class ArrivalRate {
   #perS: number
   #burstiness = 1
 
-  /** @param expectedPerS rate to assume before anything was counted */
+  /** @param expectedPerS rate to assume before requests were counted, requests/s */
   constructor(expectedPerS: number) {
     this.#perS = expectedPerS
   }
 
-  /** Present rate, requests/s. */
+  /** Present estimate of the rate, requests/s. */
   get perS(): number {
     return this.#perS
   }
 
-  /** Variance over mean of the requests in a sample period, at least 1. */
+  /** Variance divided by mean of the number of requests in a sample period; at least 1. */
   get burstiness(): number {
     return this.#burstiness
   }
 
-  /** The highest rate of the last minute, requests/s. */
+  /** The highest estimated rate of the last minute, requests/s. */
   get peakPerS(): number {
     return this.#ratesPerS.reduce((most, rate) => Math.max(most, rate), this.#perS)
   }
 
-  /** Mean rate of the last seconds, requests/s; the present rate if less was counted. */
+  /** Mean rate over the given time, requests/s; the present estimate if fewer samples were counted. */
   meanPerS(seconds: number): number {
     const { length } = this.#counts
     return length > 10 * seconds ? this.#over(10 * seconds) : this.#perS
   }
 
-  /** @param arrived requests since the service began; a lower count starts again */
+  /** @param arrived number of requests since the service began; a lower number than before restarts the count */
   update(timeMs: number, arrived: number): void {
     const last = this.#timesMs.length - 1
     if (last >= 0 && arrived < this.#counts[last]!) {
@@ -64,7 +67,10 @@ export class ArrivalRate {
     if (this.#ratesPerS.length > REMEMBERED) this.#ratesPerS.shift()
   }
 
-  /** Dispersion from the differences of successive counts, which a slow change of the rate does not affect. */
+  /**
+   * Variance divided by mean of the counts per sample. The variance is taken from differences of successive counts,
+   * which a slow change of the rate does not affect.
+   */
   #dispersion(): number {
     const counts = this.#counts
     let squares = 0
@@ -96,7 +102,7 @@ export class ArrivalRate {
     return false
   }
 
-  /** Mean rate over the last samples, requests/s. */
+  /** Mean rate over the given number of last samples, requests/s. */
   #over(samples: number): number {
     return (this.#counts.at(-1)! - this.#counts.at(-1 - samples)!) / this.#seconds(samples)
   }

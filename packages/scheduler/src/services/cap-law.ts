@@ -1,22 +1,23 @@
 import { type GpuSpec, smClocksAt, type Telemetry } from '@pctodl/platform'
 
-/** Energy since the first reading, by the board and by prediction. */
+/** Measured and predicted energy since the first reading. */
 interface Reading {
   readonly timeMs: number
   readonly energyJ: number
   readonly predictedJ: number
 }
 
-/** Target share of the cap. */
+/** Predicted power aims at this share of the cap. */
 export const AIM = 0.99
-/** The ceiling rises to the lowest that this many readings allowed. */
+/** Number of recent samples over which the ceiling is the minimum, so that it rises only after a second. */
 const DWELL_SAMPLES = 10
-/** States above the ceiling that the board's own limit trims. */
+/** Clock states above the ceiling that may be locked, because the board's own power limit then holds the cap. */
 const TRIMMED_STATES = 1
 
 /**
- * The highest clock under the cap: predicted power plus the offset measured over the last second. A second above the
- * cap is repaid in the next. The ceiling falls at once and rises after a second.
+ * Computes the highest SM clock under the cap. Power at a clock is predicted power plus the mean error of the
+ * prediction over the last second. Excess energy of one second is repaid in the next. The ceiling falls at once and
+ * rises after a second.
  */
 export class CapLaw {
   readonly #spec: GpuSpec
@@ -24,7 +25,7 @@ export class CapLaw {
   readonly #allowedMhz: number[] = []
   #offsetW = 0
   #predictedW: number | null = null
-  /** Until then, part of the time had no prediction. */
+  /** Last time without a prediction, ms. A window that contains it gives no offset. */
   #unknownMs = 0
   #secondW: number | null = null
 
@@ -42,7 +43,9 @@ export class CapLaw {
     return this.#offsetW
   }
 
-  /** @param predictedW for the clock that ran; null without a prediction, as while tenants load */
+  /**
+   * @param predictedW predicted power at the clock that ran, W; null if there is no prediction, e.g. while tenants load
+   */
   read(timeMs: number, { energyJ, powerInstantW, powerAverageW }: Telemetry, predictedW: number | null): void {
     const powerW = powerInstantW ?? powerAverageW
     const before = this.#readings.at(-1)
@@ -63,14 +66,14 @@ export class CapLaw {
     if (from.timeMs >= this.#unknownMs) this.#offsetW = this.#secondW - (predictedJ - from.predictedJ) / spanS
   }
 
-  /** The admitted load changed: earlier ceilings no longer apply. */
+  /** Discards earlier ceilings, because the admitted load has changed. */
   forget(): void {
     this.#allowedMhz.length = 0
   }
 
   /**
-   * @param wantedMhz no ceiling is computed below this
-   * @param predictW power at a clock, W; non-decreasing
+   * @param wantedMhz the clock that the caller wants; if the cap allows it, there is no ceiling to compute
+   * @param predictW predicted power at a clock, W; must not decrease with the clock
    */
   ceilingMhz(
     memClockMhz: number,

@@ -1,19 +1,24 @@
 import type { Service, ServiceReading } from '@pctodl/platform'
 import { ArrivalRate } from './arrival-rate.js'
 
-/** Share of late requests above which caution rises; below the 1 % of the objective. */
+/**
+ * Share of late requests that is tolerated; more raises the caution. It is below the 1 % that the p99 objective allows.
+ */
 const BUDGET = 0.003
-/** Late requests beyond the budget, as a share of a minute's requests, at which caution is at its maximum. */
+/**
+ * Caution reaches its maximum at this number of late requests beyond the tolerated ones, as a share of a minute's
+ * requests.
+ */
 const FULL = 0.006
-/** Factor on the last minute's peak at full caution. */
+/** At maximum caution, the policy prepares for the last minute's peak rate times this factor. */
 const MAX_FACTOR = 1.4
 
-/** Measurements of one service: its rate, its queue, and the caution that follows from late requests. */
+/** Measures one service: its arrival rate, its queue, and a caution that rises with late requests. */
 export class ServiceWatch {
   readonly service: Service
   readonly rate: ArrivalRate
   queued = 0
-  /** Share admitted last. */
+  /** Share of the requests that is admitted now, 0..1. */
   admitted = 1
   #caution = 0
   #decided = 0
@@ -24,18 +29,24 @@ export class ServiceWatch {
     this.rate = rate
   }
 
-  /** Requests that wait beyond one batch. */
+  /** Number of waiting requests that do not fit into one batch. */
   get backlog(): number {
     return Math.max(0, this.queued - this.service.maxBatchSize)
   }
 
-  /** Rate to be ready for, requests/s: between the present rate and above the last minute's peak, by caution. */
+  /**
+   * Rate to prepare for, requests/s. Caution moves it from the present rate (none) to the last minute's peak times a
+   * factor (maximum).
+   */
   get readyPerS(): number {
     const { perS, peakPerS } = this.rate
     return perS + this.#caution * (MAX_FACTOR * peakPerS - perS)
   }
 
-  /** @param excused whether a higher clock would not have helped: tenants load, or there was none */
+  /**
+   * @param excused whether late requests leave the caution unchanged, because tenants load or no higher clock was
+   * available
+   */
   update(timeMs: number, reading: ServiceReading, excused: boolean): void {
     const { arrived, completed, late, shed, failed, queued } = reading
     this.rate.update(timeMs, arrived)

@@ -4,36 +4,39 @@ import type { Configuration, Service } from '@pctodl/platform'
 
 export interface PlannedLoad {
   readonly services: readonly Service[]
-  /** Requests/s, in the order of the services, each above 0. */
+  /** Arrival rates in the order of the services, requests/s; each above 0. */
   readonly ratesPerS: readonly number[]
   readonly powerCapW: number
 }
 
 /**
- * What tenants are planned for:
+ * Goal of a plan:
  * - `max-load`: the largest common factor on the rates
- * - `min-power`: the least mean power while the rates change, bearing most of the highest load
- * - `max-value`: the most weighted requests, if not all can be served
+ * - `min-power`: the lowest mean power over several loads; the tenants still serve almost the highest possible load
+ * - `max-value`: the most answered requests by weight, if not all can be served
  */
 export type ServicesGoal = 'min-power' | 'max-load' | 'max-value'
 
 /**
- * Finds tenants for services, each named after the service whose requests it answers.
+ * Finds tenants for services; each tenant's `service` names the service whose requests it answers.
  *
- * @returns undefined where no tenants serve them at all under the cap
+ * @returns undefined if no tenants can serve the services under the cap
  */
 export type ServicesPlanner = (load: PlannedLoad, goal: ServicesGoal) => Configuration | undefined
 
-/** Share of the highest load that tenants for `min-power` bear, because the rates told are not the highest to come. */
+/**
+ * Tenants for `min-power` must serve this share of the highest possible load, because rates may rise beyond the given
+ * ones.
+ */
 const BORNE = 0.95
-/** Loads whose mean power they minimise, as factors on the rates. */
+/** Loads over which the mean power is minimized, as factors on the given rates. */
 const LOADS = [0.5, 1, 2]
 
 /**
- * The policy's default planner: `planServices` of `@pctodl/greedy-partition` with the measured rates and no margin on them, because
- * the load factor that it returns is the headroom.
+ * The policy's default planner: `planServices` of `@pctodl/greedy-partition` with the measured rates. It adds no margin
+ * to the rates, because the highest possible load factor already serves as the headroom.
  *
- * @param options of the search, e.g. its budget. Default: 600 evaluations
+ * @param options options of the search, e.g. its budget. Default: 600 evaluations
  */
 export function planWithModel(
   model: PerfModel,

@@ -12,53 +12,58 @@ import { type Admission, letIn } from './shedding.js'
 export interface ServicesPolicyOptions {
   readonly model: PerfModel
   readonly services: readonly Service[]
-  /** Initial rates, requests/s, by name; afterwards they are measured. A service without one starts with 1. */
+  /** Initial arrival rates by service name, requests/s; later, rates are measured. The default for a service is 1. */
   readonly expectedPerS: Readonly<Record<string, number>>
-  /** Default: `planWithModel`. */
+  /** Planner of the tenants. Default: `planWithModel`. */
   readonly plan?: ServicesPlanner
 }
 
 const SAMPLES_PER_S = 10
-/** Parts of the caution that are tried: bursts may ask for more than any clock serves. */
+/** Fractions of the caution to try, because bursts may need more than the highest clock serves. */
 const CAUTION_PARTS = [1, 1 / 2, 1 / 4, 1 / 8]
-/** Share of its objective that the last request in a queue may wait. */
+/** A queue must drain within this share of the service's objective. */
 const DRAIN = 0.5
 /** Requests may be shed once the one-second mean power reaches this share of the cap. */
 const AT_CAP = 0.9
 /**
- * The clock falls to what sufficed over this many samples, if that is lower by more than this many states. At the cap, it
- * rises by more than as many.
+ * The clock falls only to the highest clock needed in this many samples, and only if that is more than `BAND_STATES`
+ * states lower. At the cap, the clock rises only by more than `BAND_STATES` states.
  */
 const HELD_SAMPLES = 10
 const BAND_STATES = 2
-/** Interval between changes of the admitted shares, ms, in which requests that wait beyond a batch are to be answered. */
+/**
+ * Interval between changes of the admitted shares, ms. Requests that wait beyond one batch are to be answered within
+ * it.
+ */
 const SHED_MS = 500
-/** Change of a share that is worth a request. */
+/** A change of a share that is smaller than this is not requested. */
 const SAME_SHARE = 0.02
 /**
- * Interval at which the memory clock is weighed, ms, and the relative saving of power for which it changes. In a
- * shortage, it is weighed as often as shares are.
+ * Interval at which the memory clock is reconsidered, ms, and the relative power saving that a change requires. While
+ * no clock suffices, the interval is `SHED_MS`.
  */
 const MEMORY_MS = 10_000
 const MEMORY_GAIN = 0.03
-/** Other tenants are planned for a mix that the present ones could not serve for this time, s: longer than a burst. */
+/**
+ * Other tenants are planned if the present ones could not serve the rates for this time, s. It is longer than a burst.
+ */
 const MIX_S = 10
-/** Interval between such plans, ms, and the relative gain for which they are adopted. */
+/** Minimum interval between these plans, ms, and the relative gain in answered requests that a change requires. */
 const REPLAN_MS = 30_000
 const REPLAN_GAIN = 1.1
-/** A smaller free share is not used, percent. */
+/** Smallest share that a new service's tenant may get from the free part of the board, percent. */
 const MIN_SHARE = 5
 
-/** A sufficient clock, and the constraint that a lower one would violate. */
+/** A sufficient SM clock, and the constraint that prevents a lower one. */
 interface Need {
   readonly smClockMhz: number
   readonly binding: string
 }
 
 /**
- * Chooses the lowest clock at which every service meets its predicted p99 and drains its queue. It rises at once and
- * falls when a second has agreed. If no clock suffices, it is the highest under the cap, and requests are shed by
- * weight, which happens only at the cap or the highest clock.
+ * Chooses the lowest SM clock at which every service meets its predicted p99 and drains its queue. The clock rises at
+ * once, and falls when no sample of the last second needed more. If no clock suffices, the policy runs the highest
+ * clock under the cap and sheds requests by weight. It sheds only at the cap or at the highest clock.
  */
 export class ServicesPolicy implements PowerCapPolicy {
   readonly name = 'pctodl'
@@ -68,20 +73,20 @@ export class ServicesPolicy implements PowerCapPolicy {
   readonly #revival = new TenantRevival()
   readonly #decisions: Decision[] = []
   #watches: readonly ServiceWatch[]
-  /** The tenants at each memory clock; next, at the present one. */
+  /** Predictions for the present tenants: `#memories` at each memory clock, `#clocks` at the present one. */
   #memories: readonly ServingClocks[] = []
   #clocks!: ServingClocks
   #powerCapW = 0
   #timeMs = 0
   #reconfiguring = true
-  /** Needs of the last samples; next, the clock held for them, MHz. */
+  /** `#needs`: clocks needed in the last samples. `#heldMhz`: the clock chosen from them, MHz. */
   readonly #needs: Need[] = []
   #heldMhz = 0
   #smClockMhz = 0
-  /** Whether the last clock did not suffice. */
+  /** Whether the last clock was lower than needed. */
   #short = false
   #binding = ''
-  /** While requests are shed: the SM clock and the shares, chosen together. */
+  /** The clocks and admitted shares, chosen together while requests are shed; otherwise undefined. */
   #admission: Admission | undefined
   #shedMs = 0
   #memoryMs = 0
@@ -101,7 +106,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     this.#watches = options.services.map((service) => this.#watch(service))
   }
 
-  /** @throws InvalidInputError where no tenants serve the services under the cap */
+  /** @throws InvalidInputError if no tenants can serve the services under the cap */
   start(powerCapW: number): Action {
     this.#powerCapW = powerCapW
     const plan = this.#planFor(this.#ratesPerS)
@@ -130,7 +135,10 @@ export class ServicesPolicy implements PowerCapPolicy {
     return same ? undefined : { ...action, reason: `services: ${services.map(({ name }) => name).join(', ')}` }
   }
 
-  /** A tenant for each service without one: equal parts of the free share or, where little is free, half of the largest tenant. */
+  /**
+   * Adds a tenant for each service without one. New tenants divide the free share equally; if that is too small, a new
+   * tenant gets half of the largest tenant's share.
+   */
   #withNewcomers(kept: readonly Tenant[]): readonly Tenant[] {
     const tenants = [...kept]
     const newcomers = this.#watches.filter(({ service }) => !kept.some((tenant) => tenant.service === service.name))
@@ -165,7 +173,10 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   onWindow(_window: WindowObservation): undefined {}
 
-  /** Searches other tenants, after the clock has been set. */
+  /**
+   * Searches for other tenants if the present ones cannot serve the measured rates. It runs after the clock has been
+   * set.
+   */
   onIdle(timeMs: number): Action | undefined {
     const bear = () => this.#bear(this.#clocks, this.#ratesPerS)
     if (this.#reconfiguring || (timeMs % 1000 < 100 && bear())) this.#borneMs = timeMs
@@ -189,7 +200,7 @@ export class ServicesPolicy implements PowerCapPolicy {
 
   #watch(service: Service, known?: ServiceWatch): ServiceWatch {
     const { expectedPerS } = this.#options
-    // A service may be named like a property of every object.
+    // `hasOwn`, because a service may be called e.g. `constructor`.
     const expected = Object.hasOwn(expectedPerS, service.name) ? expectedPerS[service.name]! : 1
     return new ServiceWatch(service, expected, known?.rate)
   }
@@ -198,7 +209,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#watches.map(({ rate }) => rate.perS)
   }
 
-  /** Rates to be ready for: the largest part of the caution that the tenants can serve under the cap. */
+  /** Rates to be ready for: the largest fraction of the caution that the tenants can serve under the cap. */
   get #readyPerS(): number[] {
     for (const part of CAUTION_PARTS) {
       const ratesPerS = this.#watches.map(({ rate, readyPerS }) => rate.perS + part * (readyPerS - rate.perS))
@@ -211,7 +222,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#watches.map(({ rate }) => rate.burstiness)
   }
 
-  /** The lowest sufficient clock; undefined if there is none. */
+  /** The lowest sufficient clock; undefined if no clock suffices. */
   #need(): Need | undefined {
     for (const ratesPerS of [this.#readyPerS, this.#ratesPerS]) {
       const smClockMhz = this.#clocks.lowestWhere((clock) => this.#lacking(clock, ratesPerS) === undefined)
@@ -222,7 +233,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     return undefined
   }
 
-  /** The constraint that a clock violates; undefined if it suffices. */
+  /** The constraint that a clock violates; undefined if the clock suffices. */
   #lacking(smClockMhz: number, ratesPerS: readonly number[]): string | undefined {
     const { services } = this.#clocks.predict(smClockMhz, ratesPerS, this.#burstiness)
     for (const [i, { service, objectiveMet, capacityPerS }] of services.entries()) {
@@ -239,7 +250,7 @@ export class ServicesPolicy implements PowerCapPolicy {
     const ceilingMhz = this.#ceilingMhz(held.smClockMhz)
     const capped = held.smClockMhz > ceilingMhz
     const smClockMhz = capped ? ceilingMhz : held.smClockMhz
-    // At the cap, a rise within the band would only be followed by a fall.
+    // At the cap, a small rise would soon be followed by a fall, so it is skipped.
     const rise = clocks.indexOf(smClockMhz) - clocks.indexOf(this.#smClockMhz)
     if (!capped || rise < 0 || rise > BAND_STATES) this.#smClockMhz = smClockMhz
     this.#short = need === undefined || capped
@@ -252,7 +263,10 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { smClockMhz: this.#smClockMhz, reason }
   }
 
-  /** Rise at once; fall to the highest need of the last second, and only by more than the band. */
+  /**
+   * Filters the needed clock. It rises at once. It falls to the highest clock needed in the last second, and only by
+   * more than `BAND_STATES`.
+   */
   #hold(need: Need): Need {
     this.#needs.push(need)
     if (this.#needs.length > HELD_SAMPLES) this.#needs.shift()
@@ -267,18 +281,18 @@ export class ServicesPolicy implements PowerCapPolicy {
     return this.#cap.ceilingMhz(this.#clocks.memClockMhz, this.#powerCapW, wantedMhz, (clock) => this.#powerW(clock))
   }
 
-  /** Predicted power at a clock for admitted and waiting requests, W. */
+  /** Predicted power at a clock for the admitted and the waiting requests, W. */
   #powerW(smClockMhz: number): number {
     const clocks = this.#clocks.smClocksMhz
-    // Waiting requests keep the tenants busy in this sample.
+    // All waiting requests count as arriving in this sample, because they keep the tenants busy.
     const ratesPerS = this.#watches.map(({ rate, admitted, backlog }) => admitted * rate.perS + SAMPLES_PER_S * backlog)
     const state = clocks.findLast((clock) => clock <= smClockMhz) ?? clocks[0]!
     return this.#clocks.predict(state, ratesPerS, this.#burstiness).powerW
   }
 
   /**
-   * At the cap or the highest clock, while a queue is too long, or above the cap at the lowest clock: admit what the
-   * model can answer, by weight.
+   * Sheds requests: admits what the model can answer, by weight. Shedding starts at the cap or at the highest clock if
+   * a queue is too long, and at the lowest clock if power is above the cap.
    */
   #admit(applied: AppliedState): Action {
     const { secondW } = this.#cap
@@ -333,7 +347,10 @@ export class ServicesPolicy implements PowerCapPolicy {
     return letIn(memories, presentMhz, { services, ratesPerS, backlogPerS, targetW })
   }
 
-  /** The memory clock with the least power at the present rates among those that bear the rates to be ready for. */
+  /**
+   * Chooses the memory clock with the lowest power at the present rates. Only memory clocks at which the tenants can
+   * also serve the rates with caution are considered.
+   */
   #weighMemory(): Action {
     const dueMs = this.#short ? SHED_MS : MEMORY_MS
     if (this.#reconfiguring || this.#admission || this.#timeMs - this.#memoryMs < dueMs) return {}
@@ -353,18 +370,21 @@ export class ServicesPolicy implements PowerCapPolicy {
     return { memClockMhz: clocks.memClockMhz, reason }
   }
 
-  /** Least power for rates, W; Infinity if no clock serves them. */
+  /** Lowest power at which the tenants serve the rates, W; Infinity if no clock suffices. */
   #minW(clocks: ServingClocks, ratesPerS: readonly number[]): number {
     const clock = clocks.lowest(ratesPerS, this.#burstiness)
     return clock === undefined ? Infinity : clocks.predict(clock, ratesPerS, this.#burstiness).powerW
   }
 
-  /** Whether tenants serve rates within the cap. */
+  /** Whether the tenants can serve the rates within the cap. */
   #bear(clocks: ServingClocks, ratesPerS: readonly number[]): boolean {
     return this.#minW(clocks, ratesPerS) <= this.#powerCapW
   }
 
-  /** Tenants with the least power for a mix; if none bear it, those that answer most of it by weight. */
+  /**
+   * Plans the tenants with the lowest power for the given rates. If none can serve them all, plans the tenants that
+   * answer most requests by weight.
+   */
   #planFor(ratesPerS: readonly number[]): Configuration | undefined {
     const load = { services: this.#watches.map(({ service }) => service), ratesPerS, powerCapW: this.#powerCapW }
     const plan = this.#planner(load, 'min-power')
@@ -390,7 +410,7 @@ export class ServicesPolicy implements PowerCapPolicy {
   }
 }
 
-/** Whether the last request in a queue starts early enough. */
+/** Whether the queue drains early enough for its last request. */
 function drains({ backlog, queued, service }: ServiceWatch, capacityPerS: number): boolean {
   return backlog === 0 || 1000 * queued <= DRAIN * service.objective.p99Ms * capacityPerS
 }

@@ -2,7 +2,7 @@ import type { PerfModel } from '@pctodl/perf-model'
 import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving'
 import { type Service, smClocksAt, type Tenant } from '@pctodl/platform'
 
-/** The clock that given tenants need for given rates, by the model. Predictions are prepared once for each clock. */
+/** Predicts which clock given tenants need for given rates. The model is prepared once for each clock. */
 export class ServingClocks {
   readonly tenants: readonly Tenant[]
   readonly memClockMhz: number
@@ -11,7 +11,7 @@ export class ServingClocks {
   readonly #services: readonly Service[]
   readonly #models = new Map<number, ServingModel>()
 
-  /** @throws InvalidInputError for tenants that do not serve the services */
+  /** @throws InvalidInputError if a service has no tenant */
   constructor(model: PerfModel, tenants: readonly Tenant[], services: readonly Service[], memClockMhz: number) {
     this.#model = model
     this.tenants = tenants
@@ -37,17 +37,20 @@ export class ServingClocks {
     return serving
   }
 
-  /** Whether all objectives are met at a clock. */
+  /** Whether all services meet their objectives at a clock. */
   keeps(smClockMhz: number, ratesPerS: readonly number[], burstiness?: readonly number[]): boolean {
     return this.predict(smClockMhz, ratesPerS, burstiness).services.every(({ objectiveMet }) => objectiveMet)
   }
 
-  /** The lowest clock that meets all objectives; undefined if none does. */
+  /** The lowest clock at which all services meet their objectives; undefined if there is none. */
   lowest(ratesPerS: readonly number[], burstiness?: readonly number[]): number | undefined {
     return this.lowestWhere((smClockMhz) => this.keeps(smClockMhz, ratesPerS, burstiness))
   }
 
-  /** The lowest clock at which a monotone condition holds; undefined if it holds at none. */
+  /**
+   * The lowest clock at which a condition holds; undefined if it holds at no clock. The condition must also hold at all
+   * higher clocks.
+   */
   lowestWhere(holds: (smClockMhz: number) => boolean): number | undefined {
     const clocks = this.smClocksMhz
     let high = clocks.length
@@ -60,7 +63,9 @@ export class ServingClocks {
     return clocks[high]
   }
 
-  /** The largest common factor on the rates at which a clock meets all objectives; 0 if it is below 0.01. */
+  /**
+   * The largest factor on all rates at which the services meet their objectives at this clock; 0 if it is below 0.01.
+   */
   loadFactor(smClockMhz: number, ratesPerS: readonly number[]): number {
     let low = 0.01
     let high = 16

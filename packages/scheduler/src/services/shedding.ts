@@ -1,41 +1,42 @@
 import type { Service } from '@pctodl/platform'
 import type { ServingClocks } from './serving-clocks.js'
 
-/** Share of its capacity that an overloaded service is given. */
+/** Target utilization of an overloaded service: the admitted rate over its capacity. */
 const FULL = 0.92
-/** States between the clocks that are tried. */
+/** Only every such clock state is tried. */
 const STRIDE = 5
-/** Relative gain in answered requests for which the clock moves. */
+/** The clock changes only if the weighted rate of answered requests grows by more than this factor. */
 const GAIN = 1.03
-/** Smallest admitted share: some requests must be admitted to be measured. */
+/** Smallest admitted share. A service must admit some requests so that its latency is still measured. */
 const LEAST = 0.02
-/** Number of bisections for a share. */
+/** Number of bisection steps in the search for a share. */
 const HALVINGS = 6
 
 export interface Shortage {
   readonly services: readonly Service[]
   readonly ratesPerS: readonly number[]
-  /** Part of its capacity that each service needs for requests that already wait, requests/s. */
+  /** Capacity that each service needs for requests that already wait, requests/s. */
   readonly backlogPerS: readonly number[]
-  /** Predicted power to stay within, W. */
+  /** Upper bound of predicted power, W. */
   readonly targetW: number
 }
 
 export interface Admission {
   readonly clocks: ServingClocks
   readonly smClockMhz: number
-  /** Shares to admit, 0..1, in the order of the services. */
+  /** Admitted shares in the order of the services, 0..1. */
   readonly shares: readonly number[]
-  /** Weighted requests/s that are answered. */
+  /** Rate of answered requests, each multiplied by its service's weight, requests/s. */
   readonly worth: number
 }
 
 /**
- * Clocks and shares to admit when not all requests can be answered. At each clock, start from each service's capacity;
- * while power exceeds the cap, reduce the service with the fewest weighted requests per joule. The clock with the most
- * weighted requests wins.
+ * Chooses clocks and admitted shares when not all requests can be answered. At each clock, the search starts from every
+ * service's capacity. While power exceeds the target, it reduces the service that answers the fewest weighted requests
+ * per joule. The clock with the most weighted requests wins.
  *
- * @param memories the tenants at each memory clock; at the first one, the present SM clock stays unless another answers clearly more
+ * @param memories the tenants at each memory clock, the present one first. At the present one, the SM clock stays
+ * unless another clock answers clearly more
  */
 export function letIn(memories: readonly ServingClocks[], presentMhz: number, shortage: Shortage): Admission {
   const { services, ratesPerS } = shortage
