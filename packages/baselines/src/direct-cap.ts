@@ -41,7 +41,7 @@ export class DirectCapPolicy implements PowerCapPolicy {
   readonly #limits = new BatchLimits()
   #search: MemoryClockSearch | undefined
   #publishedSearch: PublishedMemorySearch | undefined
-  /** Limit that the published form has yet to set. */
+  /** Power limit that the published form sets after the first window, W. */
   #lateLimitW: number | undefined
   #tenants: readonly Tenant[] = []
   #memClockMhz = 0

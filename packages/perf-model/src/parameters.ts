@@ -215,7 +215,7 @@ export interface ErrorState {
   factors: number[][]
   /** Standard deviation of a network's own difference, in addition to the factors. */
   networkSd: number
-  /** Weights of the residual's variance. */
+  /** Weights of the terms of the residual's variance. */
   residual: number[]
   /**
    * Learnt positions along the factors and of the networks. `covariance` is the lower triangle of their covariance.

@@ -8,7 +8,7 @@ export const control = {
   windowShare: 1.004,
   /** A one-second mean above this shows that the board's limit leaks, or that the clock is too high. */
   leakShare: 1.007,
-  /** Lowest power to which the estimate of a board without readings is lowered. */
+  /** Without readings, the clock falls until the estimated power is this fraction of the cap. */
   blindLowestShare: 0.8,
   /** Readings above this multiple of the model's highest power count as sensor faults. */
   implausibleFactor: 4,

@@ -8,7 +8,7 @@ const APART = 2
 export interface SensorDelayState {
   /**
    * For each candidate, the change that it left unexplained beyond the best candidate's, in standard deviations of a
-   * reading. The last entry is the candidate that the readings do not follow the clock at all.
+   * reading. The last entry belongs to the hypothesis that the readings do not follow the clock.
    */
   readonly losses: number[]
   chosen: number
