@@ -8,7 +8,7 @@ export interface Landscape<State extends object, Move> {
   moved(state: State, move: Move): State | undefined
   /** Result of a move if it is better than the state, otherwise undefined. */
   improved(state: State, move: Move): State | undefined
-  /** Whether `a` is better enough than `b` to continue from it. */
+  /** Whether `a` is enough better than `b` to continue from `a`. */
   isBetter(a: State, b: State): boolean
   /** Comparator that sorts the better state first; ties do not depend on the order of calls. */
   bestFirst(a: State, b: State): number

@@ -4,7 +4,7 @@ import { knownSearchOptions, type SearchOptions } from '../search-options.js'
 /**
  * - `min-power`: meet all objectives at the rates with minimum power
  * - `max-load`: the largest common factor on all rates at which all objectives and the cap hold
- * - `max-value`: the most weighted requests/s answered in time, by choosing the admitted rate of each service
+ * - `max-value`: the most weighted requests/s answered within their objectives, by the choice of admitted rates
  */
 export type ServiceGoal = 'min-power' | 'max-load' | 'max-value'
 
