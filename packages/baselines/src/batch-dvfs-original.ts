@@ -11,22 +11,26 @@ export interface BatchDvfsOriginalOptions {
 
 /** Minimum time between two decisions, ms. */
 const DECISION_MS = 3000
-/** Power between this share of the cap and the cap is left alone. */
+/** The policy changes nothing while the power is between this fraction of the cap and the cap. */
 const BAND = 0.8
-/** The ten clocks of the authors' program on a Tesla P40, relative to the highest; next, the one that it starts at. */
+/**
+ * The ten clocks of the authors' program on a Tesla P40, relative to the highest clock. `FIRST_LEVEL` is the index of
+ * the initial clock.
+ */
 const LEVELS = [544, 632, 734, 835, 949, 1063, 1189, 1303, 1430, 1531].map((mhz) => mhz / 1531)
 const FIRST_LEVEL = 5
 const MAX_BATCH = 255
 
 /**
- * BatchDVFS by the rules of its authors' own program (github.com/nabavinejad/BatchDVFS), which PctoDL's Python code's port departs from. One
- * tenant with the whole board, at the highest memory clock. It starts with a batch of 1 at the sixth of ten clocks, and decides at
- * most every 3 s by the largest reading since the last decision: between 0.8 of the cap and the cap it holds; below it bisects the
- * batch upwards, above it downwards, and bounds that are met open again to the end of the table. Only at the largest batch is
- * the clock raised, only at the smallest lowered.
+ * BatchDVFS by the rules of its authors' own program (github.com/nabavinejad/BatchDVFS), from which the port in
+ * PctoDL's Python code departs. One tenant has the whole board, at the highest memory clock. It starts with a batch of
+ * 1 at the sixth of ten clocks. At most every 3 s it decides by the largest power reading since the last decision.
+ * Between 0.8 of the cap and the cap it changes nothing. Below, it bisects the batch size upwards; above, downwards. A
+ * bound of the bisection that is reached opens again to the end of the table. The clock is raised only at the largest
+ * batch, and lowered only at the smallest batch.
  *
- * Here its clocks are those of the board nearest to the same shares of the highest, and a batch that does not fit into memory is
- * never tried again, which its program does not know.
+ * This version differs from the authors' program in two ways. It uses the board's clocks that are nearest below the
+ * same fractions of the highest clock. A batch that does not fit into memory is never tried again.
  */
 export class BatchDvfsOriginalPolicy implements PowerCapPolicy {
   readonly name = 'batchdvfs-original'
@@ -35,7 +39,7 @@ export class BatchDvfsOriginalPolicy implements PowerCapPolicy {
   readonly #levelsMhz: readonly number[]
   #level = FIRST_LEVEL
   #ladder: readonly number[]
-  /** Index of the ladder, and the bounds of its bisection. */
+  /** Index of the present batch in the ladder; `lower` and `upper` are the bounds of the bisection. */
   #batch = 0
   #lower = 0
   #upper: number
@@ -100,7 +104,10 @@ export class BatchDvfsOriginalPolicy implements PowerCapPolicy {
     }
   }
 
-  /** A batch did not fit: use the largest of at most half its size, and never that size or more again. */
+  /**
+   * After a batch did not fit: use the largest batch of at most half its size, and never try that size or a larger one
+   * again.
+   */
   #shrink(failedBatch: number): Action | undefined {
     if (failedBatch > this.#ladder[this.#batch]! || failedBatch <= this.#ladder[0]!) return undefined
     this.#ladder = this.#ladder.filter((batch) => batch < failedBatch)

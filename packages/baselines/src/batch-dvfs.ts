@@ -10,9 +10,9 @@ export interface BatchDvfsOptions {
   readonly model: string
   /** Default `fair`. */
   readonly variant?: BaselineVariant
-  /** Planner of the tuned form, for its start and for each new cap; required there, ignored elsewhere. */
+  /** Planner of clocks for the start and for each new cap. Required for the tuned form, ignored by the others. */
   readonly planClocks?: ClockPlanner
-  /** Replaces the known figures of the network. */
+  /** Figures of the network; default: the known figures. */
   readonly figures?: BatchDvfsFigures
 }
 
@@ -22,13 +22,13 @@ const NEAR_W = 15
 const FAR_STATES = 4
 
 /**
- * BatchDVFS (Nabavinejad, Reda, Ebrahimi, IEEE TPDS 2022) as PctoDL's Python code ports it: one tenant with the whole GPU;
- * bisect the batch size to the largest that keeps the cap, then trim with the clock.
+ * BatchDVFS (Nabavinejad, Reda, Ebrahimi, IEEE TPDS 2022) as PctoDL's Python code ports it. One tenant has the whole
+ * GPU. The policy bisects the batch size to the largest one that keeps the cap, then trims the power with the clock.
  *
- * `fair` opens the bisection again when the cap changes. The Python code means to, but writes to attributes that do not exist, so
- * `published` keeps the bounds of the first cap forever. `tuned` follows the rules of `fair` from a start that keeps the cap:
- * the memory clock and the SM clock that are planned for its tenant, again with every new cap, and the board's limit at the
- * cap behind them.
+ * `fair` opens the bisection again when the cap changes. The Python code intends this, but writes to attributes that do
+ * not exist. `published` therefore keeps the bounds of the first cap forever. `tuned` follows the rules of `fair`, but
+ * from a start that keeps the cap: with each new cap, it adopts the memory clock and SM clock planned for its tenant,
+ * and sets the board's power limit to the cap.
  */
 export class BatchDvfsPolicy implements PowerCapPolicy {
   readonly name: string
@@ -38,7 +38,7 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
   readonly #planClocks: ClockPlanner | undefined
   #clocksMhz: readonly number[]
   readonly #power = new SettledPower()
-  /** Batch sizes not known to exceed the memory. */
+  /** Batch sizes that are not known to exceed the memory, ascending. */
   #ladder: readonly number[]
   #clockIndex: number
   #batchIndex: number
@@ -46,7 +46,10 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
   #low = 0
   #high: number
 
-  /** @throws UnknownNameError for a network without figures; InvalidInputError for a tuned form without a planner */
+  /**
+   * @throws UnknownNameError for a network without figures
+   * @throws InvalidInputError for a tuned form without a planner
+   */
   constructor(options: BatchDvfsOptions) {
     this.#options = options
     this.name = nameOf('batchdvfs', options.variant)
@@ -66,7 +69,7 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
     return { ...this.#action(), memClockMhz: published ? 'unlocked' : highestMemClock(this.#options.spec) }
   }
 
-  /** The new cap applies from the next window; the tuned form moves to clocks that hold it at once. */
+  /** The new cap applies from the next window. The tuned form moves at once to clocks that hold the cap. */
   onCapChange(powerCapW: number): Action | undefined {
     if (this.#options.variant === 'published') return undefined
     this.#low = 0
@@ -126,7 +129,7 @@ export class BatchDvfsPolicy implements PowerCapPolicy {
     }
   }
 
-  /** A batch did not fit: use half of it, and never that size or more again. */
+  /** After a batch did not fit: use half of it, and never try that size or a larger one again. */
   #shrink(failedBatch: number): Action | undefined {
     if (failedBatch > this.#ladder[this.#batchIndex]! || failedBatch <= this.#ladder[0]!) return undefined
     this.#ladder = this.#ladder.filter((batch) => batch < failedBatch)

@@ -1,10 +1,10 @@
 import type { Tenant } from '@pctodl/platform'
 import type { WindowObservation } from '@pctodl/scheduler'
 
-/** If the mean exceeds this share of the objective, the 99th percentile exceeds the objective. */
+/** If the mean latency exceeds this fraction of the objective, the 99th percentile exceeds the objective. */
 const LATE = 0.95
 
-/** Remembers, tenant by tenant, which batch sizes exceeded the memory, as long as the shares stay the same. */
+/** Remembers for each tenant which batch sizes exceeded the memory, until the shares change. */
 export class BatchLimits {
   #shares = ''
   #limits: number[] = []
@@ -12,7 +12,7 @@ export class BatchLimits {
   /**
    * Halve the batch of every tenant that failed.
    *
-   * @returns whether any limit is new
+   * @returns true if any limit is new
    */
   learn({ tenants }: WindowObservation): boolean {
     this.#select(tenants.map(({ tenant }) => tenant))
@@ -28,11 +28,11 @@ export class BatchLimits {
   }
 
   /**
-   * Halve the batch of every tenant whose batches took longer than its objective. For policies that have a latency
-   * objective and no model.
+   * Halve the batch of every tenant whose batches took longer than its objective. It serves policies that have a
+   * latency objective and no model.
    *
-   * @param latencyMs objective of a network; undefined where it has none
-   * @returns whether any limit is new
+   * @param latencyMs objective of a network, ms; undefined if it has none
+   * @returns true if any limit is new
    */
   learnLatency(
     { tenants, reconfigured }: WindowObservation,
@@ -54,7 +54,7 @@ export class BatchLimits {
     return learnt
   }
 
-  /** The tenants, with their batch sizes within the known limits. */
+  /** The tenants, with their batch sizes reduced to the known limits. */
   apply(tenants: readonly Tenant[]): readonly Tenant[] {
     this.#select(tenants)
     return tenants.map((tenant, i) => ({ ...tenant, batchSize: Math.min(tenant.batchSize, this.#limits[i]!) }))

@@ -4,11 +4,11 @@ import type { Action } from '@pctodl/scheduler'
 export interface BoardLimit {
   /** Power limit within the board's range, W. */
   readonly powerLimitW: number
-  /** Explains why the board cannot enforce the cap by itself; undefined where it can. */
+  /** Explains why the board cannot enforce the cap by itself; undefined if it can. */
   readonly note: string | undefined
 }
 
-/** The cap as the board's own power limit. */
+/** The board's own power limit that is nearest to the cap. */
 export function boardLimit(spec: GpuSpec, powerCapW: number): BoardLimit {
   const { min, max } = spec.powerLimitW
   const powerLimitW = Math.min(max, Math.max(min, powerCapW))
@@ -19,7 +19,10 @@ export function boardLimit(spec: GpuSpec, powerCapW: number): BoardLimit {
   return { powerLimitW, note }
 }
 
-/** The cap as a power limit behind the clocks, as pctodl sets one; above the cap where the board goes no lower. */
+/**
+ * Action that sets the board's power limit at the cap as a safeguard behind the clocks, as pctodl does. If the board's
+ * lowest limit is above the cap, the lowest limit is set.
+ */
 export function hardwareLimit(spec: GpuSpec, powerCapW: number): Action {
   return { powerLimitW: boardLimit(spec, powerCapW).powerLimitW, powerLimitRole: 'hardware-limit' }
 }

@@ -18,7 +18,7 @@ export function workingSmClocks(spec: GpuSpec, memClockMhz: number = highestMemC
   return clocks
 }
 
-/** Index of the highest clock that is at most `clockMhz`; 0 where all are higher. */
+/** Index of the highest clock that is at most `clockMhz`; 0 if all clocks are higher. */
 export function indexAtMost(clocks: readonly number[], clockMhz: number): number {
   return Math.max(
     0,
@@ -26,14 +26,14 @@ export function indexAtMost(clocks: readonly number[], clockMhz: number): number
   )
 }
 
-/** Start of Morak and BatchDVFS: the middle of the clock table. */
+/** Start index of Morak and BatchDVFS: the middle of the clock table. */
 export function middleIndex(clocks: readonly number[]): number {
   return Math.floor(clocks.length / 2)
 }
 
 /**
- * Last step of each decision of both algorithms in the Python code: clamp the clock to the table and, above the cap,
- * lower a clock that did not move by one state.
+ * Last step of each decision of both algorithms in the Python code. It clamps the clock to the table. If the power is
+ * above the cap and the clock did not move, it lowers the clock by one state.
  *
  * @param wantedIndex may be beyond the ends of the table
  * @returns index of the clock to use

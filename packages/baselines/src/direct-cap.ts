@@ -13,31 +13,35 @@ export interface DirectCapPlan {
 
 export interface DirectCapOptions {
   readonly spec: GpuSpec
-  /** The network; the plan's tenants name it, too. */
+  /** The network. The tenants of the plan name it too. */
   readonly model: string
   /** The planner. Its errors, e.g. InfeasibleCapError, pass through `start` and `onCapChange`. */
   readonly plan: (powerCapW: number) => DirectCapPlan
   /** Default `fair`. */
   readonly variant?: 'fair' | 'published'
-  /** Whether caps follow a schedule; the published form then sets its first limit only after the first window. */
+  /**
+   * Whether caps follow a schedule. If they do, the published form sets its first limit only after the first window.
+   */
   readonly scheduled?: boolean
 }
 
 /**
- * A planned partition, while the board itself holds the cap: SM clock unlocked, board power limit at the cap.
+ * A planned partition whose cap the board itself holds: the SM clock is unlocked and the board's power limit is at the
+ * cap.
  *
- * `published` keeps what the Python code's code does: fractions of a watt dropped, a first limit of a schedule that comes a window
- * late, and a search over memory clocks that ignores power, for fixed caps on boards with more than one memory clock.
+ * `published` keeps three flaws of the Python code. It drops fractions of a watt. It sets the first limit of a schedule
+ * a window late. For fixed caps on boards with more than one memory clock, it searches over memory clocks without
+ * regard to power.
  */
 export class DirectCapPolicy implements PowerCapPolicy {
   readonly name = 'directcap'
-  /** What the board could not do, for reports. */
+  /** Notes for reports on what the board could not do. */
   readonly notes: string[] = []
   readonly #options: DirectCapOptions
   readonly #limits = new BatchLimits()
   #search: MemoryClockSearch | undefined
   #publishedSearch: PublishedMemorySearch | undefined
-  /** Limit that the published form has yet to set. */
+  /** Power limit that the published form sets after the first window, W. */
   #lateLimitW: number | undefined
   #tenants: readonly Tenant[] = []
   #memClockMhz = 0
@@ -50,7 +54,7 @@ export class DirectCapPolicy implements PowerCapPolicy {
     const action = this.#adopt(powerCapW)
     const { spec, variant, scheduled = false } = this.#options
     if (variant !== 'published') return action
-    // It locks the highest memory clock, and leaves boards with a single one alone.
+    // The published form locks the highest memory clock, and leaves boards with a single memory clock alone.
     const several = spec.performanceMemClocksMhz.length > 1
     const highest = Math.max(...spec.performanceMemClocksMhz)
     this.#memClockMhz = highest

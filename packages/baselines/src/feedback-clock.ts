@@ -2,12 +2,13 @@ import type { GpuSpec, Service } from '@pctodl/platform'
 import type { ClockPlan, SampleObservation, WindowObservation } from '@pctodl/scheduler'
 import { indexAtMost, workingSmClocks } from './clock-table.js'
 
-/** Time between two steps, ms: by then a one-second average contains only the newest clock. */
+/** Time between two steps, ms. After this time, a one-second average contains only the newest clock. */
 const STEP_MS = 2000
 
 /**
- * One step of feedback. Above the cap the clock falls in proportion to the excess, by at least one state; below it the
- * clock rises by one state if the square of the clock ratio predicts that the cap still holds.
+ * One step of feedback. If the power is above the cap, the clock falls in proportion to the excess, by at least one
+ * state. If the power is at or below the cap, the clock rises by one state, provided that the cap still holds when
+ * power grows with the square of the clock.
  *
  * @param clocksMhz ascending
  * @returns the clock to lock, MHz
@@ -27,15 +28,20 @@ export function feedbackStep(
 }
 
 export interface FeedbackClockOptions {
-  /** Step the clock where the cap lies below the board's lowest limit. Default false: keep the planned clock there. */
+  /**
+   * Whether to step the clock if the cap lies below the board's lowest limit. Default false: the planned clock stays.
+   */
   readonly step?: boolean
-  /** Clock to lock while the board's limit holds the cap, MHz, or the planned one. Default `unlocked`. */
+  /**
+   * Clock to lock while the board's limit holds the cap: a clock (MHz), the planned clock, or no lock. Default
+   * `unlocked`.
+   */
   readonly underLimit?: number | 'planned' | 'unlocked'
 }
 
 /**
- * SM clock of a policy that sets the board's limit at the cap. A board at full clock needs about a second to settle at
- * its limit, so each cap begins at the planned clock, and the limit takes over after the first window.
+ * SM clock of a policy that sets the board's limit at the cap. At full clock, a board needs about a second to settle at
+ * its limit. Each cap therefore begins at the planned clock, and the limit takes over after the first window.
  */
 export class FeedbackClock {
   readonly #options: FeedbackClockOptions
@@ -50,7 +56,11 @@ export class FeedbackClock {
     this.#options = options
   }
 
-  /** Begin a cap with the clocks planned for it. @returns the SM clock to lock, MHz */
+  /**
+   * Begin a cap with the clocks planned for it.
+   *
+   * @returns the SM clock to lock, MHz
+   */
   begin(spec: GpuSpec, { memClockMhz, smClockMhz }: ClockPlan, powerCapW: number, _newTenants: boolean): number {
     this.clocksMhz = workingSmClocks(spec, memClockMhz)
     this.#clockMhz = this.#plannedMhz = smClockMhz
@@ -60,7 +70,11 @@ export class FeedbackClock {
     return smClockMhz
   }
 
-  /** @returns the clock to lock, MHz; undefined to leave it */
+  /**
+   * Step the clock by feedback, if the board's limit does not hold the cap.
+   *
+   * @returns the clock to lock, MHz; undefined for no change
+   */
   onSample(sample: SampleObservation, _services: readonly Service[]): number | undefined {
     const { timeMs, reconfiguring, powerCapW, telemetry } = sample
     if (this.#limitHolds || this.#options.step !== true) return undefined
@@ -83,7 +97,10 @@ export class FeedbackClock {
     return underLimit === 'planned' ? undefined : underLimit
   }
 
-  /** Highest clock that the cap allows where the board's limit cannot hold it, MHz; else the highest of the table. */
+  /**
+   * Highest clock that the policy may use, MHz: the top of the table if the board's limit holds the cap, otherwise the
+   * clock that the cap allows.
+   */
   protected get ceilingMhz(): number {
     return this.#limitHolds ? this.clocksMhz.at(-1)! : this.#clockMhz
   }

@@ -4,19 +4,23 @@ import { indexAtMost } from './clock-table.js'
 import { FeedbackClock } from './feedback-clock.js'
 
 /**
- * A p99 above the first share of its objective asks for a higher clock; the clock falls while all are below the second.
+ * If any p99 is above this fraction of its objective, the clock rises. It falls while all are below the fraction
+ * `ROOM`.
  */
 const TOO_NEAR = 0.9
 const ROOM = 0.7
 const UP = 1.25
 const DOWN = 0.95
-/** A queue of this many largest batches of its service asks for the highest clock at once. */
+/**
+ * If a queue holds more than this many of its service's largest batches, the clock goes to the highest allowed clock at
+ * once.
+ */
 const LONG_QUEUE = 2
 
 /**
- * The simplest way to save energy under a latency objective, as in Rubik and Gemini for processors: each window lowers
- * the clock a little while every p99 is well within its objective, and raises it more where one is not. It predicts
- * nothing.
+ * The simplest way to save energy under a latency objective, as in Rubik and Gemini for processors. After each window,
+ * it lowers the clock a little if every p99 is well within its objective, and raises it by more if any p99 is close to
+ * its objective. It uses no prediction.
  */
 export class LatencyGovernor extends FeedbackClock {
   #mhz = 0
@@ -52,7 +56,11 @@ export class LatencyGovernor extends FeedbackClock {
     return this.#goTo(nearest > TOO_NEAR ? UP * this.#mhz : nearest < ROOM ? DOWN * this.#mhz : this.#mhz)
   }
 
-  /** @returns the highest clock that is at most `mhz` and the ceiling; undefined if it is in force already */
+  /**
+   * Choose the highest clock that is at most `mhz` and the ceiling.
+   *
+   * @returns the new clock, MHz; undefined if it is already in force
+   */
   #goTo(mhz: number): number | undefined {
     const next = this.clocksMhz[indexAtMost(this.clocksMhz, Math.min(mhz, this.ceilingMhz))]!
     if (next === this.#mhz) return undefined
@@ -61,7 +69,11 @@ export class LatencyGovernor extends FeedbackClock {
   }
 }
 
-/** @returns undefined for a service that is leaving */
+/**
+ * Find a service by name.
+ *
+ * @returns undefined for a service that is leaving
+ */
 function of(services: readonly Service[], name: string): Service | undefined {
   return services.find((service) => service.name === name)
 }

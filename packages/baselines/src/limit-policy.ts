@@ -9,28 +9,28 @@ export interface LimitPolicyOptions {
   /** Name in logs and tables. */
   readonly name: string
   readonly spec: GpuSpec
-  /** Tenants, and clocks at which they hold a cap when all are busy. Its errors pass through `start`. */
+  /** Plans tenants, and clocks at which they hold the cap when all are busy. Its errors pass through `start`. */
   readonly plan: (powerCapW: number, services: readonly Service[]) => Configuration
-  /** Clocks at which the present tenants hold another cap. */
+  /** Plans clocks at which the present tenants hold another cap. */
   readonly planClocks: ClockPlanner
-  /** Default: the planned clock until the board's limit holds the cap, without feedback. */
+  /** Clock of the policy. Default: the planned clock until the board's limit holds the cap, without feedback. */
   readonly clock?: FeedbackClock
-  /** Services at the start. Default: none; tenants run batch after batch. */
+  /** Services at the start. Default: none, and tenants run batch after batch. */
   readonly services?: readonly Service[]
-  /** Latency objective of a network, ms: tenants that miss it get half their batch. Default: none. */
+  /** Latency objective of a network, ms. Tenants that miss it get half their batch. Default: none. */
   readonly latencyMs?: (model: string) => number | undefined
 }
 
-/** Time for which a cap must stay unchanged before tenants are planned anew, ms; a restart costs seconds. */
+/** Time for which a cap must stay unchanged before tenants are planned anew, ms. A restart costs seconds. */
 const REPLAN_AFTER_MS = 35_000
 
 /**
- * Planned tenants under the board's own power limit at the cap. A new cap changes the limit and the clocks at once, and
- * the tenants once it has held for a while. Tenants that serve requests stay.
+ * Planned tenants under the board's own power limit at the cap. A new cap changes the limit and the clocks at once. The
+ * tenants are planned anew once the cap has stayed for a while. Tenants that serve requests are not changed.
  */
 export class LimitPolicy implements PowerCapPolicy {
   readonly name: string
-  /** What the board could not do, for reports. */
+  /** Notes for reports on what the board could not do. */
   readonly notes: string[] = []
   readonly #options: LimitPolicyOptions
   readonly #clock: FeedbackClock
@@ -82,7 +82,7 @@ export class LimitPolicy implements PowerCapPolicy {
     return smClockMhz === undefined ? undefined : { smClockMhz }
   }
 
-  /** If no tenants can hold a cap, the present ones stay, with a note. */
+  /** Plan tenants for the present cap. If no tenants can hold it, the present ones stay, with a note. */
   #replan(): Action | undefined {
     this.#plannedCapW = this.#powerCapW
     try {

@@ -4,20 +4,20 @@ import { FeedbackClock } from './feedback-clock.js'
 import { LimitPolicy, type LimitPolicyOptions } from './limit-policy.js'
 
 export interface MeasuredPolicyOptions extends Omit<LimitPolicyOptions, 'plan' | 'clock' | 'services'> {
-  /** Tenants to measure, in this order, while there is time. At least one. */
+  /** Lists of tenants to measure, in this order, until the time is over. At least one list. */
   readonly candidates: readonly (readonly Tenant[])[]
   /** Score of a window. Default: its throughput. */
   readonly score?: (window: WindowObservation) => number
 }
 
 const SEARCH_MS = 60_000
-/** Tolerance of a one-second average, as in the verdict. */
+/** A one-second average above the cap by at most this factor is tolerated, as in the verdict of a run. */
 const ABOVE_CAP = 1.01
 
 /**
- * Search without a throughput model: candidates run on the board in turn for a minute, each for one window without a
- * restart, and the best one that met cap and latency stays. All run under the board's limit with feedback, from clocks
- * that hold the cap.
+ * Search without a throughput model. For a minute, candidates run on the board in turn, each for one window without a
+ * restart. The best candidate that kept the cap and the latency stays. All candidates run under the board's limit with
+ * feedback, starting from clocks that hold the cap.
  */
 export class MeasuredPolicy extends LimitPolicy {
   readonly #options: MeasuredPolicyOptions

@@ -13,9 +13,9 @@ interface Trial {
 }
 
 /**
- * Searches a better memory clock for a board that caps itself. After five windows in a row above the cap it goes down
- * one state. After fewer, it tries every performance state up to the present one for five windows each, and keeps the
- * one with the most throughput among those within the cap.
+ * Searches for a better memory clock on a board that caps itself. After five consecutive windows above the cap, it
+ * lowers the memory clock by one state. After fewer such windows, it tries every performance state up to the present
+ * one for five windows each. It keeps the state with the most throughput among those within the cap.
  */
 export class MemoryClockSearch {
   readonly #statesMhz: readonly number[]
@@ -24,20 +24,24 @@ export class MemoryClockSearch {
   #trials: Trial[] = []
   #trial = 0
 
-  /** @param performanceMemClocksMhz any order */
+  /** @param performanceMemClocksMhz memory clocks to search, in any order */
   constructor(performanceMemClocksMhz: readonly number[], memClockMhz: number) {
     this.#statesMhz = [...performanceMemClocksMhz].sort((a, b) => a - b)
     this.#memClockMhz = memClockMhz
   }
 
-  /** A new cap or plan: start again from its memory clock. */
+  /** Start again from the memory clock of a new cap or plan. */
   restart(memClockMhz: number): void {
     this.#memClockMhz = memClockMhz
     this.#exceeded = 0
     this.#trials = []
   }
 
-  /** @returns the memory clock to lock for the next window, MHz */
+  /**
+   * Process one window.
+   *
+   * @returns the memory clock to lock for the next window, MHz
+   */
   next(window: WindowObservation): number {
     const { powerAverageW, reconfigured } = window
     const candidates = this.#statesMhz.filter((state) => state <= this.#memClockMhz)
@@ -69,7 +73,7 @@ export class MemoryClockSearch {
   }
 }
 
-/** The trial with the most throughput within the cap; if none is, the one with the least power. */
+/** The trial with the most throughput within the cap. If no trial is within the cap, the one with the least power. */
 function best(trials: readonly Trial[], powerBoundW: number): Trial {
   const within = trials.filter((trial) => trial.powerSumW <= powerBoundW)
   if (within.length === 0) return trials.reduce((least, trial) => (trial.powerSumW < least.powerSumW ? trial : least))

@@ -11,25 +11,25 @@ export interface MorakOptions {
   readonly model: string
   /** Default `fair`. */
   readonly variant?: BaselineVariant
-  /** Planner of the tuned form, for its start and for each new cap; required there, ignored elsewhere. */
+  /** Planner of clocks for the start and for each new cap. Required for the tuned form, ignored by the others. */
   readonly planClocks?: ClockPlanner
-  /** Replaces the known figures of the network. */
+  /** Figures of the network; default: the known figures. */
   readonly figures?: MorakFigures
   /** Initial batch size, or the next lower one on the ladder. Default 96. */
   readonly startBatch?: number
 }
 
 const START_BATCH = 96
-/** Upper end of the hold band, relative to the cap. */
+/** Upper end of the band in which Morak changes nothing, relative to the cap. */
 const TOLERANCE = 1.02
 
 /**
- * Morak (Liu, Ma, Zhang, Zheng, IEEE MASS 2023, DOI 10.1109/MASS58611.2023.00074) as PctoDL's Python code ports it: two tenants of
- * fixed shares and one batch size; below the cap it grows the batch, then the clock; above it lowers the clock, or the batch
- * where latency is too long.
+ * Morak (Liu, Ma, Zhang, Zheng, IEEE MASS 2023, DOI 10.1109/MASS58611.2023.00074) as PctoDL's Python code ports it. It
+ * has two tenants with fixed shares and one batch size. Below the cap, it raises the batch size first and then the
+ * clock. Above the cap, it lowers the clock, or the batch size if the latency is too long.
  *
- * `tuned` follows the same rules from a start that keeps the cap: the memory clock and the SM clock that are planned for its
- * tenants, again with every new cap, and the board's limit at the cap behind them.
+ * `tuned` follows the same rules, but from a start that keeps the cap: with each new cap, it adopts the memory clock
+ * and SM clock planned for its tenants, and sets the board's power limit to the cap.
  */
 export class MorakPolicy implements PowerCapPolicy {
   readonly name: string
@@ -43,7 +43,10 @@ export class MorakPolicy implements PowerCapPolicy {
   #clockIndex: number
   #batchIndex: number
 
-  /** @throws UnknownNameError for a network without figures; InvalidInputError for a tuned form without a planner */
+  /**
+   * @throws UnknownNameError for a network without figures
+   * @throws InvalidInputError for a tuned form without a planner
+   */
   constructor(options: MorakOptions) {
     this.#options = options
     this.name = nameOf('morak', options.variant)
@@ -61,7 +64,7 @@ export class MorakPolicy implements PowerCapPolicy {
     return { ...this.#action(), memClockMhz: published ? 'unlocked' : highestMemClock(this.#options.spec) }
   }
 
-  /** The new cap applies from the next window; the tuned form moves to clocks that hold it at once. */
+  /** The new cap applies from the next window. The tuned form moves at once to clocks that hold the cap. */
   onCapChange(powerCapW: number): Action | undefined {
     return this.#planClocks && this.#adopt(powerCapW, this.#planClocks)
   }
@@ -116,7 +119,7 @@ export class MorakPolicy implements PowerCapPolicy {
   }
 }
 
-/** Number of states to move for a relative distance from the cap. */
+/** Number of clock states to move for a relative distance of the power from the cap. */
 function stepSize(distance: number): number {
   if (distance > 0.2) return 10
   if (distance > 0.1) return 5

@@ -4,11 +4,14 @@ import { type NetworkName, networkName } from '@pctodl/platform'
 export interface MorakFigures {
   /** Latency objective of a batch, ms. */
   readonly sloMs: number
-  /** Morak holds between `alpha` times the cap and the cap. */
+  /** Morak changes nothing while the power is between `alpha` times the cap and the cap. */
   readonly alpha: number
-  /** Latencies above `belta` times the objective are too long. (Spelt as in the configuration files.) */
+  /**
+   * Latencies above `belta` times the objective are too long. The name is spelt as in the published configuration
+   * files.
+   */
   readonly belta: number
-  /** MPS shares of its two tenants, percent. */
+  /** MPS shares of the two tenants, percent. */
   readonly sharesPercent: readonly number[]
   /** Batch sizes to choose from, ascending. */
   readonly batchLadder: readonly number[]
@@ -24,11 +27,11 @@ const range = (from: number, to: number, step: number): number[] =>
   Array.from({ length: Math.floor((to - from) / step) + 1 }, (_, i) => from + i * step)
 
 const to32 = [1, 2, 4, 8, 16, 32]
-/** 1, 2, 4, ..., 32, then every 16 up to 256: 20 batch sizes. */
+/** The batch sizes 1, 2, 4, ..., 32, then every 16 up to 256: 20 batch sizes. */
 export const standardBatchLadder: readonly number[] = [...to32, ...range(48, 256, 16)]
 const above512 = [640, 768, 892, 1024]
 
-/** Source: `morak` files of PctoDL's Python code's model configurations (commit f7f9d87). */
+/** Source: `morak` files of the model configurations in PctoDL's Python code (commit f7f9d87). */
 export const publishedMorakFigures: Readonly<Record<NetworkName, MorakFigures>> = {
   mnasnet1_0: morak(60, 1, 0.98, [40, 40]),
   densenet201: morak(200, 0.98, 0.98, [60, 40]),
@@ -39,7 +42,10 @@ export const publishedMorakFigures: Readonly<Record<NetworkName, MorakFigures>> 
   vgg19: morak(180, 0.95, 0.9, [40, 40]),
 }
 
-/** Source: `batchdvfs` files of PctoDL's Python code's model configurations (commit f7f9d87), including their 892. */
+/**
+ * Source: `batchdvfs` files of the model configurations in PctoDL's Python code (commit f7f9d87). The batch size 892 is
+ * theirs.
+ */
 export const publishedBatchDvfsFigures: Readonly<Record<NetworkName, BatchDvfsFigures>> = {
   mnasnet1_0: { alpha: 0.98, batchLadder: [...standardBatchLadder, 512] },
   densenet201: { alpha: 0.98, batchLadder: standardBatchLadder },
@@ -51,9 +57,9 @@ export const publishedBatchDvfsFigures: Readonly<Record<NetworkName, BatchDvfsFi
 }
 
 /**
- * `published` keeps the configuration and behaviour of the Python code. `fair` corrects its mistakes and gives every
- * algorithm the whole GPU at the highest memory clock. `tuned` is `fair` with every knob that pctodl has (memory clock,
- * board limit, a planned start): the form to compare with.
+ * Form of a baseline. `published` keeps the configuration and behaviour of the Python code. `fair` corrects its
+ * mistakes and gives every algorithm the whole GPU at the highest memory clock. `tuned` is `fair` with every means that
+ * pctodl has (memory clock, board limit, a planned start). Compare with the tuned form.
  */
 export type BaselineVariant = 'fair' | 'published' | 'tuned'
 
@@ -61,7 +67,7 @@ export type BaselineVariant = 'fair' | 'published' | 'tuned'
 export function morakFigures(model: string, variant: BaselineVariant): MorakFigures {
   const published = publishedMorakFigures[networkName(model)]
   if (variant === 'published') return published
-  // With alpha = 1 there is no hold band, and Morak oscillates.
+  // With alpha = 1, no band remains in which Morak changes nothing, and it oscillates.
   return { ...published, alpha: Math.min(published.alpha, 0.98), sharesPercent: [50, 50] }
 }
 

@@ -6,18 +6,20 @@ import { highestMemClock } from './clock-table.js'
 
 export interface PowerCapOnlyOptions {
   readonly spec: GpuSpec
-  /** A network, or several, each of which gets one tenant with an equal share. */
+  /** A network, or several networks, each of which gets one tenant with an equal share. */
   readonly model: string | readonly string[]
-  /** Default 64: it fills the known boards with the known networks, and fits their memory. */
+  /**
+   * Batch size of every tenant. Default 64, which fills the known boards with the known networks and fits their memory.
+   */
   readonly batchSize?: number
-  /** Latency objective of a network, ms: tenants that miss it get half their batch. Default: none. */
+  /** Latency objective of a network, ms. Tenants that miss it get half their batch. Default: none. */
   readonly latencyMs?: (model: string) => number | undefined
 }
 
-/** The setting without any algorithm: one tenant with the whole GPU, and the board's power limit at the cap. */
+/** The setting without any algorithm: one tenant per network, and the board's power limit at the cap. */
 export class PowerCapOnlyPolicy implements PowerCapPolicy {
   readonly name = 'powercap'
-  /** What the board could not do, for reports. */
+  /** Notes for reports on what the board could not do. */
   readonly notes: string[] = []
   readonly #options: PowerCapOnlyOptions
   readonly #limits = new BatchLimits()

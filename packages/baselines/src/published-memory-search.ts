@@ -2,16 +2,19 @@ import type { WindowObservation } from '@pctodl/scheduler'
 
 const EXCEEDED = 1.02
 const WINDOWS_TO_STEP_DOWN = 5
-/** One more than the published documentation says. */
+/** Number of windows for each candidate, one more than the published documentation says. */
 const WINDOWS_PER_CANDIDATE = 6
-/** Exploration starts at memory clocks of at least this, MHz, and covers the states from the lower bound up. */
+/**
+ * Exploration starts only from memory clocks of at least this, MHz. It covers the states from `LOWEST_CANDIDATE_MHZ`
+ * up.
+ */
 const EXPLORE_FROM_MHZ = 6000
 const LOWEST_CANDIDATE_MHZ = 5001
 
 /**
- * directcap's memory clock exactly as published: it counts windows above the cap that need not be consecutive, holds
- * each state for six windows, scores it by the last of them, does not switch to the first state before scoring it, and
- * keeps the state with the most throughput whatever its power.
+ * directcap's search for the memory clock, exactly as published. It counts windows above the cap even if they are not
+ * consecutive. It holds each state for six windows and scores it by the last of them. It does not switch to the first
+ * state before scoring it. It keeps the state with the most throughput, whatever its power.
  */
 export class PublishedMemorySearch {
   readonly #statesMhz: readonly number[]
@@ -28,7 +31,11 @@ export class PublishedMemorySearch {
     this.#memClockMhz = memClockMhz
   }
 
-  /** @returns the memory clock to lock for the next window, MHz */
+  /**
+   * Process one window.
+   *
+   * @returns the memory clock to lock for the next window, MHz
+   */
   next({ powerAverageW, powerCapW, throughput }: WindowObservation): number {
     if (this.#candidates.length > 0) this.#explore(throughput)
     else if ((powerAverageW ?? 0) > EXCEEDED * powerCapW) this.#exceed()

@@ -16,9 +16,10 @@ export interface PublishedPolicyOptions {
 }
 
 /**
- * PctoDL as published, for comparison: the three-stage law once per window on the window's highest power, its guard,
- * the nearest clocks, no hardware limit, and after every cap change a fresh plan, adopted one window later whatever the
- * restarts cost. Partitioner and predictor are those of `PctodlPolicy`, so only control differs.
+ * PctoDL as published, for comparison. Once per window, it applies the three-stage law to the window's highest power,
+ * then its guard, and locks the nearest clock. It sets no hardware limit. After every cap change it makes a fresh plan
+ * and adopts it one window later, whatever the restarts cost. Partitioner and predictor are those of `PctodlPolicy`, so
+ * only the control differs.
  */
 export class PublishedPolicy implements PowerCapPolicy {
   readonly name = 'reference'
@@ -62,7 +63,7 @@ export class PublishedPolicy implements PowerCapPolicy {
       this.#pending = undefined
       return { ...this.#adopt(plan), reason: 'plan for the new cap' }
     }
-    // The published code reads an empty window as 0 W, that is, as full headroom.
+    // The published code reads an empty window as 0 W, so it sees full headroom.
     const next = this.#controller!.step(this.#usedClockMhz, powerW !== null && powerW > 0 ? powerW : Number.MIN_VALUE)
     const guarded = publishedGuard(this.#clocksMhz, this.#usedClockMhz, next, powerW ?? 0, this.#powerCapW)
     this.#usedClockMhz = snapNearest(this.#clocksMhz, guarded)!

@@ -1,9 +1,9 @@
 import type { SampleObservation, WindowObservation } from '@pctodl/scheduler'
 
 /**
- * Time at the start of each window that the Python code's sampler ignores. A one-second average still contains the
- * clock of the window before; without this, a maximum over the whole window would answer every step down with another
- * one.
+ * Time at the start of each window that the Python code's sampler ignores, ms. A one-second average still contains the
+ * clock of the previous window. Without this time, a maximum over the whole window would answer every step down with
+ * another one.
  */
 const SETTLING_MS = 2000
 
@@ -20,9 +20,10 @@ export class SettledPower {
   }
 
   /**
-   * End a window. If `observe` was never called, the window's own maximum counts.
+   * End a window.
    *
-   * @returns W; null where no reading arrived. The window's own maximum where no sample was shown to `observe` at all.
+   * @returns the highest power, W; null if no reading arrived. If `observe` was not called in this window, the window's
+   * own maximum counts.
    */
   close(window: WindowObservation): number | null {
     const powerW = this.#sampled ? this.#maxW : window.powerMaxW

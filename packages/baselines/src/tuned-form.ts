@@ -5,7 +5,8 @@ import { indexAtMost, workingSmClocks } from './clock-table.js'
 import type { BaselineVariant } from './network-figures.js'
 
 /**
- * Clocks at which tenants will hold a cap, known before they run; `planClocks` of `@pctodl/scheduler` with a predictor.
+ * Plans clocks at which tenants will hold a cap, before they run. `planClocks` of `@pctodl/scheduler` with a predictor
+ * is such a planner.
  */
 export type ClockPlanner = (
   tenants: readonly Tenant[],
@@ -15,9 +16,9 @@ export type ClockPlanner = (
 ) => ClockPlan
 
 /**
- * The planner of a tuned form.
+ * The planner of a tuned form; undefined for the other forms.
  *
- * @throws InvalidInputError where a tuned form has none
+ * @throws InvalidInputError for a tuned form without a planner
  */
 export function plannerOf(
   variant: BaselineVariant | undefined,
@@ -39,7 +40,7 @@ export function nameOf(name: string, variant: BaselineVariant | undefined): stri
   return variant === 'tuned' ? `${name}-tuned` : name
 }
 
-/** Start of a tuned form under a cap: the clocks that it can step through, and the one that the plan chose. */
+/** Start of a tuned form under a cap: the clocks through which it can step, and the clock that the plan chose. */
 export function plannedStart(
   spec: GpuSpec,
   { memClockMhz, smClockMhz }: ClockPlan,

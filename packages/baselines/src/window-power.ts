@@ -1,6 +1,6 @@
 import type { SampleObservation, WindowObservation } from '@pctodl/scheduler'
 
-/** Time at the start of each window that the Python code's sampler ignores. */
+/** Time at the start of each window that the Python code's sampler ignores, ms. */
 const IGNORED_MS = 2000
 
 /** The highest power of a window after its first two seconds, as in PctoDL's Python code. */
@@ -13,7 +13,11 @@ export class WindowPower {
     this.#maxW = Math.max(this.#maxW ?? powerAverageW, powerAverageW)
   }
 
-  /** End a window. @returns W; null where no reading arrived */
+  /**
+   * End a window.
+   *
+   * @returns the highest power, W; null if no reading arrived
+   */
   close({ endMs }: WindowObservation): number | null {
     const maxW = this.#maxW
     this.#windowStartMs = endMs

@@ -57,7 +57,7 @@ describe('golden vectors', () => {
 describe('BatchDvfsPolicy', () => {
   it('opens its bounds on a cap change by default', () => {
     const rows = runToy(toy('fair'), 150, { 0: 120, 50: 180, 100: 120 })
-    // The batch moves at once, not only once the clock has nowhere left to go.
+    // The batch moves at once, not only when the clock is at the end of its table.
     expect(rows[51]!.batch).toBeGreaterThan(rows[50]!.batch)
     expect(Math.max(...rows.slice(50, 100).map((row) => row.batch))).toBe(256)
     const above = rows.slice(100, 150).filter((row) => row.powerW > row.capW).length
@@ -103,7 +103,7 @@ describe('BatchDvfsPolicy', () => {
     const failing = [{ tenant: state.tenants[0]!, throughput: 0, latencyMs: null, failure: 'out of memory' }]
     state = applied(state, policy.onWindow(windowOf(state, 1, 300, 50, { tenants: failing })))
     expect(state.tenants[0]!.batchSize).toBe(128)
-    // The failure that is still reported of the old batch changes nothing.
+    // A failure that is still reported for the old batch changes nothing.
     expect(policy.onWindow(windowOf(state, 2, 300, 50, { tenants: failing }))).toBeUndefined()
     for (let i = 3; i < 30; i++) {
       state = applied(state, policy.onWindow(windowOf(state, i, 300, 100)))

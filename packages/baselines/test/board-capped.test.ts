@@ -103,7 +103,7 @@ describe('DirectCapPolicy', () => {
 
 describe('MemoryClockSearch', () => {
   const states = [9501, 5001]
-  /** Windows of [mean power, throughput] under a cap of 200 W; the memory clocks in force after each. */
+  /** Runs windows of [mean power, throughput] under a cap of 200 W and returns the memory clock after each. */
   function run(
     seen: readonly (readonly [number | null, number])[],
     search = new MemoryClockSearch(states, 9501),
@@ -115,7 +115,7 @@ describe('MemoryClockSearch', () => {
 
   it('steps down after five windows above the cap in a row', () => {
     expect(run(repeat(5, 210, 100))).toEqual([9501, 9501, 9501, 9501, 5001])
-    // 2 % of tolerance, and nothing below the lowest state.
+    // The tolerance is 2 %, and no clock is below the lowest state.
     expect(run(repeat(20, 203, 100)).every((clock) => clock === 9501)).toBe(true)
     expect(
       run(repeat(12, 210, 100))
@@ -191,11 +191,11 @@ describe('PublishedMemorySearch', () => {
     const search = new PublishedMemorySearch([9501, 5001], 9501)
     search.next(windowAt(160, 100))
     expect(search.next(windowAt(140, 100))).toBe(9501)
-    // The first candidate is 5001 MHz, yet what runs is 9501.
+    // The first candidate is 5001 MHz, but the board still runs at 9501 MHz.
     const clocks = Array.from({ length: 6 }, (_, i) => search.next(windowAt(140, i === 5 ? 120 : 999)))
     expect(clocks).toEqual([9501, 9501, 9501, 9501, 9501, 9501])
     for (let i = 0; i < 5; i++) search.next(windowAt(200, 999))
-    // More throughput wins, whatever it draws.
+    // The state with more throughput wins, whatever its power.
     expect(search.next(windowAt(200, 110))).toBe(5001)
   })
 })

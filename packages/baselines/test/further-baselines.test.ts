@@ -6,7 +6,7 @@ import { a100, applied, rtx3080Ti, sampleOf, untouched, windowOf } from './toy-p
 
 const model = 'resnet50'
 
-/** What a policy asks for when power follows its clock and batch, sample by sample. */
+/** Actions of a policy when power follows its clock and batch, sample by sample. */
 function drive(
   policy: BatchDvfsOriginalPolicy,
   seconds: number,
@@ -41,7 +41,7 @@ describe('batchdvfs-original', () => {
     let state = applied(untouched, policy.start())
     const asked: number[] = []
     for (let timeMs = 100; timeMs <= 6000; timeMs += 100) {
-      // One peak above the cap in the first 3 s, and none in the next: the clock goes down, then nothing is to be done.
+      // A peak above the cap in the first 3 s lowers the clock. The next 3 s have no peak, so nothing changes.
       const action = policy.onSample(sampleOf(timeMs, timeMs === 700 ? 160 : 130, state, 150))
       if (!action) continue
       state = applied(state, action)
@@ -65,11 +65,12 @@ describe('batchdvfs-original', () => {
   it('opens bounds that are met in both directions, and moves the clock only at the ends of the batches', () => {
     const policy = new BatchDvfsOriginalPolicy({ spec: a100, model, batchLadder: [1, 2, 4, 8] })
     const batches = (decisions: ReturnType<typeof drive>['decisions']) => decisions.map(({ batch }) => batch)
-    // Too little whatever it does: to the largest batch, then the clock to its top.
+    // Power is always too low: the batch goes to its maximum, then the clock.
     const up = drive(policy, 40, 200, () => 100)
     expect(batches(up.decisions)).toEqual([4, 8, 8, 8, 8, 8])
     expect(up.state.smClockMhz).toBe(1410)
-    // Too much whatever it does: the bound below is the batch it stands on, so it opens to the smallest; then the clock goes.
+    // Power is always too high. The lower bound equals the present batch, so it opens to the smallest batch; then the
+    // clock falls.
     let state = up.state
     const seen: number[] = []
     const clocks: number[] = []

@@ -48,7 +48,7 @@ describe('the latency governor', () => {
     let state = first
     const clocks: number[] = []
     for (let i = 1; i <= 60; i++) {
-      // A latency that goes with one by the clock.
+      // A latency in inverse proportion to the clock.
       const services = [windowWith(25_000 / state.smClockMhz!)]
       state = applied(state, policy.onWindow(windowOf(state, i, CAP_W, 80, { services })))
       clocks.push(state.smClockMhz!)

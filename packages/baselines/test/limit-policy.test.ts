@@ -6,7 +6,7 @@ import { a100, applied, rtx3080Ti, sampleOf, untouched, windowOf } from './toy-p
 
 const model = 'resnet50'
 const clocksOf = (spec: GpuSpec) => spec.clockStates[0]!.smClocksMhz
-/** A planner that takes a MHz for each 0.2 W. */
+/** A planner that allows 1 MHz for each 0.2 W of the cap. */
 const planClocks = (spec: GpuSpec) => (_: readonly Tenant[], powerCapW: number) => ({
   memClockMhz: spec.performanceMemClocksMhz[0]!,
   smClockMhz: clocksOf(spec).findLast((clock) => clock <= 5 * powerCapW)!,

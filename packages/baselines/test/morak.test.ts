@@ -57,10 +57,10 @@ describe('MorakPolicy', () => {
     const policy = published()
     const state = applied(untouched, policy.start(150))
     const tenants = state.tenants.map((tenant) => ({ tenant, throughput: 500, latencyMs: 95, failure: null }))
-    // 24 % above: ten rungs, which is the lowest.
+    // 24 % above the cap: the batch falls by ten rungs, to the lowest one.
     const action = policy.onWindow(windowOf(state, 1, 150, 186, { tenants }))!
     expect(action.tenants!.map((tenant) => tenant.batchSize)).toEqual([1, 1])
-    // The guard lowers the clock too, for it did not move while above the cap.
+    // The guard also lowers the clock, because it did not move while the power was above the cap.
     expect(action.smClockMhz).toBe(795)
   })
 
@@ -82,7 +82,7 @@ describe('MorakPolicy', () => {
     }))
     const action = policy.onWindow(windowOf(state, 1, 150, 100, { tenants }))!
     expect(action.tenants!.map((tenant) => tenant.batchSize)).toEqual([96, 48])
-    // The same failure seen again asks for nothing more, and the ladder goes on without that tenant.
+    // The same failure causes no further action, and the other tenant continues up the ladder.
     expect(policy.onWindow(windowOf(state, 2, 150, 100, { tenants }))).toBeUndefined()
     const after = applied(state, action)
     expect(policy.onWindow(windowOf(after, 3, 150, 100))!.tenants!.map((tenant) => tenant.batchSize)).toEqual([112, 48])
@@ -94,7 +94,7 @@ describe('MorakPolicy', () => {
     for (let timeMs = 100; timeMs <= 5000; timeMs += 100) {
       policy.onSample(sampleOf(timeMs, timeMs < 2000 ? 230 : 149, state, 150))
     }
-    // 149 W lies in the band in which it holds; 230 W would have cost ten states.
+    // 149 W lies in the hold band; 230 W would have lowered the clock by ten states.
     expect(policy.onWindow(windowOf(state, 1, 150, 230))!.smClockMhz).toBe(810)
     for (let timeMs = 5100; timeMs <= 10_000; timeMs += 100) policy.onSample(sampleOf(timeMs, null, state, 150))
     expect(policy.onWindow(windowOf(state, 2, 150, null))).toBeUndefined()

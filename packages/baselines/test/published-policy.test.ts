@@ -12,12 +12,12 @@ const WINDOW_MS = 5000
 /** What is locked, MHz. */
 const clockOf = (action: Action | undefined): number => action!.smClockMhz as number
 
-/** A policy on a board whose sensor reads what it is told, window after window. */
+/** A policy on a board whose sensor returns the given readings, window after window. */
 class Windows {
   readonly policy = new PublishedPolicy({ predictor, model })
   #count = 0
 
-  /** @param readings one each second of the window; null where none came */
+  /** @param readings one for each second of the window, W; null if none arrived */
   read(...readings: readonly (number | null)[]): Action | undefined {
     const startMs = this.#count * WINDOW_MS
     readings.forEach((powerAverageW, i) => {
@@ -27,7 +27,7 @@ class Windows {
     return this.policy.onWindow({ endMs: startMs + WINDOW_MS } as WindowObservation)
   }
 
-  /** The next clock where each second reads the same. */
+  /** The next clock if all readings of a window are equal. */
   clockAt(powerW: number): number {
     return clockOf(this.read(...new Array(5).fill(powerW)))
   }

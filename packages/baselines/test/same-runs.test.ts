@@ -6,7 +6,7 @@ import { PublishedPolicy } from '../src/index.js'
 
 const model = loadPerfModel('3080Ti')
 
-// The whole loop in virtual time, as in the scheduler's own test of that name.
+// The whole loop in virtual time, as in the scheduler's test of the same name.
 describe('the same runs as before', () => {
   it('are those of the published policy', async () => {
     const policy = new PublishedPolicy({ predictor: model, model: 'resnet50' })

@@ -23,7 +23,7 @@ function boardCases(key: string): void {
   }
   let overCap = 0
   let noState = 0
-  // Times are those of compiled code.
+  // The times are those of compiled code.
   for (const models of predictor.networks) partition(predictor, { models, powerCapW: 200 })
 
   const rows = predictor.networks.flatMap((models) => {

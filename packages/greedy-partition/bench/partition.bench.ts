@@ -4,7 +4,7 @@ import { Bench } from 'tinybench'
 import { exhaustive, lowestFeasibleCap, partition } from '../src/index.js'
 import { SyntheticPredictor } from '../test/synthetic-predictor.js'
 
-// Times of the searches with the shipped models, and of our search with a predictor that costs nothing: what is its own.
+// Times of the searches with the shipped models. A predictor without cost shows the time of the search itself.
 const free = new (class extends SyntheticPredictor {
   override predict({ tenants }: Parameters<SyntheticPredictor['predict']>[0]) {
     const throughput = tenants.reduce(

@@ -1,7 +1,8 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import { exhaustive, partition } from '../src/index.js'
 
-// The gap at step 5 by enumeration of all 8.5 million compositions with the published batch sizes: minutes a case.
+// The gap at step 5, by enumeration of all 8.5 million compositions with the published batch sizes. Each case takes
+// minutes.
 const cases: readonly (readonly [board: string, models: string, powerCapW: number])[] = [
   ['A100', 'resnet50', 180],
   ['A100', 'mobilenet_v2', 130],

@@ -11,7 +11,7 @@ export function timed<T>(run: () => T): Timed<T> {
   return { result, ms: performance.now() - startMs }
 }
 
-/** The least time of several runs: what a machine's other work adds is not the search's. */
+/** The shortest time of several runs, because other work on the machine only adds time. */
 export function timedMin<T>(runs: number, run: () => T): Timed<T> {
   return Array.from({ length: runs }, () => timed(run)).reduce((a, b) => (b.ms < a.ms ? b : a))
 }
@@ -20,7 +20,7 @@ export function scoreOf(result: PartitionResult): number {
   return result.feasible ? result.weightedThroughput : 0
 }
 
-/** What `found` lacks of `best`, percent. */
+/** Percentage by which `found` is below `best`. */
 export function gapPercent(found: number, best: number): number {
   return best === 0 ? 0 : 100 * (1 - found / best)
 }

@@ -12,7 +12,7 @@ const search: Service = {
 }
 const ads: Service = { ...search, name: 'ads', model: 'vgg19', objective: { p99Ms: 100 }, weight: 3 }
 
-/** Say how to answer so many requests/s of two services with the fewest watts. */
+/** Describes the plan that answers the requests of two services with minimum power. */
 export function planRequests(searchPerS: number, adsPerS: number, powerCapW: number): string {
   const rates = [searchPerS, adsPerS]
   const plan = planServices(loadPerfModel('A100'), [search, ads], rates, { objective: 'min-power', powerCapW })

@@ -3,8 +3,8 @@ import { better, type CompositionEvaluator, type Evaluation } from './compositio
 import type { SearchProblem } from './search-problem.js'
 
 /**
- * The best allowed configuration, by enumerating every multiset of tenants in every memory state; undefined if there is
- * none.
+ * Find the best allowed configuration by enumerating every multiset of tenants in every memory state; undefined if
+ * there is none.
  */
 export function bestOfAll(evaluator: CompositionEvaluator): Evaluation | undefined {
   const { problem } = evaluator
@@ -26,8 +26,8 @@ export function bestOfAll(evaluator: CompositionEvaluator): Evaluation | undefin
 }
 
 /**
- * Number of multisets of tenants that fit on the board, by generating function: one factor 1/(1 - x^units y) per kind,
- * where x counts share and y tenants.
+ * Number of multisets of tenants that fit on the board. It follows from a generating function with one factor 1/(1 -
+ * x^units y) per kind, where x counts share and y counts tenants.
  */
 export function configurationCount({ kinds, totalUnits, maxTenants }: SearchProblem): number {
   const width = totalUnits + 1

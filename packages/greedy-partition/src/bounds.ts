@@ -5,8 +5,8 @@ import { riskOfEach, upperPowerW } from './plan-risk.js'
 import type { SearchProblem } from './search-problem.js'
 
 /**
- * Power that must stay below the cap, W: predicted power or, with a chance constraint, the larger of it and the
- * quantile for the risk of one configuration.
+ * Power that must stay within the cap, W. It is the predicted power. With a chance constraint, it is the larger of the
+ * predicted power and the quantile for the risk of one configuration.
  *
  * @throws InvalidInputError for a chance constraint if the predictor does not know its error
  */
@@ -21,7 +21,7 @@ export function powerToCap(
   return Math.max(prediction.powerW, upperPowerW(predictor, configuration, prediction, each))
 }
 
-/** A bound on a tenant other than power, and how well it is met. */
+/** A bound on a tenant's latency or throughput, and how well it is met. */
 export interface BrokenBound {
   readonly reason: 'latency-slo' | 'min-throughput'
   /** Index of the tenant in the composition. */

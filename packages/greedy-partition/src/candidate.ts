@@ -25,7 +25,7 @@ export function stepsOf(evaluator: CompositionEvaluator, trail: readonly TrailSt
   }))
 }
 
-/** Text for tenants, e.g. `20 % x 64, 20 % x 64`; includes the network if there are several. */
+/** Describe tenants, e.g. `20 % x 64, 20 % x 64`. The text names the network if there are several. */
 export function describeKinds(evaluator: CompositionEvaluator, kinds: Composition): string {
   const several = evaluator.problem.kinds.networks.length > 1
   return kinds

@@ -1,6 +1,6 @@
 import type { SeededRandom } from '@pctodl/numerics'
 
-/** A search space: states, moves between them, and an objective that compares two states. */
+/** A search space for hill climbing: states, moves between them, and an objective that compares two states. */
 export interface Landscape<State extends object, Move> {
   /** All moves from a state. */
   movesFrom(state: State): Move[]
@@ -8,28 +8,31 @@ export interface Landscape<State extends object, Move> {
   moved(state: State, move: Move): State | undefined
   /** Result of a move if it is better than the state, otherwise undefined. */
   improved(state: State, move: Move): State | undefined
-  /** Whether `a` is better enough than `b` to continue from it. */
+  /** Whether `a` is enough better than `b` to continue from `a`. */
   isBetter(a: State, b: State): boolean
   /** Comparator that sorts the better state first; ties do not depend on the order of calls. */
   bestFirst(a: State, b: State): number
-  /** Class of a state: starts of the same shape reach the same optimum, so only the best of each shape is used. */
+  /**
+   * Class of a state. Starts of the same class reach the same optimum, so the search uses only the best start of each
+   * class.
+   */
   shape(state: State): string
   /** Number of states evaluated so far. */
   readonly evaluations: number
-  /** The spent budget, undefined while none is spent. */
+  /** The spent budget; undefined if no budget is spent. */
   spent(): unknown
 }
 
 export interface ClimbSettings {
   /** Number of starts to climb from. */
   readonly starts: number
-  /** Number of resulting optima to climb to the end. */
+  /** Number of these climbs, best first, that continue until no move improves them. */
   readonly finished: number
   /** Evaluations without improvement after which a climb is suspended. */
   readonly patience: number
-  /** Evaluations without improvement after which a climb from a perturbed state is abandoned. */
+  /** Evaluations without improvement after which a climb from a perturbed state ends. */
   readonly patienceAfterShake: number
-  /** Number of perturbations in a row without improvement after which the search ends. */
+  /** Number of consecutive perturbations without improvement after which the search ends. */
   readonly shakes: number
 }
 
@@ -37,8 +40,8 @@ export interface ClimbSettings {
 const MOVES_PER_SHAKE = 3
 
 /**
- * Climb from the best start of each shape, finish the best climbs, then perturb the best optimum and climb again until
- * that no longer helps.
+ * Climb from the best start of each shape and finish the best climbs. Then perturb the best optimum and climb again,
+ * until this no longer helps.
  */
 export function climbAll<State extends object, Move>(
   landscape: Landscape<State, Move>,
@@ -77,8 +80,8 @@ function unlike<State extends object, Move>(landscape: Landscape<State, Move>, s
 }
 
 /**
- * Hill climbing by single moves in seeded random order. The first improving move is taken, until none improves,
- * patience ends or a budget is spent.
+ * Hill climbing by single moves in seeded random order. Each step takes the first improving move. The climb ends when
+ * no move improves the state, the patience ends, or a budget is spent.
  */
 export function climb<State extends object, Move>(
   landscape: Landscape<State, Move>,
@@ -104,7 +107,7 @@ export function climb<State extends object, Move>(
   }
 }
 
-/** A few random moves regardless of the score, to reach states that single improving moves do not. */
+/** Make a few random moves regardless of the score, to reach states that improving moves alone do not reach. */
 function shake<State extends object, Move>(
   landscape: Landscape<State, Move>,
   from: State,

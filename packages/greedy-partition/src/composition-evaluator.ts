@@ -5,7 +5,7 @@ import { type Composition, compositionKey, isComplete } from './composition.js'
 import { highestClock } from './highest-clock.js'
 import type { SearchProblem } from './search-problem.js'
 
-/** A composition at the highest SM clock within the cap, with all bounds met. */
+/** A composition that meets all bounds, at the highest SM clock within the cap. */
 export interface Evaluation {
   readonly composition: Composition
   /** Index into the problem's memory clocks. */
@@ -17,8 +17,8 @@ export interface Evaluation {
 }
 
 /**
- * Evaluates compositions in memory states (highest clock, then prediction), caches the results, and counts the
- * evaluations against the budget.
+ * Evaluates compositions in memory states: finds the highest clock within the cap and predicts at this clock. It caches
+ * the results and counts the evaluations against the budget.
  */
 export class CompositionEvaluator {
   readonly predictor: Predictor
@@ -37,31 +37,31 @@ export class CompositionEvaluator {
     this.#plainSum = problem.weights.every((weight) => weight === 1)
   }
 
-  /** Distinct configurations evaluated so far. */
+  /** Number of distinct configurations evaluated so far. */
   get evaluations(): number {
     return this.#evaluations
   }
 
-  /** Number of configurations within the cap that exceed `maxDistance`. */
+  /** Number of configurations that keep the cap but exceed `maxDistance`. */
   get leftOut(): number {
     return this.#leftOut
   }
 
-  /** The spent budget; undefined while none is spent. */
+  /** The spent budget; undefined if no budget is spent. */
   spent(): 'evaluation-budget' | 'time-budget' | undefined {
     if (this.#evaluations >= this.problem.budgetEvaluations) return 'evaluation-budget'
     if (this.#timed && this.problem.now() - this.#startMs >= this.problem.timeBudgetMs) return 'time-budget'
     return undefined
   }
 
-  /** Enforce the time budget from now on, counted from the construction. */
+  /** Enforce the time budget from now on. The time counts from the construction. */
   watchTime(): void {
     this.#timed = true
   }
 
   /**
-   * Undefined if the composition violates a bound: too much memory, over the cap at the lowest clock, a tenant too
-   * slow, or beyond `maxDistance`.
+   * Evaluate a composition. The result is undefined if it needs too much memory, exceeds the cap at the lowest clock,
+   * has a tenant that is too slow, or lies beyond `maxDistance`.
    */
   evaluate(composition: Composition, memIndex: number): Evaluation | undefined {
     const key = compositionKey(composition, memIndex)
@@ -90,7 +90,7 @@ export class CompositionEvaluator {
     return { composition, memIndex, smClockMhz, prediction, score: this.#score(composition, prediction) }
   }
 
-  /** All evaluated plans that meet every bound. */
+  /** All evaluated configurations that have a tenant of every network and meet every bound. */
   seen(): Evaluation[] {
     const { kinds } = this.problem
     return [...this.#known.values()].filter(
@@ -126,7 +126,9 @@ export class CompositionEvaluator {
   }
 }
 
-/** The better of two; ties follow the canonical order, so that they do not depend on the order of calls. */
+/**
+ * The better of two evaluations. Ties follow the canonical order, so the result does not depend on the order of calls.
+ */
 export function better(a: Evaluation | undefined, b: Evaluation | undefined): Evaluation | undefined {
   if (a === undefined || b === undefined) return a ?? b
   if (a.score !== b.score) return a.score > b.score ? a : b

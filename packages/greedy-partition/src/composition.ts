@@ -1,9 +1,9 @@
 import type { TenantKinds } from './tenant-kinds.js'
 
-/** Tenant kinds in ascending order: a multiset, so all orders of the same tenants give the same composition. */
+/** Kinds of tenants in ascending order. All orders of the same tenants therefore give the same composition. */
 export type Composition = readonly number[]
 
-/** A short key that is equal for equal compositions in the same memory state. */
+/** A short key, which is equal for equal compositions in the same memory state. */
 export function compositionKey(composition: Composition, memIndex: number): string {
   return String.fromCharCode(memIndex, ...composition)
 }
@@ -20,7 +20,7 @@ export function changed(composition: Composition, removed: readonly number[], ad
   return next
 }
 
-/** Used share, in units of the step. */
+/** Used share, in units of the share step. */
 export function unitsOf(kinds: TenantKinds, composition: Composition): number {
   let units = 0
   for (const kind of composition) units += kinds.units[kind]!

@@ -1,17 +1,17 @@
 import { type Candidate, describeKinds } from './candidate.js'
 import type { CompositionEvaluator } from './composition-evaluator.js'
 
-/** Maximum number of equal tenants of one network: 5 % shares, the finest of the published search. */
+/** Maximum number of equal tenants of one network. They have 5 % shares, the smallest of the published search. */
 const MAX_EQUAL_TENANTS = 20
-/** The same of each of several networks. */
+/** Maximum number of equal tenants of each network if there are several networks. */
 const MAX_TENANTS_EACH = 4
 
 /**
- * Boards split into equal parts, one per network, and each part into n equal tenants, all with one batch size, in one
- * memory state. The climb then shifts share between the networks.
+ * Starts with equal tenants in one memory state. The board is split into equal parts, one per network, and each part
+ * into n equal tenants. All tenants have the same batch size. The climb then shifts share between the networks.
  *
- * Greedy misses most of these, because it evaluates the first tenant alone. They do not depend on the cap, so a higher
- * cap never starts from a worse one.
+ * The greedy stage misses most of these starts, because it evaluates the first tenant alone. The starts do not depend
+ * on the cap, so a higher cap never begins with worse starts.
  */
 export function equalShares(evaluator: CompositionEvaluator, memIndex: number): Candidate[] {
   const { kinds, totalUnits, maxTenants } = evaluator.problem

@@ -11,7 +11,7 @@ import { searchProblem } from './search-problem.js'
 
 /**
  * Number of compositions that the options allow: multisets of tenants that fit on the board, before memory, power and
- * latency are checked. `exhaustive` evaluates each of them in every memory state.
+ * latency are checked. `exhaustive` evaluates each of these in every memory state.
  *
  * @throws InvalidInputError
  */
@@ -20,10 +20,11 @@ export function countCompositions(predictor: Predictor, options: Omit<PartitionO
 }
 
 /**
- * The best configuration by full enumeration, as a reference for `partition`. Meant for coarse shares (steps of 25 and
- * 20; 10 takes seconds). Budgets and seed of the options are ignored.
+ * Find the best configuration by full enumeration, as a reference for `partition`. It is meant for coarse shares: steps
+ * of 25 and 20 are fast, a step of 10 takes seconds. Budgets and seed in the options are ignored.
  *
- * @param limits.maxConfigurations reject larger spaces, so that a typing error does not take a day; default 2 million
+ * @param limits.maxConfigurations larger spaces are rejected, so that a typing error does not take a day; default 2
+ * million
  * @throws InvalidInputError for invalid options, or a larger space
  */
 export function exhaustive(

@@ -3,14 +3,14 @@ import { better, type CompositionEvaluator, type Evaluation } from './compositio
 import type { TradeRow } from './result.js'
 
 /**
- * Largest part of the best throughput that fewer processes may cost, and the least gain of a row of the trade over the
- * row before.
+ * Fraction of the best throughput that using fewer processes may cost. Each row of the trade also gains at least this
+ * fraction over the row before.
  */
 const WORTH = 0.01
 
 /**
- * Among the evaluated plans within `WORTH` of the best throughput: the one with the fewest processes, then the lowest
- * p99.
+ * Select a plan among the evaluated plans within `WORTH` of the best throughput: the one with the fewest processes,
+ * then with the lowest p99.
  */
 export function withFewProcesses(evaluator: CompositionEvaluator, best: Candidate): Candidate {
   const least = (1 - WORTH) * best.evaluation.score

@@ -11,18 +11,19 @@ const MIN_DECAY = 1e-3
 /**
  * The kinds that may still be added, each with the marginal gain of its last evaluation.
  *
- * Under a cap gains shrink as tenants are added (less power and bandwidth is left), and they shrink together. So each
- * gain is stored relative to the common `decay` of its round; multiplied by the current decay it is the expected gain,
- * and only kinds that are expected to beat the best one need an evaluation. This is the accelerated greedy of Minoux
- * (1978, "Accelerated greedy algorithms for maximizing submodular set functions") with an expectation instead of his
- * upper bound. It needs half of his evaluations, and the improvement stage recovers what it misses.
+ * Under a cap, gains shrink as tenants are added, because less power and bandwidth is left. They shrink together. Each
+ * gain is therefore stored relative to the common `decay` of its round, and a stored gain times the current decay is
+ * the expected gain. Only kinds whose expected gain exceeds the best gain need an evaluation. This is the accelerated
+ * greedy algorithm of Minoux (1978, "Accelerated greedy algorithms for maximizing submodular set functions"), with an
+ * expectation instead of his upper bound. It needs half as many evaluations, and the improvement stage recovers what it
+ * misses.
  */
 export class GainQueue {
-  /** By kind: last gain divided by the decay at that time; -Infinity once the kind no longer fits. */
+  /** For each kind, the last gain divided by the decay at that time; -Infinity once the kind no longer fits. */
   readonly gains: Float64Array
-  /** By kind: size of the composition for which the gain was computed. */
+  /** For each kind, the size of the composition for which the gain was computed. */
   readonly freshFor: Int32Array
-  /** Current gains relative to those on the empty board. */
+  /** Current gains relative to the gains on the empty board. */
   decay = 1
 
   constructor(kinds: TenantKinds) {
@@ -39,9 +40,9 @@ interface NextTenant {
 }
 
 /**
- * The published `FindBestNext`: the kind with the largest gain in score per unit of share, each candidate at its own
- * highest clock within the cap. Ties go to the smaller share, then the smaller batch. While networks lack a tenant,
- * only those networks are candidates, and share is reserved for the others among them.
+ * The published `FindBestNext`: finds the kind with the largest gain in score per unit of share. Each candidate is
+ * evaluated at its own highest clock within the cap. Ties go to the smaller share, then to the smaller batch. While
+ * some networks lack a tenant, only these networks are candidates, and a candidate must leave share for the others.
  */
 export function findBestNext(
   evaluator: CompositionEvaluator,

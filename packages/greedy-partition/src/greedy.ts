@@ -4,8 +4,9 @@ import type { CompositionEvaluator, Evaluation } from './composition-evaluator.j
 import { findBestNext, GainQueue } from './find-best-next.js'
 
 /**
- * The published main loop in one memory state: add the tenant with the largest marginal gain until none fits, then
- * distribute the remaining share. Returns the best state on the way, not the last one; undefined if there was none.
+ * The published main loop in one memory state: adds the tenant with the largest marginal gain until none fits, then
+ * distributes the remaining share. Returns the best state that the loop passed through, which may not be the last one;
+ * undefined if no state was allowed.
  */
 export function greedy(evaluator: CompositionEvaluator, memIndex: number): Candidate | undefined {
   const { kinds, totalUnits, maxTenants } = evaluator.problem
@@ -29,7 +30,7 @@ export function greedy(evaluator: CompositionEvaluator, memIndex: number): Candi
   return handOutRest(evaluator, { evaluation: best.evaluation, trail: trail.slice(0, best.steps) })
 }
 
-/** Distribute unused share unit by unit, each time to the tenant that gains most, as long as that helps. */
+/** Distribute unused share unit by unit. Each unit goes to the tenant that gains most, until no tenant gains. */
 function handOutRest(evaluator: CompositionEvaluator, from: Candidate): Candidate {
   const { kinds, totalUnits } = evaluator.problem
   let { evaluation, trail } = from

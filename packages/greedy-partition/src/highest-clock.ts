@@ -9,9 +9,9 @@ export interface SolvedClock {
 }
 
 /**
- * The highest clock at which `powerToCap` is within the limit; undefined if even the lowest exceeds it. The predictor
- * solves for mean power only. Its result may exceed the limit by rounding, and a chance constraint needs extra margin;
- * so the clock is then stepped until the limit holds.
+ * Find the highest clock at which `powerToCap` is within the limit; undefined if the power exceeds the limit even at
+ * the lowest clock. The predictor solves for mean power only: its result may exceed the limit by rounding, and a chance
+ * constraint needs extra margin. The clock is therefore stepped until the limit holds.
  */
 export function highestClock(
   predictor: Predictor,
@@ -32,7 +32,7 @@ export function highestClock(
 
   const clocks = smClocksAt(predictor.spec, memClockMhz)!
   const topIndex = clocks.indexOf(highestMhz)
-  // The margin is nearly the same part of the power at every clock, so this clock is next to the answer.
+  // The margin is nearly the same fraction of the power at every clock, so the answer is next to this clock.
   const guessMhz = predictor.solveSmClock(tenants, memClockMhz, (powerLimitW * top.prediction.powerW) / top.powerW)
   let index = guessMhz === undefined ? 0 : clocks.indexOf(guessMhz)
   let found = at(clocks[index]!)

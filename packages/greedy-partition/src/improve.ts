@@ -5,19 +5,20 @@ import { changed } from './composition.js'
 import { better, type CompositionEvaluator, type Evaluation } from './composition-evaluator.js'
 import { type Move, movesFrom } from './moves.js'
 
-/** Gains below this part of the score are rounding errors. */
+/** Gains below this fraction of the score are rounding errors. */
 const MIN_GAIN = 1e-9
 
-/** Shares are first searched in steps of this many units. */
+/** The coarse search adds only shares that are multiples of this many units. */
 const COARSE_GRAIN = 2
-/** The coarse search needs at least this many coarse units on the board. */
+/** The coarse search runs only if the board has at least this many coarse units. */
 const MIN_COARSE_UNITS = 5
 
 const settings: ClimbSettings = { starts: 8, finished: 2, patience: 40, patienceAfterShake: 60, shakes: 8 }
 
 /**
- * The improvement stage: climb from the best starts in double share steps, where a board has few configurations and
- * single moves reach far; then climb in single steps from that optimum and the best starts.
+ * The improvement stage. It first climbs from the best starts in double share steps, where a board has few
+ * configurations and single moves reach far. It then climbs in single steps from the resulting optimum and from the
+ * best starts.
  */
 export function improveAll(
   evaluator: CompositionEvaluator,
@@ -34,12 +35,12 @@ export function improveAll(
   return at(1, [...starts, at(COARSE_GRAIN, coarse)])
 }
 
-/** Search space of the configurations that meet every bound, compared by score. */
+/** Search space of the configurations that meet every bound. A higher score is better. */
 class Compositions implements Landscape<Candidate, Move> {
   readonly #evaluator: CompositionEvaluator
   readonly #grain: number
 
-  /** @param grain moves only add shares that are multiples of this many units */
+  /** @param grain moves add only shares that are multiples of this many units */
   constructor(evaluator: CompositionEvaluator, grain: number) {
     this.#evaluator = evaluator
     this.#grain = grain

@@ -6,30 +6,31 @@ import type { PartitionOptions } from './options.js'
 import type { InfeasiblePartition } from './result.js'
 import { type SearchProblem, searchProblem } from './search-problem.js'
 
-/** The lowest board power that serves every network within the bounds. */
+/** The lowest board power at which every network has a tenant and all bounds hold. */
 export interface MinPower {
   /** Composition with one kind per network. */
   readonly composition: readonly number[]
   readonly memIndex: number
-  /** With a chance constraint, the corresponding quantile of power. */
+  /** Power, W; with a chance constraint, the corresponding quantile of the power. */
   readonly powerW: number
 }
 
-/** Comparison key: violated tenant bounds first, then power. */
+/** Cost of a candidate. The comparison considers violated tenant bounds first, then power. */
 interface Cost {
-  /** The worst violated tenant bound; undefined if all are met. */
+  /** The tenant bound that is violated most; undefined if all bounds are met. */
   readonly broken: BrokenBound | undefined
   readonly powerW: number
 }
 
 /**
- * The lowest power cap for which `partition` finds a configuration, including the margin, W, rounded up to the
+ * The lowest power cap for which `partition` finds a configuration, W, including the margin and rounded up to the
  * milliwatt. Null if no cap helps (device memory, latency SLO, minimum throughput, or power above the board's highest
  * limit).
  *
  * One tenant per network draws the least power. For one network, every share, batch size and memory state is tried at
- * the lowest clock that meets the tenant bounds; this is exact if power and throughput rise and latency falls with the
- * clock. For several networks the tenants are optimised in turn until none changes, so the result is a sufficient cap.
+ * the lowest clock that meets the tenant bounds. This is exact if power and throughput rise with the clock and latency
+ * falls. For several networks, the tenants are optimised in turn until none changes. The resulting cap is sufficient,
+ * but may not be the lowest.
  *
  * @throws InvalidInputError
  */
@@ -46,7 +47,7 @@ export function capFor(powerW: number, marginW: number): number {
   return Math.ceil((powerW + marginW) * 1000 + 1e-6) / 1000
 }
 
-/** `lowestFeasibleCap` with its tenants, or the reason why there are none. */
+/** Like `lowestFeasibleCap`, but returns the tenants and their power, or the reason why no cap helps. */
 export function minPower(
   predictor: Predictor,
   problem: SearchProblem,
@@ -94,7 +95,9 @@ function messageOf(problem: SearchProblem, composition: readonly number[], broke
   )
 }
 
-/** Optimise the tenant of one network after the other, with the rest fixed, until a whole round changes none. */
+/**
+ * Optimise the tenant of one network after the other, with the other tenants fixed, until a whole round changes none.
+ */
 function descend(predictor: Predictor, problem: SearchProblem, start: readonly number[], memIndex: number) {
   const { kinds } = problem
   let best = { ...costOf(predictor, problem, start, memIndex), composition: start, memIndex }
@@ -107,7 +110,7 @@ function descend(predictor: Predictor, problem: SearchProblem, start: readonly n
       const cost = costOf(predictor, problem, composition, memIndex, best)
       if (cheaper(cost, best)) {
         best = { ...cost, composition, memIndex }
-        // With one network the first round has tried everything.
+        // With one network, the first round has tried everything.
         changed = kinds.networks.length > 1
       }
     }
@@ -115,7 +118,7 @@ function descend(predictor: Predictor, problem: SearchProblem, start: readonly n
   return best
 }
 
-/** Cost at the lowest clock that meets the tenant bounds, or at the highest clock if none does. */
+/** Cost at the lowest clock that meets the tenant bounds, or at the highest clock if no clock meets them. */
 function costOf(
   predictor: Predictor,
   problem: SearchProblem,
@@ -137,7 +140,7 @@ function costOf(
   }
   const slowest = at(0)
   if (slowest.broken === undefined) return slowest
-  // Power only rises with the clock, so a candidate that already draws too much can be skipped.
+  // Power only rises with the clock, so a candidate that draws too much at the lowest clock can be skipped.
   if (toBeat !== undefined && toBeat.broken === undefined && slowest.powerW >= toBeat.powerW) return slowest
   let low = 0
   let high = clocks.length - 1

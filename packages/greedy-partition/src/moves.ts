@@ -13,9 +13,9 @@ export interface Move {
 const strides = [1, 2, 4, 8]
 
 /**
- * All moves from a configuration; identical tenants produce one set of moves. Every move keeps the shares within the
- * board, the number of tenants within its limit and at least one tenant per network. Power, memory and latency are left
- * to the evaluation.
+ * All moves from a configuration. Identical tenants produce one set of moves. Every move keeps the shares within the
+ * board, the number of tenants within its limit, and at least one tenant per network. The evaluation checks power,
+ * memory and latency.
  *
  * @param grain skip moves that add shares which are not multiples of this many units
  */
@@ -81,7 +81,7 @@ export function movesFrom(problem: SearchProblem, composition: Composition, memI
   return moves
 }
 
-/** Moves of two tenants: the first gives share to the second, or both merge into one. */
+/** Moves of two tenants: the first gives share to the second, or the two merge into one. */
 function pairMoves(
   problem: SearchProblem,
   giver: number,
@@ -102,7 +102,7 @@ function pairMoves(
     const larger = nearestBatch(problem, to, more, takerBatch)
     for (const a of [smaller, rung(problem, smaller, -1)]) {
       for (const b of [larger, rung(problem, larger, 1)]) {
-        // If the shares differ by one stride, the two may just have swapped places.
+        // If the shares differ by one stride, the two tenants may just have swapped places.
         if (a === taker && b === giver) continue
         if (a !== undefined && b !== undefined) push('shift', [giver, taker], [a, b])
       }
@@ -114,7 +114,7 @@ function pairMoves(
   for (const merged of kinds.at(to, kinds.units[giver]! + kinds.units[taker]!)) push('merge', [giver, taker], [merged])
 }
 
-/** Sizes at the strides around `units`, up to `most`, and `most` itself; sizes below 1 match no kind. */
+/** Sizes at the strides around `units`, up to `most`, and `most` itself. Sizes below 1 match no kind. */
 function sizesAround(units: number, most: number): Set<number> {
   const sizes = new Set<number>()
   for (const stride of strides) {
@@ -125,7 +125,7 @@ function sizesAround(units: number, most: number): Set<number> {
   return sizes
 }
 
-/** The kind of this share with the largest batch size up to `batchSize`, or else the smallest. */
+/** The kind of this share with the largest batch size up to `batchSize`; if there is none, the smallest batch size. */
 function nearestBatch(problem: SearchProblem, network: number, units: number, batchSize: number): number {
   const group = problem.kinds.at(network, units)
   let nearest = group[0]!
@@ -133,7 +133,10 @@ function nearestBatch(problem: SearchProblem, network: number, units: number, ba
   return nearest
 }
 
-/** The kind with the next smaller (-1) or larger (1) batch size, which varies fastest in the numbering; if there is one. */
+/**
+ * The kind with the next smaller (-1) or larger (1) batch size, if there is one. The batch size varies fastest in the
+ * numbering of kinds.
+ */
 function rung({ kinds }: SearchProblem, kind: number, step: -1 | 1): number | undefined {
   const next = kind + step
   const same = kinds.network[next] === kinds.network[kind] && kinds.units[next] === kinds.units[kind]

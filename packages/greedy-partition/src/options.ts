@@ -3,7 +3,10 @@ import { knownSearchOptions, type SearchOptions } from './search-options.js'
 /** One of the networks that share the board. */
 export interface NetworkDemand {
   readonly model: string
-  /** Value of one sample, 1e-100..1e100, default 1. With `1 / throughput alone` the objective is a sum of speedups. */
+  /**
+   * Value of one sample, 1e-100..1e100, default 1. With the weight `1 / throughput alone`, the objective is a sum of
+   * speedups.
+   */
   readonly weight?: number
   /** Overrides the options' `latencySloMs` for this network. */
   readonly latencySloMs?: number
@@ -17,14 +20,14 @@ export interface PartitionOptions extends SearchOptions {
   /** Network or networks to serve; each gets at least one tenant. */
   readonly models: string | readonly NetworkDemand[]
   /**
-   * `throughput`: maximum samples/s. `few-processes`: among plans within 1 % of that, the fewest processes, then the
-   * lowest p99 latency; the result lists the trade-off. Default `throughput`.
+   * `throughput`: maximum samples/s. `few-processes`: among plans within 1 % of the maximum throughput, the one with
+   * the fewest processes, then the lowest p99 latency; the result lists the trade-off. Default `throughput`.
    */
   readonly objective?: PartitionObjective
   /**
-   * Chance constraint: maximum probability that the true power of the plan exceeds the cap less the margin, 1e-9..0.5,
-   * according to the predictor's posterior and corrected for the selection among many plans. Default: only the mean
-   * power is limited.
+   * Chance constraint: maximum probability that the true power of the plan exceeds the cap minus the margin, 1e-9..0.5.
+   * It follows from the predictor's posterior and is corrected for the selection among many plans. Default: only the
+   * mean power is limited.
    */
   readonly capExceedanceProbability?: number
   /** Largest share of one tenant, percent. Default 100. */
@@ -44,8 +47,8 @@ export interface PartitionOptions extends SearchOptions {
   /** Maximum `Prediction.distance` of a plan; Infinity for no limit. Default 2. */
   readonly maxDistance?: number
   /**
-   * Time limit, ms on `now`. The greedy stage always completes; the later stages end then. Default 50 with `now`, no
-   * limit without.
+   * Time limit, measured with `now`, ms. The greedy stage always completes; the later stages end at the limit. Default
+   * 50 with `now`, no limit without.
    */
   readonly timeBudgetMs?: number
 }

@@ -14,8 +14,8 @@ import type { PartitionResult } from './result.js'
 import { searchProblem } from './search-problem.js'
 
 /**
- * Choose MPS shares, batch sizes, SM clock and memory clock for maximum throughput while predicted power stays below
- * the cap less the margin.
+ * Choose MPS shares, batch sizes, SM clock and memory clock for maximum throughput. The predicted power stays at or
+ * below the cap minus the margin.
  *
  * @throws InvalidInputError for invalid options, or options that the predictor does not support. A cap, SLO, minimum
  * throughput or memory that cannot be met is a result (`feasible: false`), not an error.
@@ -25,9 +25,9 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
   const evaluator = new CompositionEvaluator(predictor, problem)
   const memStates = problem.memClocksMhz.map((_, memIndex) => memIndex)
 
-  // Once per memory state: the best state for the first tenant may be worse for the whole board.
+  // Run the greedy stage once per memory state: the best state for the first tenant may be worse for the whole board.
   let starts = memStates.flatMap((memIndex) => greedy(evaluator, memIndex) ?? [])
-  // An interrupted greedy stage leaves part of the board empty, so the time limit only applies to the later stages.
+  // An interrupted greedy stage leaves part of the board empty, so the time limit applies only to the later stages.
   evaluator.watchTime()
   if (problem.improve) starts.push(...memStates.flatMap((memIndex) => equalShares(evaluator, memIndex)))
   if (starts.length === 0) {
@@ -44,7 +44,9 @@ export function partition(predictor: Predictor, options: PartitionOptions): Part
   return feasible(evaluator, evaluation, stoppedBecause, stepsOf(evaluator, trail))
 }
 
-/** The configuration of least power, in case the budget or the greedy choices missed every allowed one. */
+/**
+ * The configuration of least power. It serves if the budget or the greedy choices missed every allowed configuration.
+ */
 function lastResort(evaluator: CompositionEvaluator, least: ReturnType<typeof minPower>): Candidate[] {
   if ('reason' in least || least.powerW > evaluator.problem.powerLimitW) return []
   const evaluation = evaluator.evaluate(least.composition, least.memIndex)

@@ -3,16 +3,18 @@ import type { Prediction, Predictor } from '@pctodl/perf-model'
 import { type Configuration, InvalidInputError } from '@pctodl/platform'
 
 /**
- * Effective number of independent candidates: a search picks the configuration whose power is underestimated most, so
- * its plan's error is like the worst of this many random ones (Z. Sidak, JASA 62, 1967). Chosen on simulated boards
- * that appear in no figure of the README (`pnpm params:errors`).
+ * Effective number of independent candidates. A search picks the configuration whose power is underestimated most, so
+ * its error is like the worst of this many random errors (Z. Sidak, JASA 62, 1967). The number was fitted on simulated
+ * boards that appear in no figure of the README (`pnpm params:errors`).
  */
 const CHOSEN_AMONG = 6
 
-/** Bisection steps for a probability, more than enough for its precision. */
+/** Number of bisection steps for a probability, more than its precision needs. */
 const STEPS = 40
 
-/** Risk allowed for each configuration, so that the chosen plan exceeds the cap with at most `risk`. */
+/**
+ * Risk allowed for each configuration, so that the chosen plan exceeds the cap with a probability of at most `risk`.
+ */
 export function riskOfEach(risk: number): number {
   return 1 - (1 - risk) ** (1 / CHOSEN_AMONG)
 }
@@ -34,7 +36,9 @@ export function upperPowerW(
   throw new InvalidInputError('capExceedanceProbability', probability, expected)
 }
 
-/** P[power > cap] of a configuration; undefined if the predictor does not know its error. */
+/**
+ * Probability that the power of a configuration exceeds the cap; undefined if the predictor does not know its error.
+ */
 export function exceedanceOf(
   predictor: Predictor,
   configuration: Configuration,

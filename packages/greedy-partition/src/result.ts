@@ -1,14 +1,17 @@
 import type { Domain, Prediction } from '@pctodl/perf-model'
 import type { Configuration } from '@pctodl/platform'
 
-/** Why a search ended. `exhausted`: an enumeration has evaluated everything. */
+/** Why a search ended. `exhausted` means that an enumeration has evaluated everything. */
 export type StoppedBecause = 'no-improving-move' | 'evaluation-budget' | 'time-budget' | 'greedy-only' | 'exhausted'
 
 /** One step of the search. */
 export interface PartitionStep {
   /** Description of the step, e.g. `add 20 % x 64` or `memory to 9501 MHz`. */
   readonly move: string
-  /** A `shake` is a random move that need not help by itself; a `choice` exchanges throughput for fewer processes. */
+  /**
+   * Stage of the search. A `shake` is a random move that need not help by itself. A `choice` gives up throughput for
+   * fewer processes.
+   */
   readonly stage: 'greedy' | 'equal-shares' | 'improve' | 'shake' | 'choice'
   readonly configuration: Configuration
   /** Samples/s. */
@@ -21,7 +24,7 @@ export interface TradeRow {
   readonly processes: number
   /** Largest p99 latency among the processes, ms; mean latency if the predictor has no percentiles. */
   readonly p99LatencyMs: number
-  /** Samples/s, weighted where the networks have weights. */
+  /** Samples/s, weighted if the networks have weights. */
   readonly throughput: number
   readonly powerW: number
 }
@@ -30,7 +33,7 @@ export interface FeasiblePartition {
   readonly feasible: true
   readonly configuration: Configuration
   readonly prediction: Prediction
-  /** Whether the plan lies within the predictor's fitted domain; absent if the predictor does not know. */
+  /** Whether the plan lies within the predictor's fitted domain; absent if the predictor does not know its domain. */
   readonly domain?: Domain
   /** The board's highest power limit, W; set if it replaced a higher requested cap. */
   readonly boardLimitW?: number
@@ -38,9 +41,12 @@ export interface FeasiblePartition {
   readonly weightedThroughput: number
   /** Cap (or the board's limit if lower) minus predicted power, W; at least the requested margin. */
   readonly marginW: number
-  /** P[true power > cap] of this configuration taken alone, from the predictor's posterior; absent if it has none. */
+  /**
+   * Probability that the true power of this configuration exceeds the cap, without correction for the selection among
+   * plans. It follows from the predictor's posterior; absent if the predictor has none.
+   */
   readonly capExceedanceProbability?: number
-  /** Throughput gained by more processes, in steps of at least 1 %; only with the objective `few-processes`. */
+  /** Throughput that more processes gain, in steps of at least 1 %; only with the objective `few-processes`. */
   readonly trade?: readonly TradeRow[]
   /** Number of distinct configurations evaluated. */
   readonly evaluations: number
@@ -59,9 +65,9 @@ export interface InfeasiblePartition {
    * - `distance`: every configuration within the other bounds exceeds `maxDistance`
    */
   readonly reason: 'memory' | 'latency-slo' | 'min-throughput' | 'power-cap' | 'distance'
-  /** What was needed, what is available and what to do. */
+  /** Message for the user: the value needed, the value available, and the remedy. */
   readonly message: string
-  /** The lowest cap for which a configuration exists (margin included), W; null where no cap helps. */
+  /** The lowest cap for which a configuration exists, including the margin, W; null if no cap helps. */
   readonly lowestFeasibleCapW: number | null
   /** The board's highest power limit, W; set if it replaced a higher requested cap. */
   readonly boardLimitW?: number

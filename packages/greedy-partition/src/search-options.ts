@@ -1,33 +1,36 @@
 import type { Predictor } from '@pctodl/perf-model'
 import { InvalidInputError, MAX_MPS_CLIENTS } from '@pctodl/platform'
 
-/** Options of both kinds of plans: for tenants and for services. */
+/** Options that plans for tenants and plans for services share. */
 export interface SearchOptions {
   /** Power cap, W. A cap above the board's highest limit is reduced to that limit, and the result reports it. */
   readonly powerCapW: number
-  /** Distance to stay below the cap, W. Default 0. */
+  /** Margin between the planned power and the cap, W. Default 0. */
   readonly powerMarginW?: number
   /** Step of the shares, percent; an integer 1..100. Default 5. */
   readonly sharePercentStep?: number
-  /** Memory clocks to choose from, MHz. Default: all that the predictor knows. */
+  /** Memory clocks to choose from, MHz. Default: all memory clocks that the predictor knows. */
   readonly memClocksMhz?: readonly number[]
   /** Maximum number of tenants. Default 48, the MPS client limit. */
   readonly maxTenants?: number
-  /** Device memory for all tenants, bytes, at most the board's. Default: the board's minus its reserved memory. */
+  /**
+   * Device memory for all tenants, bytes, at most the board's memory. Default: the board's memory minus its reserved
+   * memory.
+   */
   readonly memoryBytes?: number
   /** Monotonic clock in milliseconds, such as `performance.now`. Required for a time limit. */
   readonly now?: () => number
   /** Seed of the order in which moves are tried. Default 1. */
   readonly seed?: number
-  /** `false` returns the best start, for comparisons. Default true. */
+  /** `false` skips the improvement stage and returns the best start, for comparisons. Default true. */
   readonly improve?: boolean
   /** Maximum number of configurations to evaluate. Default 4000; 2000 layouts for services. */
   readonly budgetEvaluations?: number
-  /** Time limit, ms on `now`. Results then depend on the speed of the machine. */
+  /** Time limit, measured with `now`, ms. Results then depend on the speed of the machine. */
   readonly timeBudgetMs?: number
 }
 
-/** Names of these options, to detect misspelt ones. */
+/** Names of the search options, to detect misspelt ones. */
 export const knownSearchOptions = [
   'powerCapW',
   'powerMarginW',
@@ -42,7 +45,7 @@ export const knownSearchOptions = [
   'timeBudgetMs',
 ] as const
 
-/** These options, validated and with all defaults. */
+/** Search options, validated and with all defaults. */
 export interface SearchLimits {
   readonly powerCapW: number
   readonly powerMarginW: number
@@ -65,8 +68,10 @@ export interface SearchLimits {
 }
 
 /**
- * @param sharers names of those that each need a tenant; `field` is their option
- * @throws InvalidInputError naming the field
+ * Validate the search options.
+ *
+ * @param sharers names of the networks or services that each need a tenant; `field` is the option that lists them
+ * @throws InvalidInputError that names the field
  */
 export function searchLimits(
   predictor: Predictor,
@@ -76,7 +81,7 @@ export function searchLimits(
 ): SearchLimits {
   const askedCapW = number('powerCapW', options.powerCapW, 'a positive number of watts', (x) => x > 0 && x < Infinity)
   const maxW = predictor.spec.powerLimitW.max
-  // The board cannot be set to a higher limit: it would lower its clock, and a plan for more power would not run as
+  // The board's limit cannot be set higher. The board would lower its clock, so a plan with more power would not run as
   // predicted.
   const powerCapW = Math.min(askedCapW, maxW)
   const powerMarginW = number(
@@ -125,7 +130,9 @@ export function searchLimits(
   }
 }
 
-/** Device memory available to tenants, bytes: the given limit or the board's, minus reserved memory. */
+/**
+ * Device memory available to tenants, bytes: the given limit, at most the board's memory minus its reserved memory.
+ */
 function memoryForTenants({ spec, reservedMemoryBytes = 0 }: Predictor, given: number = spec.memoryBytes): number {
   const expected = `bytes above 0 and at most ${spec.memoryBytes}, the memory of ${spec.key}`
   const most = number('memoryBytes', given, expected, (x) => x > 0 && x <= spec.memoryBytes)
@@ -147,7 +154,11 @@ function memClocks(predictor: Predictor, given: readonly number[] | undefined): 
   return clocks
 }
 
-/** @throws InvalidInputError if the value fails its check */
+/**
+ * Check one number.
+ *
+ * @throws InvalidInputError if the value fails its check
+ */
 export function number(field: string, value: number, expected: string, holds: (value: number) => boolean): number {
   if (typeof value !== 'number' || !holds(value)) throw new InvalidInputError(field, value, expected)
   return value

@@ -4,28 +4,28 @@ import { knownOptions, type NetworkDemand, type PartitionObjective, type Partiti
 import { integer, number, type SearchLimits, searchLimits } from './search-options.js'
 import { defaultBatchSizes, type TenantKinds, tenantKinds } from './tenant-kinds.js'
 
-/** Maximum number of kinds: they are numbered in 16 bits. */
+/** Maximum number of kinds, because kinds are numbered in 16 bits. */
 const MAX_KINDS = 65535
 
 const DEFAULT_BUDGET_EVALUATIONS = 4000
 const DEFAULT_TIME_BUDGET_MS = 50
 
 /**
- * At a larger distance the predictor is less than half as certain as at its least certain measured rows: a good
- * prediction there is mostly prediction error.
+ * Default limit of a plan's distance. At a larger distance, the predictor is less than half as certain as at its least
+ * certain measured rows, so a plan that looks good there is mostly prediction error.
  */
 const DEFAULT_MAX_DISTANCE = 2
 
 /** Validated options with all defaults. Networks and memory clocks are in canonical order. */
 export interface SearchProblem extends SearchLimits {
   readonly kinds: TenantKinds
-  /** Objective weights by network, in the order of `kinds.networks`. */
+  /** Weight of each network in the objective, in the order of `kinds.networks`. */
   readonly weights: readonly number[]
   readonly capExceedanceProbability: number | undefined
-  /** Latency SLO by network, ms; Infinity for no bound. */
+  /** Latency SLO of each network, ms; Infinity for no bound. */
   readonly latencySloMs: readonly number[]
   readonly latencyPercentile: 'mean' | 'p99'
-  /** Minimum throughput by network, samples/s; 0 for no bound. */
+  /** Minimum throughput of each network, samples/s; 0 for no bound. */
   readonly minTenantThroughput: readonly number[]
   /** Whether any network has an SLO or a minimum throughput. */
   readonly boundsTenants: boolean
@@ -34,9 +34,9 @@ export interface SearchProblem extends SearchLimits {
 }
 
 /**
- * Validate the options once; the rest of the package trusts them.
+ * Validate the options once; the rest of the package relies on them.
  *
- * @throws InvalidInputError naming the field
+ * @throws InvalidInputError that names the field
  */
 export function searchProblem(predictor: Predictor, options: PartitionOptions): SearchProblem {
   assertKnownOptions('options', options, knownOptions)

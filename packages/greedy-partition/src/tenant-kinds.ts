@@ -3,36 +3,36 @@ import type { Tenant } from '@pctodl/platform'
 /** Batch sizes of the published search. */
 export const defaultBatchSizes: readonly number[] = [4, 8, 16, 32, 64, 96, 128, 192, 256]
 
-/** Smallest samples per percent of share in the published search. */
+/** Minimum batch size in the published search, in samples per percent of share. */
 const MIN_BATCH_PER_PERCENT = 0.8
-/** Largest samples per percent of share in the published search. */
+/** Maximum batch size in the published search, in samples per percent of share. */
 const MAX_BATCH_PER_PERCENT = 6.4
 
 /**
  * All possible tenants, numbered. A kind is a network, a share in units of the share step, and a batch size. The search
- * only handles these numbers; tenants of one kind have the same number, so they are interchangeable by construction.
+ * handles only the numbers of kinds, so tenants of one kind are interchangeable by construction.
  *
  * Kinds are ordered by network (by name), share and batch size, independent of the caller's order.
  */
 export interface TenantKinds {
   readonly networks: readonly string[]
-  /** By kind: network, share and batch size. */
+  /** For each kind, its network, share and batch size. */
   readonly tenants: readonly Tenant[]
-  /** By kind: index into `networks`. */
+  /** For each kind, the index into `networks`. */
   readonly network: Uint16Array
-  /** By kind: share in units of the step. */
+  /** For each kind, the share in units of the share step. */
   readonly units: Uint16Array
-  /** By kind: device memory of the process, bytes. */
+  /** For each kind, the device memory of the process, bytes. */
   readonly memoryBytes: Float64Array
-  /** By kind: 1 if the published search would try this batch size at this share. */
+  /** For each kind, 1 if the published search would try this batch size at this share. */
   readonly published: Uint8Array
-  /** Largest share of one tenant, in units. */
+  /** Largest share of one tenant, in units of the share step. */
   readonly maxUnits: number
-  /** The kinds of one network and share, batch sizes ascending; empty for a share that is not allowed. */
+  /** The kinds of one network and share, in ascending order of batch size; empty for a share that is not allowed. */
   at(network: number, units: number): readonly number[]
 }
 
-/** Limits of the options for a single tenant. */
+/** Limits that the options set for a single tenant. */
 export interface KindLimits {
   readonly networks: readonly string[]
   readonly sharePercentStep: number
@@ -86,9 +86,9 @@ export function tenantKinds(limits: KindLimits): TenantKinds {
 }
 
 /**
- * Batch sizes for a share: at most 6.4 samples per percent, as published. The published lower bound of 0.8 per percent
- * only applies on request: a latency objective or scarce memory requires large shares with small batches. If no size
- * fits, the nearest one is used.
+ * Batch sizes for a share: at most 6.4 samples per percent, as in the published search. The published lower bound of
+ * 0.8 samples per percent applies only on request, because a latency objective or scarce memory requires large shares
+ * with small batches. If no size fits, the nearest one is used.
  */
 function batchSizesFor(mpsPercent: number, { batchSizes, minBatchPerPercent }: KindLimits): readonly number[] {
   const least = Math.trunc(minBatchPerPercent * mpsPercent + 1e-9)

@@ -103,7 +103,7 @@ describe('the tightest bound', () => {
     expect(of([10, 60], [10, 80], [10, 70])).toEqual({ reason: 'latency-slo', tenant: 1, ratio: 0.8, found: 80 })
     expect(of([10, 60], [4, 80], [10, 130])).toEqual({ reason: 'latency-slo', tenant: 2, ratio: 1.3, found: 130 })
     expect(of([10, 60], [4, 80], [10, 120])).toEqual({ reason: 'min-throughput', tenant: 1, ratio: 1.25, found: 4 })
-    // The first of equals, and latency before throughput.
+    // Of equal ratios, the first bound is returned, and latency comes before throughput.
     expect(of([5, 100], [5, 100])).toMatchObject({ reason: 'latency-slo', tenant: 0, ratio: 1 })
     expect(tightestBound(evaluated({}).evaluator.problem, [0], {} as Prediction)).toBeUndefined()
   })

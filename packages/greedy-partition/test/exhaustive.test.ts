@@ -15,7 +15,7 @@ describe('exhaustive', () => {
   })
 
   it('evaluates each of them in each memory state, once', () => {
-    // Small batches, so that device memory leaves none of them out.
+    // Small batches, so that device memory excludes no composition.
     const options = { models: 'light', sharePercentStep: 25, batchSizes: [4, 8, 16] }
     const result = exhaustive(predictor(), { ...options, powerCapW: 300 })
     expect(result.evaluations).toBe(2 * countCompositions(predictor(), options))
@@ -29,7 +29,7 @@ describe('exhaustive', () => {
     expect(exhaustive(predictor(), { ...options, maxTenants: 1 }).evaluations).toBe(8)
     const both = { ...options, models: [{ model: 'light' }, { model: 'middle' }] }
     expect(countCompositions(predictor(), both)).toBe(4 + 4 + 10)
-    // Four pairs have a tenant of each.
+    // Four pairs have a tenant of each network.
     expect(exhaustive(predictor(), both).evaluations).toBe(2 * 4)
   })
 

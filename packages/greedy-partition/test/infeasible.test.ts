@@ -115,7 +115,7 @@ describe('the lowest cap', () => {
       }
     }
     expect(lowestFeasibleCap(predictor, halves)).toBeCloseTo(minW, 2)
-    // Each could with the whole board.
+    // Each service could be met with the whole board.
     const alone = partition(predictor, { models: 'middle', powerCapW: 350, sharePercentStep: 100, batchSizes: [4, 64] })
     const half = partition(predictor, {
       ...halves,

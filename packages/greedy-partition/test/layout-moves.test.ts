@@ -62,7 +62,7 @@ describe('what one change makes of a layout', () => {
   it('takes a process more where its share is free, and what others free with it', () => {
     const others = ofFirst({ count: 1, units: 5, batch: 0 }, { count: 1, units: 10, batch: 0 })
     expect(others).toContainEqual({ count: 2, units: 5, batch: 0 })
-    // Five units in two processes are two each; with one of the free ones three.
+    // Five units split into two processes give two units each; with one free unit, three each.
     expect(others).toContainEqual({ count: 2, units: 3, batch: 0 })
     const full = ofFirst({ count: 1, units: 5, batch: 0 }, { count: 1, units: 15, batch: 0 })
     expect(full).not.toContainEqual({ count: 2, units: 5, batch: 0 })

@@ -31,7 +31,7 @@ function scorerFor(objective: ServiceGoal, options: Partial<ServicePlanOptions> 
   return new LayoutScorer(planProblem(model, services, ratesPerS, given))
 }
 
-/** Whether all is kept at a clock with rates that are so many times those asked for, and watts. */
+/** Whether all objectives hold at a clock for multiples of the requested rates, and the power in W. */
 function keptAt(scorer: LayoutScorer, layout: Layout, clockIndex: number, factor: number) {
   const { met, powerW } = scorer.holds(
     scorer.board(layout),
@@ -112,7 +112,7 @@ describe('the score of a layout', () => {
           const [score, other] = [full.score(layout)!, full.score(than)!]
           const scorer = scorerFor(goal)
           const above = scorer.scoreAbove(layout, scorer.score(than)!)
-          // A factor is found to five hundredths of a percent or so: what is nearer than that may be told or not.
+          // The precision of a factor is about 0.05 %. Closer comparisons may go either way.
           if (Math.abs(score.cost / other.cost - 1) < 5e-3) continue
           expect(above !== undefined).toBe(isBetter(score, other))
           if (above) expect(above.cost / score.cost).toBeCloseTo(1, 2)

@@ -61,7 +61,7 @@ describe('where the climb begins', () => {
     const problem = problemOf([30, 10])
     const starts = startLayouts(problem)
     expect(starts.every((layout) => fits(problem, layout))).toBe(true)
-    // Three batch sizes, two manners of sharing, one to three processes.
+    // Three batch sizes, two kinds of shares, and one to three processes.
     expect(starts.filter(({ memIndex }) => memIndex === 0).map(({ services }) => services)).toEqual(
       [0, 1, 2].flatMap((batch) =>
         [equalShares(problem), sharesByLoad(problem, 0, batch)].flatMap((shares) =>

@@ -55,7 +55,7 @@ describe('device memory', () => {
     const spec = gpuSpecs['3080Ti']!
     const board = new SyntheticPredictor(spec)
     const tenant = { model: 'middle', mpsPercent: 100, batchSize: 4 }
-    // Room for one tenant and a half.
+    // Memory for one and a half tenants.
     const reserved = (bytes: number): Predictor => ({
       spec,
       memClocksMhz: board.memClocksMhz,

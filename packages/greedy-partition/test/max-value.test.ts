@@ -7,7 +7,10 @@ import { planProblem } from '../src/services/plan-problem.js'
 const model = loadPerfModel('A100')
 const waitingW = 40
 
-/** Services on a board whose power is the waiting board's and so much for each request/s, all answered in time up to a rate. */
+/**
+ * Services on a board whose power is idle power plus a constant per request/s. All requests are answered within their
+ * objective up to a rate.
+ */
 function admitted(
   of: readonly {
     readonly rate: number
@@ -56,7 +59,7 @@ describe('what is let in under a cap', () => {
   it('is less of that alone which is worth least a joule', () => {
     const { ratesPerS, powerW, value } = admitted(each, 140)!
     expect(ratesPerS.slice(1)).toEqual([100, 100])
-    // Found by halving to a part in 256.
+    // Bisection finds the rate to one part in 256.
     expect(ratesPerS[0]).toBeGreaterThan(59.5)
     expect(ratesPerS[0]).toBeLessThanOrEqual(60)
     expect(powerW).toBeLessThanOrEqual(140)

@@ -31,7 +31,7 @@ export class MisledPredictor extends SyntheticPredictor {
     return super.solveSmClock(tenants, memClockMhz, powerCapW * Math.exp(SD * this.#error(tenants)))
   }
 
-  /** Of truth over prediction, in standard deviations. */
+  /** Logarithm of true over predicted power, in standard deviations. */
   #error(tenants: readonly Tenant[]): number {
     const mean = (of: (tenant: Tenant) => number) =>
       Math.round(tenants.reduce((sum, tenant) => sum + Math.log2(of(tenant)), 0) / tenants.length)
@@ -40,7 +40,7 @@ export class MisledPredictor extends SyntheticPredictor {
   }
 }
 
-/** The same predictor with the tail of one configuration, however many there are to choose from. */
+/** The same predictor with the tail of one configuration, without regard to the number of candidates. */
 export class Uncounted implements Predictor {
   constructor(readonly of: MisledPredictor) {}
   get spec(): GpuSpec {

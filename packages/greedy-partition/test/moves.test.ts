@@ -254,7 +254,7 @@ describe('moves', () => {
         'h3:16 l13:16 > h2:8 l14:16',
         'h3:16 l13:16 > h2:8 l14:32',
       ])
-      // Not down to nothing, and not above 80 %.
+      // Shares do not fall to zero, and do not exceed 80 %.
       const steps = shifts.map((move) => /> [hl](\d+):\d+ [hl](\d+)/.exec(move)!.slice(1).join(' '))
       expect([...new Set(steps)]).toEqual(['2 14', '1 15', '12 4', '11 5', '9 7', '5 11'])
       expect(
@@ -275,7 +275,7 @@ describe('moves', () => {
         [LIGHT, 3, 8],
       ])
       expect(twins).toContain('l3:8 l3:8 > l2:8 l4:8')
-      // What only changes places is no move.
+      // A pair that only swaps places is not a move.
       const near = moved('shift', [
         [LIGHT, 3, 8],
         [LIGHT, 2, 8],

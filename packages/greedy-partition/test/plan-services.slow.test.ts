@@ -35,7 +35,7 @@ function planned(ratesPerS: readonly number[], options: ServicePlanOptions): Fea
   return plan
 }
 
-/** What the model says of a plan at rates with the plan's margins. */
+/** The model's prediction for a plan at its rates with the plan's margins. */
 function judged({ configuration }: FeasibleServicePlan, ratesPerS: readonly number[]) {
   return new ServingModel(model, configuration, services).predict(ratesPerS)
 }
@@ -48,7 +48,7 @@ describe('planServices', () => {
     expect(plan).toMatchObject({ loadFactor: 1, admittedPerS: rates, maxQueueDelayMs: [0, 0, 0] })
     expect(plan.configuration.tenants.every(({ service, mpsPercent }) => service && mpsPercent % 10 === 0)).toBe(true)
     expect(plan.prediction.powerW).toBeLessThan(planned(rates, { ...options, improve: false }).prediction.powerW)
-    // With the rates' margin as well.
+    // The rates include their margin too.
     const more = judged(
       plan,
       rates.map((rate) => 1.1 * rate),
@@ -134,7 +134,7 @@ describe('planServices', () => {
     const least = planned(rates, { ...coarse, objective: 'min-power', bound })
     expect(least.bound!.value).toBeLessThanOrEqual(least.score)
     expect(least.bound!.value).toBeGreaterThan(20)
-    // At one clock less, the objective that is said to bind is missed.
+    // One clock lower, the objective reported as the limit is missed.
     if (least.binds.what === 'objective') {
       const { configuration, binds } = least
       const smClockMhz = configuration.smClockMhz - 15

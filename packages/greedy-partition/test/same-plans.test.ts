@@ -6,7 +6,7 @@ import { planServices, type ServicePlanOptions } from '../src/services.js'
 import { SyntheticPredictor } from './synthetic-predictor.js'
 import { UncertainPredictor } from './uncertain-predictor.js'
 
-/** A plan in a line: share:batch of each tenant, clocks, what it serves and takes, and how it was found. */
+/** A plan in one line: share:batch of each tenant, clocks, throughput and power, and how it was found. */
 function planOf(predictor: SyntheticPredictor, options: PartitionOptions): string {
   const plan = partition(predictor, options)
   if (!plan.feasible) return plan.reason
@@ -20,8 +20,8 @@ function planOf(predictor: SyntheticPredictor, options: PartitionOptions): strin
   ].join(', ')
 }
 
-// What a search comes to hangs on the order in which it tries, on every stride and on every bound. Who changes one of them sees here
-// which plans move, and says so: published figures rest on them.
+// The result of a search depends on the order of its moves, on every stride and on every bound. A change of one of
+// these shows here which plans move. State it in the change, because published figures depend on these plans.
 describe('the same plans as before', () => {
   const board = new SyntheticPredictor(gpuSpecs['3080Ti']!)
   const uncertain = new UncertainPredictor(gpuSpecs['3080Ti']!)

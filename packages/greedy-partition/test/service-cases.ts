@@ -53,7 +53,7 @@ export function planCases(
   })
 }
 
-/** What makes searches short enough for many cases. */
+/** Options that make searches short enough for many cases. */
 export const brief: Pick<ServicePlanOptions, 'sharePercentStep' | 'budgetEvaluations'> = {
   sharePercentStep: 5,
   budgetEvaluations: 300,
@@ -61,13 +61,13 @@ export const brief: Pick<ServicePlanOptions, 'sharePercentStep' | 'budgetEvaluat
 
 export const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
-/** A space that can be looked at as a whole. */
+/** A space that can be enumerated. */
 export const small: Pick<ServicePlanOptions, 'sharePercentStep' | 'batchSizes'> = {
   sharePercentStep: 20,
   batchSizes: [1, 4, 16],
 }
 
-/** By how much `other` is worse than the best plan, as a part: watts more, or of load or value less. */
+/** Fraction by which `other` is worse than the best plan: more power, or less load or value. */
 export function gapOf(goal: ServiceGoal, best: ServicePlan, other: ServicePlan): number {
   if (!best.feasible) return 0
   if (!other.feasible) return 1

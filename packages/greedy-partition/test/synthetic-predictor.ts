@@ -10,7 +10,7 @@ import {
   UnknownNameError,
 } from '@pctodl/platform'
 
-/** What one network asks of a board; round numbers of the right size, not measurements. */
+/** What one network demands of a board: round numbers of a realistic size, not measurements. */
 export interface SyntheticNetwork {
   readonly gflopPerSample: number
   readonly megabytesPerSample: number
@@ -127,7 +127,7 @@ export class SyntheticPredictor implements Predictor {
       megabytes: network.megabytesPerSample * batchSize + network.weightMegabytes,
       launchMs: network.kernels * LAUNCH_MS + batchSize * HOST_MS_PER_SAMPLE,
       computeMs: ((network.gflopPerSample * 1e9 * batchSize) / flopPerMs) * slowdown,
-      // One SM cannot pull the whole bandwidth: half of the SMs saturate it.
+      // One SM cannot use the whole bandwidth; half of the SMs saturate it.
       memoryMs:
         ((network.megabytesPerSample * batchSize + network.weightMegabytes) /
           (bandwidth * Math.min(1, (2 * sms) / this.spec.smCount))) *
@@ -159,7 +159,10 @@ function batchMs({ launchMs, computeMs, memoryMs }: Part, stretch: number): numb
   return launchMs + Math.cbrt(computeMs ** 3 + (memoryMs * stretch) ** 3)
 }
 
-/** Stretch the memory-bound time of all until their traffic fits into the bandwidth (Newton: traffic falls, convex). */
+/**
+ * Stretch the memory-bound time of all tenants until their traffic fits into the bandwidth (Newton's method; traffic is
+ * a falling, convex function).
+ */
 function shareBandwidth(parts: readonly Part[], bandwidth: number): { stretch: number; traffic: number } {
   let stretch = 1
   for (let i = 0; ; i++) {

@@ -2,7 +2,7 @@ import type { Prediction } from '@pctodl/perf-model'
 import type { Configuration, GpuSpec } from '@pctodl/platform'
 import { SyntheticPredictor } from './synthetic-predictor.js'
 
-/** The synthetic board with the error of its power known: a part of the power, and a floor. */
+/** The synthetic board with a known error of its power: a fraction of the power, with a lower bound. */
 export class UncertainPredictor extends SyntheticPredictor {
   constructor(
     spec: GpuSpec,

@@ -1,9 +1,9 @@
 import { type MeanInterval, meanInterval, pairedTest, SeededRandom } from '@pctodl/numerics'
 
-/** A figure of one run, drawn from a seeded source. */
+/** Runs an algorithm with a seeded random source and returns its result. */
 export type Run = (random: SeededRandom) => number
 
-/** What the second algorithm gains over the first on the same seeds, and the chance to see so much where there is no difference. */
+/** The mean gain of the second algorithm over the first on the same seeds, and the p-value of the difference. */
 export function gainOf(first: Run, second: Run, seeds: number): { gain: MeanInterval; pValue: number | null } {
   const runs = (run: Run) => Array.from({ length: seeds }, (_, seed) => run(new SeededRandom(seed)))
   const [a, b] = [runs(first), runs(second)]

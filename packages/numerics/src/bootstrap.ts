@@ -4,7 +4,7 @@ import { quantile } from './quantile.js'
 import { SeededRandom } from './seeded-random.js'
 import { studentQuantile975 } from './student-distribution.js'
 
-/** A figure with its 95 % confidence interval. */
+/** A value with its 95 % confidence interval. */
 export interface Estimate {
   readonly value: number
   readonly low: number
@@ -14,8 +14,8 @@ export interface Estimate {
 const RESAMPLES = 400
 
 /**
- * The median of independent figures with its percentile bootstrap interval. Seeded, so the same figures give the same
- * interval.
+ * Returns the median of independent values with its percentile bootstrap interval; null for an empty list. The
+ * resampling is seeded by the number of values, so the same values give the same interval.
  */
 export function medianEstimate(values: readonly number[]): Estimate | null {
   if (values.length === 0) return null
@@ -30,10 +30,11 @@ export function medianEstimate(values: readonly number[]): Estimate | null {
 }
 
 /**
- * A ratio of sums over blocks of time with its block bootstrap interval. Whole blocks are resampled, since neighbouring
- * samples of power are not independent.
+ * Returns the ratio of two sums over time blocks with its block bootstrap interval; null unless the denominators have a
+ * positive sum. Whole blocks are resampled because neighbouring power samples are correlated.
  *
- * @param value a more exact ratio over the whole time; default: the ratio of the blocks' sums
+ * @param value a more exact ratio for the whole time, to which the interval is shifted; default: the ratio of the two
+ * sums
  */
 export function ratioEstimate(
   numerators: readonly number[],
@@ -59,18 +60,18 @@ export function ratioEstimate(
   return { value: value ?? own, low: quantile(ratios, 0.025) + shift, high: quantile(ratios, 0.975) + shift }
 }
 
-/** Enough resamples that the outer percentiles of a few units do not depend on single ones. */
+/** Number of resamples in `figureEstimate`: enough that single resamples do not move the outer percentiles. */
 const FIGURE_RESAMPLES = 2000
 
 /**
- * Any figure over a few independent units (boards, days, sites) with its bootstrap interval by expanded percentiles.
- * With n units, plain percentiles are too narrow by about sqrt((n - 1) / n) and by the ratio of Student's t to the
- * normal quantile, so wider ones are used (Hesterberg, "What Teachers Should Know About the Bootstrap", The American
- * Statistician 69(4), 2015). Seeded by n.
+ * Returns a statistic of a few independent units (boards, days, sites) with its bootstrap interval by expanded
+ * percentiles. For n units, a plain percentile interval is too narrow, by about sqrt((n - 1) / n) and by the ratio of
+ * the normal quantile to Student's t. Wider percentiles correct both (Hesterberg, "What Teachers Should Know About the
+ * Bootstrap", The American Statistician 69(4), 2015). The resampling is seeded by n.
  *
- * @param unitCount n
- * @param figure of the drawn units, given as indices 0..n-1, repeated as often as drawn
- * @returns null for fewer than two units, or where a figure is not a number
+ * @param unitCount number of units, n
+ * @param figure the statistic of a resample; `units` are indices 0..n-1, each as often as it was drawn
+ * @returns null for fewer than two units, or if the statistic of any resample is not finite
  */
 export function figureEstimate(unitCount: number, figure: (units: readonly number[]) => number): Estimate | null {
   if (unitCount < 2) return null

@@ -1,16 +1,16 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * Replace the lower triangle of a symmetric positive definite matrix by its Cholesky factor; elements above the
+ * Replaces the lower triangle of a symmetric positive definite matrix by its Cholesky factor. Elements above the
  * diagonal are neither read nor written.
  *
- * Own code because libraries load too slowly (ml-matrix: 45 ms, 18 kB gzipped) for a predictor embedded in other
- * programs and pages. The order of the sums is part of the contract: fitted parameters depend on it.
+ * No library is used, because libraries load too slowly (ml-matrix: 45 ms, 18 kB gzipped) for a predictor that other
+ * programs and pages embed. The order of the sums is part of the contract, because fitted parameters depend on it.
  *
  * @param matrix n x n by rows
  * @param minPivots lower bound of each pivot before its root is taken, for matrices that rounding may have made
- *   slightly indefinite; without it such a matrix is an error
- * @throws InvalidInputError where the matrix is not positive definite and no lower bound is given
+ * slightly indefinite; without it such a matrix is an error
+ * @throws InvalidInputError if the matrix is not positive definite and no lower bound is given
  */
 export function factorise(matrix: Float64Array, n: number, minPivots?: ArrayLike<number>): void {
   for (let i = 0; i < n; i++) {
@@ -49,7 +49,10 @@ export function solveFactorised(lower: Float64Array, n: number, vector: Float64A
   solveTransposed(lower, n, vector)
 }
 
-/** Inverse of the matrix with this Cholesky factor, n x n by rows; a third of the work of solving for each column. */
+/**
+ * Returns the inverse, n x n by rows, of the matrix with this Cholesky factor. It takes a third of the time of solving
+ * for each column.
+ */
 export function inverseFromFactor(lower: Float64Array, n: number): Float64Array {
   // Row j holds column j of the factor's inverse, so that both loops run along rows.
   const columns = new Float64Array(n * n)

@@ -2,19 +2,21 @@ import { InvalidInputError } from '@pctodl/platform'
 import { factorise, solveFactorised, solveLower } from './cholesky.js'
 import { mean } from './mean.js'
 
-/** Lower bound for pivots that vanish, as for two equal points without noise. */
+/**
+ * Lower bound of the Cholesky pivots. A pivot vanishes if, for example, two points are equal and there is no noise.
+ */
 const MIN_PIVOT = 1e-18
 
 export interface GaussianProcessOptions {
-  /** Prior standard deviation about the mean. */
+  /** Prior standard deviation about the prior mean. */
   readonly amplitude: number
-  /** Standard deviation of a measurement. */
+  /** Standard deviation of the measurement noise. */
   readonly noise: number
 }
 
 /**
- * Gaussian process regression with a Matern kernel of order 5/2 and unit length scale, so features must be scaled; the
- * prior mean is the mean of the measurements. (Rasmussen and Williams 2006, algorithm 2.1.)
+ * Gaussian process regression with a Matern kernel of order 5/2 and unit length scale, so the caller must scale the
+ * features. The prior mean is the mean of the measurements. Source: Rasmussen and Williams 2006, algorithm 2.1.
  */
 export class GaussianProcess {
   readonly #variance: number
@@ -30,7 +32,11 @@ export class GaussianProcess {
     this.#noiseVariance = noise * noise
   }
 
-  /** @throws InvalidInputError unless there is one value for each point */
+  /**
+   * Condition the process on measured values at points.
+   *
+   * @throws InvalidInputError unless there is one value for each point
+   */
   fit(points: readonly (readonly number[])[], values: readonly number[]): void {
     const n = points.length
     if (values.length !== n) throw new InvalidInputError('values.length', values.length, `${n}, one for each point`)

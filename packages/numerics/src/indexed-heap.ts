@@ -1,6 +1,7 @@
 /**
- * Numbered items with keys that may change: a binary heap. Among equal keys the smaller number comes first. Own code
- * because library heaps hold objects and cannot locate them; this one updates and removes any item in logarithmic time.
+ * A binary heap of numbered items with keys that may change. Among equal keys, the item with the smaller number comes
+ * first. Library heaps hold objects and cannot locate an item; this heap updates or removes any item in logarithmic
+ * time.
  */
 export class IndexedHeap {
   #heap: Int32Array
@@ -8,7 +9,10 @@ export class IndexedHeap {
   #key: Float64Array
   #size = 0
 
-  /** @param capacity initial room, for items 0 to capacity - 1; grows when a larger item is added */
+  /**
+   * @param capacity initial capacity, for items 0 to capacity - 1; the heap grows when an item with a larger number is
+   * added
+   */
   constructor(capacity = 16) {
     this.#heap = new Int32Array(capacity)
     this.#position = new Int32Array(capacity).fill(-1)
@@ -24,7 +28,7 @@ export class IndexedHeap {
     return this.#size === 0 ? Number.POSITIVE_INFINITY : this.#key[this.#heap[0]!]!
   }
 
-  /** The item with the smallest key; meaningless for an empty heap. */
+  /** The item with the smallest key; undefined behaviour for an empty heap. */
   get first(): number {
     return this.#heap[0]!
   }
@@ -41,7 +45,7 @@ export class IndexedHeap {
     this.#down(this.#up(at))
   }
 
-  /** Remove an item, if it is there. */
+  /** Remove an item, if the heap contains it. */
   remove(item: number): void {
     const at = this.#position[item] ?? -1
     if (at < 0) return

@@ -1,6 +1,6 @@
 /**
- * Least-squares projection of a sequence onto the non-decreasing ones, in place, by pooling adjacent violators (Ayer et
- * al., "An empirical distribution function for sampling with incomplete information", 1955).
+ * Replaces a sequence by the nearest non-decreasing sequence in the least-squares sense, in place, by pooling adjacent
+ * violators (Ayer et al., "An empirical distribution function for sampling with incomplete information", 1955).
  */
 export function makeNonDecreasing(values: Float64Array): void {
   const level: number[] = []

@@ -9,22 +9,23 @@ export interface LeastSquaresProblem {
   residuals(parameters: Float64Array, out: Float64Array): void
   /**
    * Write the derivatives into `out`, one row per residual (`out[i * parameterCount + j]` is d residual i / d parameter
-   * j). `out` is zeroed before, so a sparse problem need only write non-zero values. Default: forward differences.
+   * j). `out` is zeroed before each call, so a sparse problem need only write non-zero values. Default: forward
+   * differences.
    */
   jacobian?(parameters: Float64Array, residuals: Float64Array, out: Float64Array): void
 }
 
 export interface LevenbergMarquardtOptions {
-  /** Lower bound of each parameter; default unbounded. */
+  /** Lower bound of each parameter. Default: none. */
   readonly lower?: ArrayLike<number>
-  /** Upper bound of each parameter; default unbounded. */
+  /** Upper bound of each parameter. Default: none. */
   readonly upper?: ArrayLike<number>
   /** Residuals beyond this size count linearly rather than squared (Huber's loss). Default: all squared. */
   readonly huber?: number
   readonly maxIterations?: number
-  /** Stop when an accepted step lowers the cost by less than this share. Default 1e-10. */
+  /** Stop when an accepted step lowers the cost by less than this fraction. Default 1e-10. */
   readonly costTolerance?: number
-  /** Stop when no parameter changes by more than this share of its size. Default 1e-12. */
+  /** Stop when a rejected step changes no parameter by more than this fraction of its size. Default 1e-12. */
   readonly stepTolerance?: number
 }
 
@@ -33,9 +34,9 @@ export interface LevenbergMarquardtResult {
   /** Half the sum of the squared residuals, or of Huber's loss if `huber` is set. */
   readonly cost: number
   readonly iterations: number
-  /** False where `maxIterations` ended the search. */
+  /** False if `maxIterations` ended the search. */
   readonly converged: boolean
-  /** Indices of the parameters at a bound beyond which the cost would decrease further. */
+  /** Indices of the parameters that are at a bound and would lower the cost further beyond it. */
   readonly activeBounds: readonly number[]
 }
 
@@ -47,16 +48,17 @@ interface DampedSystem {
 }
 
 /**
- * Levenberg-Marquardt with Marquardt's scaling and box constraints. A parameter at a bound beyond which the cost would
- * decrease is excluded from the step (an active set, chosen anew in each iteration); the step of the others is clipped
- * to the box. Clipping the unconstrained step alone, as is often done, can stop at points that are not minima, since
- * the free parameters then follow a direction that is only valid together with the clipped part.
+ * Levenberg-Marquardt with Marquardt's scaling and box constraints. A parameter is excluded from the step while it is
+ * at a bound and the cost would decrease beyond that bound. This active set is chosen anew in each iteration. The step
+ * of the other parameters is clipped to the box. Clipping an unconstrained step alone, as is often done, can stop at
+ * points that are not minima: the free parameters then follow a direction that is valid only together with the clipped
+ * components.
  *
  * Source: J. Nocedal and S. Wright, Numerical Optimization, 2nd ed., sections 10.3 and 16.7; D. Marquardt, SIAM J. 11
  * (1963).
  *
- * @param start within the bounds
- * @throws InvalidInputError for a start outside the bounds, or with residuals that are not finite
+ * @param start initial parameters, within the bounds
+ * @throws InvalidInputError if the start is outside the bounds or its residuals are not finite
  */
 export function levenbergMarquardt(
   problem: LeastSquaresProblem,
@@ -178,7 +180,7 @@ function forwardDifferences(
   for (let j = 0; j < n; j++) {
     shifted.set(parameters)
     const size = 1e-7 * (Math.abs(parameters[j]!) + 1e-3)
-    // The difference is taken backwards where the upper bound is too close.
+    // Takes the difference backwards if the upper bound is too close.
     shifted[j] = parameters[j]! + size > upper[j]! ? parameters[j]! - size : parameters[j]! + size
     const distance = shifted[j]! - parameters[j]!
     problem.residuals(shifted, shiftedResiduals)
@@ -186,7 +188,10 @@ function forwardDifferences(
   }
 }
 
-/** Normal equations J'WJ (lower triangle) and J'Wr with Huber's weights W; zeros are skipped for sparse problems. */
+/**
+ * Computes the normal equations: J'WJ (lower triangle) into `normal`, J'Wr into `gradient`, with Huber's weights W.
+ * Zeros of the Jacobian are skipped, which saves time on sparse problems.
+ */
 function normalEquations(
   jacobian: Float64Array,
   residuals: Float64Array,
@@ -214,7 +219,7 @@ function normalEquations(
   }
 }
 
-/** Solve (A + damping * diag(scale)) step = -gradient over the free parameters. */
+/** Solve (A + damping * diag(scale)) step = -gradient over the free parameters, where A is `normal`. */
 function solveDamped(
   normal: Float64Array,
   gradient: Float64Array,
@@ -229,7 +234,7 @@ function solveDamped(
     const ja = free[a]!
     for (let b = 0; b <= a; b++) matrix[a * count + b] = normal[ja * n + free[b]!]!
     matrix[a * count + a]! += damping * scale[ja]!
-    // Rounding can make a pivot negative for nearly parallel columns; the lower bound only shortens that direction.
+    // Rounding can make the pivot of nearly parallel columns negative. The lower bound only shortens that direction.
     minPivots[a] = 1e-14 * scale[ja]!
     step[a] = -gradient[ja]!
   }

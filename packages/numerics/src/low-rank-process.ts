@@ -3,41 +3,42 @@ import { pivotedCholesky } from './pivoted-cholesky.js'
 
 const RANK_TOLERANCE = 1e-9
 
-/** Keeps the noise covariance invertible where the estimated noise is zero. */
+/** Added to the noise variances, so that the noise covariance is invertible even if the estimated noise is zero. */
 const JITTER = 1e-9
 
-/** Data of a Gaussian process. Observations come in consecutive groups with a common noise term. */
+/**
+ * Data of a Gaussian process. Consecutive observations form groups; the observations of a group share a noise term.
+ */
 export interface ProcessObservations {
   /** Observed values, with mean 0. */
   readonly values: Float64Array
   /** Prior covariance of two observations without noise. */
   covariance(a: number, b: number): number
-  /** First and past-the-end observation of each group. */
+  /** Indices of the first and the past-the-end observation of each group. */
   readonly groups: readonly (readonly [begin: number, end: number])[]
-  /** Variance of the noise that is common to all observations of a group. */
+  /** Variance of the noise term that the observations of a group share. */
   readonly groupNoise: number
   /** Variance of each observation's own noise. */
   readonly noise: Float64Array
 }
 
-/** Prediction of a group by a process that was not conditioned on it. */
+/** Prediction of a group by a process that was not conditioned on the group. */
 export interface LeftOutGroup {
   readonly begin: number
   readonly end: number
   /** Observed minus predicted values. */
   readonly errors: Float64Array
-  /** Predicted covariance of these errors, by rows. */
+  /** Predicted covariance of `errors`, by rows. */
   readonly covariance: Float64Array
 }
 
 /**
  * Gaussian-process regression at low rank. A pivoted Cholesky factor L approximates the covariance of the observations
- * as `L L'` plus a diagonal; the diagonal remainder counts as noise. The process is then a linear regression on the
- * columns of L, so time grows linearly with the number of observations instead of with its cube (FITC: Snelson and
- * Ghahramani 2006).
+ * as `L L'` plus a diagonal, which counts as noise. The process is then a linear regression on the columns of L, so its
+ * time is linear in the number of observations instead of cubic (FITC: Snelson and Ghahramani 2006).
  */
 export class LowRankProcess {
-  /** Observations whose covariances with a new point determine its prediction. */
+  /** Indices of the pivot observations. A prediction depends on a new point only by its covariances with these. */
   readonly pivots: Int32Array
   readonly #rank: number
   /** rank x rank, lower. */
@@ -56,7 +57,7 @@ export class LowRankProcess {
   readonly #moment: Float64Array
   readonly #coefficients: Float64Array
 
-  /** @param maxRank maximum rank; exact where there are no more observations than this */
+  /** @param maxRank maximum rank; the regression is exact if there are no more observations than this */
   constructor({ values, covariance, groups, groupNoise, noise }: ProcessObservations, maxRank: number) {
     const n = values.length
     const diagonal = Float64Array.from(values, (_, i) => covariance(i, i))
@@ -96,14 +97,18 @@ export class LowRankProcess {
     solveTransposed(this.#pivotFactor, rank, this.#weights)
   }
 
-  /** @param toPivots covariances of a new point with the pivots */
+  /**
+   * Posterior mean at a new point.
+   *
+   * @param toPivots covariances of the new point with the pivots
+   */
   mean(toPivots: Float64Array): number {
     return dot(this.#weights, toPivots)
   }
 
   /**
-   * Posterior covariance of new points, without noise. Off the diagonal, the part that the factor does not represent is
-   * omitted, as for the observations.
+   * Posterior covariance of new points, without noise. Off-diagonal elements omit the part of the prior covariance that
+   * the factor does not represent, as they do for the observations.
    *
    * @param toPivots covariances of each point with the pivots
    * @param variances prior variance of each point
@@ -120,13 +125,13 @@ export class LowRankProcess {
     )
   }
 
-  /** Closed-form leave-one-group-out predictions. */
+  /** Predicts each group from all other groups, in closed form. */
   leaveEachOut(): LeftOutGroup[] {
     return this.#groups.map(([begin, end], g) => {
       const size = end - begin
       const rows = Array.from({ length: size }, (_, i) => this.#row(begin + i))
       const spreads = rows.map((row) => this.#spread(row, this.#lower))
-      // I - H, where H is the hat matrix: the part of a change in the observations that the regression does not follow.
+      // I - H, where the hat matrix H maps the observed values to the fitted ones.
       const free = new Float64Array(size * size)
       const left = new Float64Array(size)
       for (let i = 0; i < size; i++) {
@@ -146,7 +151,7 @@ export class LowRankProcess {
     })
   }
 
-  /** Predict the groups for which `leaves` is true from all others. */
+  /** Predicts the groups for which `leaves` is true from the groups for which it is false. */
   leaveOut(leaves: (group: number) => boolean): LeftOutGroup[] {
     const rank = this.#rank
     const chosen = this.#groups.flatMap((_, g) => (leaves(g) ? [g] : []))
@@ -172,7 +177,7 @@ export class LowRankProcess {
     })
   }
 
-  /** Convert from units of a group's noise to those of the observations. */
+  /** Converts errors and covariance from units of the group's noise to units of the observations. */
   #leftOut(g: number, errors: Float64Array, covariance: Float64Array): LeftOutGroup {
     const [begin, end] = this.#groups[g]!
     const size = end - begin
@@ -192,7 +197,10 @@ export class LowRankProcess {
     return { begin, end, errors: coloured(noise, size, (k) => errors[k]!), covariance: whole }
   }
 
-  /** Vector whose inner products with others are posterior covariances. */
+  /**
+   * Returns a vector for `row`. The inner product of two such vectors is the posterior covariance of their
+   * observations.
+   */
   #spread(row: Float64Array, lower: Float64Array): Float64Array {
     const result = row.slice()
     solveLower(lower, this.#rank, result)
@@ -203,7 +211,10 @@ export class LowRankProcess {
     return this.#whitened.subarray(i * this.#rank, (i + 1) * this.#rank)
   }
 
-  /** Add `sign` times the outer products of rows to the lower triangle of a precision matrix, and their moments. */
+  /**
+   * Adds `sign` times the outer product of each row with itself to the lower triangle of `precision`, and `sign` times
+   * row x observed value to `moment`.
+   */
   #add(precision: Float64Array, moment: Float64Array, begin: number, end: number, sign: 1 | -1): void {
     const rank = this.#rank
     for (let r = begin; r < end; r++) {
@@ -218,7 +229,7 @@ export class LowRankProcess {
   }
 }
 
-/** Replace `size` rows of a matrix by their forward solution with a lower factor. */
+/** Whitens `size` rows X of a matrix in place: replaces them by the solution Y of L Y = X, for a lower factor L. */
 function whiten(lower: Float64Array, size: number, matrix: Float64Array, begin: number, columns: number): void {
   for (let i = 0; i < size; i++) {
     const row = begin + i * columns

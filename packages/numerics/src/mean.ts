@@ -1,4 +1,4 @@
-/** Plain summation from first to last; published figures depend on this order. 0 for an empty list. */
+/** Sum of the values, added from first to last: published figures depend on this order. 0 for an empty list. */
 export function sum(values: ArrayLike<number>): number {
   let total = 0
   for (let i = 0; i < values.length; i++) total += values[i]!
@@ -10,13 +10,13 @@ export function mean(values: ArrayLike<number>): number {
   return sum(values) / values.length
 }
 
-/** Sample variance (n - 1), about the mean; NaN for fewer than two values. */
+/** Sample variance about the mean, with the divisor n - 1; NaN for fewer than two values. */
 export function sampleVariance(values: ArrayLike<number>): number {
   const centre = mean(values)
   return values.length < 2 ? Number.NaN : sumOfSquares(values, centre) / (values.length - 1)
 }
 
-/** Standard deviation of a whole population (n), about the mean; NaN for an empty list. */
+/** Standard deviation about the mean, with the divisor n, for a whole population; NaN for an empty list. */
 export function populationDeviation(values: ArrayLike<number>): number {
   return Math.sqrt(sumOfSquares(values, mean(values)) / values.length)
 }

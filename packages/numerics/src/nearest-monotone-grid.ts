@@ -1,12 +1,12 @@
 import { makeNonDecreasing } from './isotonic-regression.js'
 
-/** Maximum number of sweeps over rows and columns. Measured grids are nearly monotone, so far fewer are usual. */
+/** Maximum number of sweeps over rows and columns. Measured grids are nearly monotone and need far fewer. */
 const MAX_SWEEPS = 200
 const CLOSE_ENOUGH = 1e-12
 
 /**
- * Nearest grid that is non-decreasing along rows and columns, by Dykstra's alternating projections (Boyle and Dykstra,
- * 1986).
+ * Returns the nearest grid, in the least-squares sense, that is non-decreasing along rows and columns. Uses Dykstra's
+ * alternating projections (Boyle and Dykstra, 1986).
  *
  * @param grid row by row
  */
@@ -23,7 +23,7 @@ export function nearestMonotoneGrid(grid: Float64Array, rows: number, columns: n
     project(current, columnCorrection, alongColumn, columns, (c, r) => r * columns + c)
     if (current.every((value, i) => Math.abs(value - before[i]!) <= CLOSE_ENOUGH)) break
   }
-  // The limit is monotone; remove the small violations that an early stop leaves.
+  // Sweeps converge to a monotone grid, but may have stopped early. Remove the small violations that remain.
   for (let r = 0; r < rows; r++)
     for (let c = 0; c < columns; c++) {
       const above = r > 0 ? current[(r - 1) * columns + c]! : Number.NEGATIVE_INFINITY

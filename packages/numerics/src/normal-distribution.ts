@@ -34,8 +34,8 @@ export function normalTail(z: number): number {
 }
 
 /**
- * The z for which P[X > z] = `probability`, by bisection to 1e-12. It is rounded up, so the tail beyond it never
- * exceeds `probability`.
+ * The z for which P[X > z] = `probability`, by bisection to 1e-12. It is rounded up, so that P[X > z] never exceeds
+ * `probability`.
  *
  * @param probability 1e-9 to 0.5
  */

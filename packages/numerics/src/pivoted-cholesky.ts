@@ -1,5 +1,6 @@
 /**
- * A symmetric positive semidefinite matrix as `factor factor' + diag(residual)`; off-diagonal remainders are dropped.
+ * Approximation of a symmetric positive semidefinite matrix by `factor factor' + diag(residual)`. Off-diagonal
+ * remainders are dropped.
  */
 export interface PivotedFactor {
   /** Indices of the pivot rows, in order of selection. */
@@ -7,18 +8,18 @@ export interface PivotedFactor {
   /** n x rank by rows; the row of the k-th pivot is zero after column k. */
   readonly factor: Float64Array
   readonly rank: number
-  /** Remainder of each diagonal element that the factor does not represent, at least 0. */
+  /** Part of each diagonal element that the factor does not represent, at least 0. */
   readonly residual: Float64Array
 }
 
 /**
- * Pivoted Cholesky factor, truncated at a rank or where the remainder is negligible. Each step selects the largest
- * remaining diagonal element. Only `rank` columns of the matrix are read.
+ * Computes a pivoted Cholesky factor. It stops at the maximum rank, or when all diagonal remainders are negligible.
+ * Each step selects the largest remaining diagonal element. Only `rank` columns of the matrix are read.
  *
  * @param diagonal of the matrix, n values
  * @param column writes column `index` of the matrix to `out`
  * @param most maximum rank
- * @param tolerance largest diagonal remainder that may be dropped, as a share of the largest diagonal element
+ * @param tolerance largest diagonal remainder that may be dropped, as a fraction of the largest diagonal element
  */
 export function pivotedCholesky(
   diagonal: Float64Array,

@@ -12,14 +12,14 @@ export function quantile(values: ArrayLike<number>, q: number): number {
   return quantileOfSorted(Float64Array.from(values).sort(), q)
 }
 
-/** The same for values in ascending order. */
+/** The q-quantile, as `quantile` computes it, of values in ascending order. */
 export function quantileOfSorted(ascending: ArrayLike<number>, q: number): number {
   if (ascending.length === 0) throw new InvalidInputError('values', 'none', 'at least one value')
   if (!(q >= 0 && q <= 1)) throw new InvalidInputError('q', q, 'a number from 0 to 1')
   const position = q * (ascending.length - 1)
   const low = ascending[Math.floor(position)]!
   const high = ascending[Math.ceil(position)]!
-  // Avoids NaN for two equal infinities, and a result outside the two values by rounding.
+  // The test for equality avoids NaN for two equal infinities; the minimum avoids a result above `high` by rounding.
   return low === high ? low : Math.min(high, low + (position - Math.floor(position)) * (high - low))
 }
 
@@ -40,9 +40,9 @@ export function upperMedian(values: ArrayLike<number>): number {
 }
 
 /**
- * The value that a further draw from the same distribution exceeds with a probability of at most `1 - level`, whatever
- * the distribution (split conformal prediction: Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World",
- * 2005). With too few values, the largest one, without this guarantee.
+ * Returns a bound that a further draw from the same distribution exceeds with a probability of at most `1 - level`, for
+ * any distribution (split conformal prediction: Vovk, Gammerman and Shafer, "Algorithmic Learning in a Random World",
+ * 2005). If there are too few values for this guarantee, returns the largest one.
  *
  * @param ascending at least one value
  */

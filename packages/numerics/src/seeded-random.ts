@@ -56,7 +56,7 @@ export class SeededRandom {
   }
 }
 
-/** A 32-bit seed from names (FNV-1a), so that each named part of a run has its own random stream. */
+/** Derives a 32-bit seed from names (FNV-1a), so that each named part of a run has its own random stream. */
 export function seedFrom(...parts: readonly (string | number)[]): number {
   let hash = 0x811c9dc5
   for (const char of parts.join('\u0000')) {

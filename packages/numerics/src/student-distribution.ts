@@ -1,6 +1,13 @@
 import { incompleteBeta } from './gamma-functions.js'
 
-/** P(|T| > |t|) for Student's t: the regularised incomplete beta function I(n / (n + t^2); n/2, 1/2), to 1e-8. */
+/**
+ * P(
+ * T
+ * >
+ * t
+ * ) for Student's t with n = `freedom` degrees of freedom, to 1e-8. It equals the regularised incomplete beta function
+ * I(n / (n + t^2); n/2, 1/2).
+ */
 export function studentTwoSided(t: number, freedom: number): number {
   return incompleteBeta(freedom / (freedom + t * t), freedom / 2, 0.5)
 }
@@ -9,8 +16,9 @@ export function studentTwoSided(t: number, freedom: number): number {
 const table = [12.7062, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.306, 2.26216, 2.22814]
 
 /**
- * 0.975 quantile of Student's t, for 95 % intervals: from a table, and beyond it by the Cornish-Fisher expansion around
- * the normal quantile, accurate to 1e-4. A more precise value would change intervals in existing results.
+ * 0.975 quantile of Student's t, for 95 % intervals. It comes from a table up to 10 degrees of freedom. Beyond the
+ * table it is a Cornish-Fisher expansion around the normal quantile, accurate to 1e-4. A more precise value would
+ * change intervals in existing results.
  *
  * @param freedom degrees of freedom, a whole number of at least 1
  */

@@ -3,9 +3,9 @@ import { mean, sampleVariance } from './mean.js'
 import { studentTwoSided } from './student-distribution.js'
 
 /**
- * Welch's two-sided test of equal means of two samples, without assuming equal variances.
+ * Welch's two-sided test that two samples have equal means, without assuming equal variances.
  *
- * @returns p in 0..1; null where either sample has fewer than two values, or neither varies
+ * @returns the p-value, 0..1; null if a sample has fewer than two values, or if neither sample varies
  */
 export function welchTest(a: readonly number[], b: readonly number[]): number | null {
   if (a.length < 2 || b.length < 2) return null
@@ -20,10 +20,10 @@ export function welchTest(a: readonly number[], b: readonly number[]): number | 
 }
 
 /**
- * Student's paired two-sided test of whether the differences `a[i] - b[i]` have mean 0, for paired measurements such as
- * one seed under two algorithms.
+ * Student's paired two-sided test that the differences `a[i] - b[i]` have mean 0. It suits paired measurements, such as
+ * two algorithms run with the same seeds.
  *
- * @returns p in 0..1; null for fewer than two pairs, or where all differences are equal
+ * @returns the p-value, 0..1; null for fewer than two pairs, or if all differences are equal
  * @throws InvalidInputError for samples of different lengths
  */
 export function pairedTest(a: readonly number[], b: readonly number[]): number | null {

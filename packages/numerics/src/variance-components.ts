@@ -1,7 +1,9 @@
 import { InvalidInputError } from '@pctodl/platform'
 import { factorise, inverseFromFactor } from './cholesky.js'
 
-/** A covariance that is a weighted sum of known parts, with weights fitted to one vector of observations. */
+/**
+ * A covariance that is a weighted sum of known matrices (its parts), with weights fitted to one vector of observations.
+ */
 export interface VarianceComponents {
   /** Weight of each part; 0 for a part that was eliminated. */
   readonly variances: Float64Array
@@ -11,19 +13,22 @@ export interface VarianceComponents {
   readonly logLikelihood: number
 }
 
-/** Keeps the covariance positive definite where the estimated noise is zero, in units of the mean square. */
+/**
+ * Added to the diagonal, in units of the observations' mean square. It keeps the covariance positive definite if the
+ * estimated noise is zero.
+ */
 const JITTER = 1e-6
 
-/** A part whose weight falls below this many mean squares is eliminated. */
+/** A part whose weight falls below this multiple of the observations' mean square is eliminated. */
 const NEGLIGIBLE = 1e-9
 
 /**
- * Fit the weights by maximum likelihood. Each step multiplies weight c by `sqrt(y' P K_c P y / trace(P K_c))`, where P
- * is the inverse covariance; this never lowers the likelihood (the MM algorithm of Zhou, Hu, Qiao, Cho and Zhou, "MM
- * Algorithms for Variance Components Models", 2019).
+ * Fits the weights of a covariance by maximum likelihood. Each step multiplies the weight of part K_c by `sqrt(y' P K_c
+ * P y / trace(P K_c))`, where y are the observations and P is the inverse covariance. A step never lowers the
+ * likelihood (the MM algorithm of Zhou, Hu, Qiao, Cho and Zhou, "MM Algorithms for Variance Components Models", 2019).
  *
- * @param parts symmetric n x n matrices by rows; the last ones should make the sum positive definite (noise)
- * @param observations of mean 0
+ * @param parts symmetric n x n matrices by rows; include noise, so that their sum is positive definite
+ * @param observations with mean 0
  */
 export function fitVarianceComponents(
   parts: readonly Float64Array[],

@@ -63,7 +63,7 @@ describe("Student's distribution", () => {
   it('is that of Cauchy with one degree of freedom', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 50, noNaN: true }), (t) => {
-        // Near t = 0 the square of t is lost beside 1, which costs half the digits.
+        // Near t = 0, the square of t is lost when it is added to the degrees of freedom, which costs half the digits.
         expect(studentTwoSided(t, 1)).toBeCloseTo(1 - (2 / Math.PI) * Math.atan(t), 7)
       }),
     )

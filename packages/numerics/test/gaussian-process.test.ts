@@ -19,7 +19,7 @@ describe('GaussianProcess', () => {
     const process = new GaussianProcess({ amplitude: 1, noise: 0.1 })
     process.fit([[0], [1]], [0.2, -0.2])
     const [near, far, between] = [matern(0.25), matern(0.75), matern(1)]
-    // By symmetry the weights are opposite: 0.2 / (1 + noise^2 - k(1)).
+    // By symmetry, the two weights are opposite: +-0.2 / (1 + noise^2 - k(1)).
     const weight = 0.2 / (1.01 - between)
     expect(process.predict([0.25]).mean).toBeCloseTo(weight * (near - far), 9)
     const [sum, difference] = [(near + far) ** 2 / (2 * (1.01 + between)), (near - far) ** 2 / (2 * (1.01 - between))]

@@ -11,7 +11,7 @@ describe('IndexedHeap', () => {
     })
     fc.assert(
       fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-        // Room for few, so that it has to grow.
+        // A small initial capacity, so that the heap has to grow.
         const heap = new IndexedHeap(2)
         const model = new Map<number, number>()
         for (const { item, key, out } of steps) {

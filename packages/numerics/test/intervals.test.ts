@@ -36,7 +36,7 @@ describe('bootstrap estimates', () => {
       const { low, high } = medianEstimate(sampleOf(random, 31))!
       if (low <= 0 && high >= 0) held++
     }
-    // 95 % of 400 is 380; the standard deviation of such a count is 4.4.
+    // 95 % of 400 is 380; the standard deviation of this count is 4.4.
     expect(held).toBeGreaterThan(360)
     expect(held).toBeLessThan(398)
   })
@@ -65,9 +65,9 @@ describe('tests of means', () => {
   const twoSided = (t: number) => 1 - Math.abs(t) / Math.sqrt(2 + t * t)
 
   it('have a closed form with two degrees of freedom', () => {
-    // Two pairs of equal variance: freedom 2, squared error 1 + 1.
+    // Two pairs of equal variance: 2 degrees of freedom, squared error 1 + 1.
     expect(welchTest([0, 2], [3, 5])).toBeCloseTo(twoSided(3 / Math.sqrt(2)), 8)
-    // A sample that does not vary adds nothing to the error: freedom 3 - 1.
+    // A sample that does not vary adds nothing to the error: 3 - 1 degrees of freedom.
     expect(welchTest([1, 2, 3], [5, 5])).toBeCloseTo(twoSided(3 * Math.sqrt(3)), 8)
     expect(welchTest([5, 5], [1, 2, 3])).toBeCloseTo(twoSided(3 * Math.sqrt(3)), 8)
     expect(pairedTest([11, 22, 33], [10, 20, 30])).toBeCloseTo(twoSided(2 * Math.sqrt(3)), 8)
@@ -130,7 +130,7 @@ describe('figureEstimate', () => {
       const { low, high } = figureEstimate(8, (units) => mean(units.map((unit) => values[unit]!)))!
       if (low <= 0 && high >= 0) covered++
     }
-    // Plain percentiles reach 0.90 here.
+    // Plain percentile intervals reach a coverage of 0.90 here.
     expect(covered / trials).toBeGreaterThan(0.925)
     expect(covered / trials).toBeLessThan(0.985)
   })

@@ -3,7 +3,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-/** 100 tanh((l ln b + e) / r^g) on 7 x 7 points, as the Python code's utilisation curve. */
+/** 100 tanh((l ln b + e) / r^g) on 7 x 7 points, the form of the Python code's utilisation curve. */
 const points = [5, 10, 15, 20, 25, 30, 40].flatMap((r) => [4, 8, 16, 24, 32, 64, 96].map((b) => ({ r, b })))
 const curve = (l: number, e: number, g: number) =>
   points.map(({ r, b }) => 100 * Math.tanh((l * Math.log(b) + e) / r ** g))
@@ -30,7 +30,7 @@ describe('levenbergMarquardt', () => {
   })
 
   it('finds the true optimum on an active bound from every start, where clipping gets stuck', () => {
-    // With the exponent pinned to its bound the rest is an unconstrained problem of two parameters.
+    // With the exponent fixed at its bound, an unconstrained problem of two parameters remains.
     const pinned = levenbergMarquardt(
       {
         parameterCount: 2,
@@ -98,7 +98,7 @@ describe('levenbergMarquardt', () => {
       residuals: (p, out) => out.set(values.map((value) => p[0]! - value)),
     }
     expect(levenbergMarquardt(mean, [0]).parameters[0]).toBeCloseTo(55 / 6, 6)
-    // Five values at most 0.1 from the middle balance one pull of size 0.2.
+    // At the minimum, five residuals of at most 0.1 balance one outlier, whose influence Huber's loss limits to 0.2.
     expect(levenbergMarquardt(mean, [0], { huber: 0.2 }).parameters[0]).toBeCloseTo(1.04, 6)
   })
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { SeededRandom } from '../src/index.js'
 import { pivotedCholesky } from '../src/pivoted-cholesky.js'
 
-/** A Gram matrix of n random points, so of rank `rank` at most. */
+/** Gram matrix of n random points in `rank` dimensions, so its rank is at most `rank`. */
 function gram(n: number, rank: number, seed: number): Float64Array {
   const random = new SeededRandom(seed)
   const points = Array.from({ length: n }, () => Array.from({ length: rank }, () => random.uniform() - 0.5))

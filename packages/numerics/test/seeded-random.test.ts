@@ -49,7 +49,7 @@ describe('a seeded source of random numbers', () => {
     expect(Math.max(...values)).toBeLessThan(1)
     const counts = new Array<number>(10).fill(0)
     for (const value of values) counts[Math.floor(10 * value)]!++
-    // Chi-square of 9 degrees of freedom: 27.9 is exceeded once in a thousand.
+    // A chi-square variable with 9 degrees of freedom exceeds 27.9 once in a thousand.
     const chiSquare = counts.reduce((sum, count) => sum + (count - 2000) ** 2 / 2000, 0)
     expect(chiSquare).toBeLessThan(27.9)
   })

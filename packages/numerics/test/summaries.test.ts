@@ -52,7 +52,7 @@ describe('quantiles', () => {
   it('lie within the values and rise with q', () => {
     fc.assert(
       fc.property(values, (sample) => {
-        // Adding 0 makes a negative zero a plain one: they are the same value.
+        // Adding 0 turns a negative zero into a positive one, because the two are equal values.
         const quantiles = [0, 0.25, 0.5, 0.75, 1].map((q) => quantile(sample, q) + 0)
         expect(quantiles[0]).toBe(Math.min(...sample) + 0)
         expect(quantiles[4]).toBe(Math.max(...sample) + 0)
@@ -65,7 +65,7 @@ describe('quantiles', () => {
     expect(quantile([40, 10, 30, 20], 0.5)).toBe(25)
     expect(quantile([40, 10, 30, 20], 0.25)).toBe(17.5)
     expect(quantileOfSorted([10, 20, 30, 40], 0.9)).toBeCloseTo(37, 12)
-    // Numbers, not words: 9 comes before 10.
+    // Values sort as numbers, not as words: 9 comes before 10.
     expect(quantile([10, 9], 0)).toBe(9)
     expect(quantile([Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY], 0.5)).toBe(Number.POSITIVE_INFINITY)
   })
@@ -82,7 +82,7 @@ describe('quantiles', () => {
   })
 
   it('hold a further value as often as was asked, whatever the distribution', () => {
-    // Of n + 1 values drawn alike each is equally likely to be the further one: leave each out in turn and count.
+    // Any of n + 1 exchangeable values is equally likely to be the further one. Leave each out in turn and count.
     fc.assert(
       fc.property(
         fc.uniqueArray(finite, { minLength: 3, maxLength: 25 }),

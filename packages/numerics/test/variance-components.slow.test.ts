@@ -3,7 +3,7 @@ import { SeededRandom } from '../src/index.js'
 import { fitVarianceComponents } from '../src/variance-components.js'
 
 const identity = (n: number) => Float64Array.from({ length: n * n }, (_, at) => (at % (n + 1) === 0 ? 1 : 0))
-/** Groups of `size` rows that have all in common. */
+/** A covariance part in which the rows of a group of `size` are fully correlated. */
 const blocks = (n: number, size: number) =>
   Float64Array.from({ length: n * n }, (_, at) =>
     Math.floor(Math.floor(at / n) / size) === Math.floor((at % n) / size) ? 1 : 0,

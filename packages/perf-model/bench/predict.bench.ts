@@ -1,4 +1,7 @@
-/** Predictions a second on one core. Tenants are unlike, the dear case: like ones that stand side by side share one solution. */
+/**
+ * Predictions per second on one core. Tenants are unlike, which is the expensive case: consecutive like tenants share
+ * one solution.
+ */
 
 import { SeededRandom } from '@pctodl/numerics'
 import { batchOutput, loadPerfModel } from '@pctodl/perf-model'
@@ -51,7 +54,7 @@ bench.add('loadPerfModel', () => void loadPerfModel('3080Ti'))
 
 await bench.run()
 console.table(bench.table())
-// On a machine that others use too, what the fastest call took is nearest to what the code costs.
+// On a shared machine, the fastest call is nearest to the cost of the code.
 const result = bench.getTask(batchTask)?.result
 if (result && 'latency' in result) {
   console.log(`fastest call of predictBatch: ${((1e6 * result.latency.min) / BATCH).toFixed(0)} ns a prediction`)

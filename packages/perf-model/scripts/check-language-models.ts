@@ -13,7 +13,7 @@ const [measured, operators] = process.argv.slice(2)
 if (measured === undefined || operators === undefined)
   throw new Error('usage: check-language-models.ts <measured> <operators>')
 
-/** The columns of the tables that are read here. */
+/** Columns of the tables that this script reads. */
 type Row = Readonly<
   Record<
     | ('board' | 'backend' | 'collective' | 'num_gpus' | 'message_bytes' | 'latency_ms')
@@ -163,7 +163,7 @@ for (const workload of new Set(sweep.map((row) => row.workload))) {
   let [right, pairs] = [0, 0]
   const perJoule: [number, number][] = []
   for (const row of rows) {
-    // The watts above idle are scaled to those of the measured point.
+    // The power above idle is scaled to that of the measured point.
     const scale = (full.watts - rtx3090.idleW) / (Number(top.power_w) - rtx3090.idleW)
     const found =
       pass.within(rtx3090.idleW + scale * (Number(row.power_w) - rtx3090.idleW)) ?? pass.at(pass.lowestClock)

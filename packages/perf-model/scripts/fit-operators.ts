@@ -24,11 +24,11 @@ interface Row {
   readonly operator: Operator
   readonly work: OperatorWork
   readonly seconds: number
-  /** Null where power was not measured, or the kernel was too short for it. */
+  /** Null if power was not measured, or if the kernel was too short for it. */
   readonly watts: number | null
-  /** The sensor was read as the load began, or lagged behind it. */
+  /** True if the sensor was read as the load began, or lagged behind the load. */
   readonly lagging: boolean
-  /** Held out by row, and with all rows of its shape. */
+  /** Held out alone, and held out with all rows of its shape. */
   readonly rowHeldOut: boolean
   readonly shapeHeldOut: boolean
 }
@@ -80,7 +80,7 @@ function readTable(kind: keyof typeof files): Row[] {
   return lines.flatMap((cells) => {
     const cell = (name: string) => cells[column.get(name)!]!
     if (cell('host_bound') === '1') return []
-    // Their A100 is the one of 80 GB and 400 W.
+    // The A100 of the tables is the one with 80 GB and 400 W.
     const board = findOperatorBoard(cell('board') === 'A100' ? 'A100-80GB' : cell('board'))
     const operator = operatorOf(kind, cell)
     const seconds = Number(cell('latency_ms')) / 1000
@@ -113,7 +113,7 @@ interface Fit {
 
 const atLimit = 0.9
 
-/** At the limit a reading says only that the load asks for that much or more. */
+/** At the limit, a reading shows only that the load demands this power or more. */
 function fitGroup(rows: readonly Row[]): Fit {
   const time = ridge(rows.map(({ work, seconds }) => ({ traits: work.traits, target: Math.log(seconds / work.baseS) })))
   const withPower = rows.filter(({ watts, lagging }) => watts !== null && !lagging)
@@ -230,7 +230,7 @@ for (const name of ['H200 vllm', 'GB200 trtllm', 'GB200 vllm']) {
   console.log(`${name}: ${percent(differences)} (${differences.length} pairs)`)
 }
 
-// Boards whose watts were not measured take those of another one, by the use of the peaks alone.
+// Boards without measured power use the power law of another board, by the use of the peaks alone.
 const usage: Record<string, LinearLaw> = {}
 const powered = [...groups].filter(([key]) => shipped[key]!.power !== undefined)
 for (const board of ['H200', 'GB200']) {

@@ -23,7 +23,7 @@ export function ridge(rows: readonly RidgeRow[]): LinearLaw {
     mean[j] = values.reduce((sum, value) => sum + value, 0) / rows.length
     deviation[j] = Math.sqrt(values.reduce((sum, value) => sum + (value - mean[j]!) ** 2, 0) / rows.length)
   }
-  // A trait that does not vary takes no weight.
+  // A trait that does not vary gets no weight.
   const design = rows.map(({ traits }) =>
     Float64Array.from({ length: n }, (_, j) =>
       j === 0 ? 1 : deviation[j]! < 1e-9 ? 0 : (traits[j - 1]! - mean[j]!) / deviation[j]!,

@@ -1,18 +1,18 @@
 import { type GpuSpec, memoryBandwidth } from '@pctodl/platform'
 import type { BoardParameters } from './parameters.js'
 
-/** Parameters of a board, and the constants of a prediction derived from them. */
+/** Parameters of a board, and constants that predictions derive from them. */
 export interface BoardConstants {
   readonly parameters: BoardParameters
   readonly smCount: number
   readonly memClocksMhz: readonly number[]
-  /** Highest SM clock of the table: contention is priced at it. MHz. */
+  /** Highest SM clock of the table, MHz. Contention is computed at this clock. */
   readonly topClockMhz: number
-  /** Clock at which power parameters hold, MHz. */
+  /** Boost clock, to which the power parameters refer, MHz. */
   readonly boostClockMhz: number
-  /** Time per MB at peak DRAM bandwidth by memory clock, ms. */
+  /** Time to move one MB at peak DRAM bandwidth, for each memory clock, ms. */
   readonly msPerMb: Float64Array
-  /** Power at zero activity by memory clock, W. */
+  /** Power at zero activity, for each memory clock, W. */
   readonly idlePowerW: Float64Array
 }
 
@@ -31,9 +31,9 @@ export function boardConstants(spec: GpuSpec, parameters: BoardParameters): Boar
 }
 
 /**
- * The voltage at a clock, relative to that at the boost clock: a parabola, constant below its vertex and never below
- * the floor. Voltage tables are convex: flat where the lowest voltage serves several clocks, steep near the top. It
- * never falls with the clock, so power rises strictly with it.
+ * Voltage at a clock, relative to the voltage at the boost clock. It follows a parabola, is constant below the vertex,
+ * and is never below a floor. Voltage tables are convex: flat where the lowest voltage serves several clocks, steep
+ * near the top. The voltage never falls as the clock rises, so power rises strictly with the clock.
  *
  * @param clock relative to the boost clock
  */
@@ -43,8 +43,8 @@ export function relativeVoltage({ voltageSlope, voltageBend, voltageFloor }: Boa
 }
 
 /**
- * Smooth maximum of two arguments >= 0, used where the slower of two stages sets the pace: never below the larger
- * argument, at most sqrt(2) times it, and increasing in both.
+ * Smooth maximum of two arguments >= 0: at least the larger argument, at most sqrt(2) times it, and increasing in both.
+ * It combines two stages of which the slower one sets the pace.
  */
 export function smoothMax2(a: number, b: number): number {
   return Math.sqrt(a * a + b * b)

@@ -1,7 +1,8 @@
 /**
- * Layout of the correction grids. The residual of the equations is smooth in the logarithms of a tenant's share, its
- * batch and the number of tenants. There is one grid of node values for each network, memory clock and quantity,
- * interpolated linearly (in the logarithms of share and batch; between two numbers of tenants, the factors themselves).
+ * Nodes of the correction grids. A grid corrects the residual of the equations, which is smooth in the logarithms of
+ * share, batch size and number of tenants. Each network, memory clock and quantity has its own grid. The logarithm of
+ * the correction factor is interpolated linearly over the logarithms of share and batch size. Between two numbers of
+ * tenants, the factor itself is interpolated linearly.
  */
 export const correctionGrid = {
   mpsPercent: [2, 5, 10, 20, 40, 100],
@@ -12,8 +13,11 @@ export const correctionGrid = {
 export const TENANT_NODES: number = correctionGrid.tenants.length
 export const BATCH_NODES: number = correctionGrid.batchSize.length
 
-/** Values in one grid, at index `(share x BATCH_NODES + batch) x TENANT_NODES + tenants`. */
+/** Number of values in one grid. A value has the index `(share x BATCH_NODES + batch) x TENANT_NODES + tenants`. */
 export const CORRECTION_NODES: number = correctionGrid.mpsPercent.length * BATCH_NODES * TENANT_NODES
 
-/** Values in a host grid, which does not depend on the share, at index `batch x TENANT_NODES + tenants`. */
+/**
+ * Number of values in a host grid, which does not depend on the share. A value has the index `batch x TENANT_NODES +
+ * tenants`.
+ */
 export const HOST_NODES: number = BATCH_NODES * TENANT_NODES

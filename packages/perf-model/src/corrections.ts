@@ -16,8 +16,8 @@ for (let count = 1; count <= MAX_MPS_CLIENTS; count++) {
 }
 
 /**
- * Layout of a kind's corrections at one memory clock: factors on its speeds and power, and the variances of ln(speed)
- * and ln(power) due to uncertain parameters and corrections; each at every node of the tenant count.
+ * Layout of the corrections of one kind of tenant at one memory clock: factors on speed and power, and the variances of
+ * ln(speed) and ln(power) due to uncertain parameters and corrections. Each has one value per node of the tenant count.
  */
 export const correctionLayout: Readonly<
   Record<'deviceSpeed' | 'hostSpeed' | 'dynamicPower' | 'speedVariance' | 'powerVariance' | 'stride', number>
@@ -30,14 +30,14 @@ export const correctionLayout: Readonly<
   stride: 5 * TENANT_NODES,
 }
 
-/** Standard deviation of ln(throughput) and ln(power) where the fit gives none. */
+/** Standard deviation of ln(throughput) and ln(power) if the fit gives none. */
 const UNKNOWN_SD = 0.3
-/** Lower bound of a standard deviation: the equations are not exact. */
+/** Lower bound of a standard deviation, because the equations are not exact. */
 const MIN_SD = 1e-3
 
 const at = correctionLayout
 
-/** Write the corrections of one kind of tenant, by memory clock. */
+/** Write the corrections of one kind of tenant to `out`, for each memory clock. */
 export function writeKindCorrections(
   { corrections, hostSpeed }: NetworkParameters,
   memClocksMhz: readonly number[],
@@ -72,7 +72,7 @@ function writeFactors(
   }
 }
 
-/** Write the squares of a grid of standard deviations for every node of the tenant count. */
+/** Write the squares of one grid's standard deviations for every node of the tenant count. */
 function writeVariances(
   grid: readonly number[],
   nodes: readonly WeightedNode[],
@@ -92,12 +92,12 @@ export interface WeightedNode {
   readonly weight: number
 }
 
-/** The device grid's nodes around a tenant, with weights that sum to 1. */
+/** Nodes of the device grid around a tenant, with weights that sum to 1. */
 export function correctionNodesOf(mpsPercent: number, batchSize: number, tenants: number): WeightedNode[] {
   return amongTenants(kindNodes(mpsPercent, batchSize), tenants)
 }
 
-/** The host grid's nodes around a tenant, with weights that sum to 1. */
+/** Nodes of the host grid around a tenant, with weights that sum to 1. */
 export function hostNodesOf(batchSize: number, tenants: number): WeightedNode[] {
   return amongTenants(batchNodes(batchSize), tenants)
 }

@@ -1,27 +1,27 @@
 import type { Configuration } from '@pctodl/platform'
 import type { FittedProfile, Mix } from './parameters.js'
 
-/** One field of a configuration that the rows of the fit did not cover, or that the board does not have. */
+/** One field of a configuration whose value the fitted rows do not cover, or the board does not support. */
 export interface OutsideProfile {
   /** Path of the field, e.g. `tenants[1].batchSize`. */
   readonly field: string
   readonly value: number | string
-  /** Range that the rows covered or the board has, as text. */
+  /** Range that the rows cover or the board supports, as text. */
   readonly covered: string
-  /** Set where the limit is the board's, not the rows': such a configuration can never be measured. */
+  /** Set if the limit is the board's, not the rows': such a configuration can never be measured. */
   readonly limit?: 'board'
 }
 
 /** Whether a prediction interpolates between measured configurations or goes beyond them. */
 export interface Domain {
   readonly inside: boolean
-  /** Fields outside; empty if `inside`. */
+  /** Fields whose values are not covered; empty if `inside`. */
   readonly outside: readonly OutsideProfile[]
-  /** Same as `Prediction.distance`; Infinity where nothing can be predicted. */
+  /** Same as `Prediction.distance`; Infinity if nothing can be predicted. */
   readonly distance: number
 }
 
-/** One line of text about a field that lies outside. */
+/** Describes an `OutsideProfile` in one line of text. */
 export function describeOutside({ field, value, covered, limit }: OutsideProfile): string {
   return limit === 'board'
     ? `beyond the board: ${field} is ${value}, ${covered}`

@@ -1,9 +1,9 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * Checks of parsed JSON: each throws an InvalidInputError naming the first wrong field. Written by hand because a
- * schema library would dominate this package's cost: zod takes longer to load than the predictor is allowed to, and is
- * as large as a web page with the predictor and one board.
+ * Checks of parsed JSON. Each throws an InvalidInputError that names the first wrong field. They are written by hand
+ * because a schema library would dominate this package's cost: zod takes longer to load than the predictor may take,
+ * and is as large as a web page with the predictor and one board.
  */
 export type FieldCheck = (value: unknown, field: string) => void
 
@@ -25,7 +25,12 @@ export const someText: FieldCheck = (value, field) => {
   if (typeof value !== 'string' || value === '') throw new InvalidInputError(field, value, 'some text')
 }
 
-/** @param allowed tests the length; `expected` describes it in the error message */
+/**
+ * Checks a list and each of its elements.
+ *
+ * @param expected description of a valid list for the error message
+ * @param allowed true for a valid length
+ */
 export function listOf(element: FieldCheck, expected: string, allowed: (length: number) => boolean): FieldCheck {
   return (value, field) => {
     if (!Array.isArray(value) || !allowed(value.length)) throw new InvalidInputError(field, value, expected)
@@ -35,7 +40,7 @@ export function listOf(element: FieldCheck, expected: string, allowed: (length: 
   }
 }
 
-/** An object with exactly these fields, each passing its check; an unknown field is an error like a missing one. */
+/** Checks an object that has exactly these fields, each with its own check. Unknown and missing fields are errors. */
 export function record<T>(fields: Readonly<Record<keyof T & string, FieldCheck>>): FieldCheck {
   const checks = Object.entries<FieldCheck>(fields)
   return (value, field) => {

@@ -8,8 +8,8 @@ import { MAX_BATCH_SIZE, tenantLayout } from './tenant-coefficients.js'
 const FIRST_CAPACITY = 64
 
 /**
- * Coefficients and corrections of the kinds of tenants (network, share in TPCs, batch), added on first use. A
- * search uses few of the tens of thousands of possible kinds; stored compactly, they stay in the CPU caches.
+ * Coefficients and corrections of the kinds of tenants (network, share in TPCs, batch size). A kind is added on first
+ * use. A search uses few of the tens of thousands of possible kinds; stored compactly, these stay in the CPU caches.
  */
 export class KindTable implements KindArrays {
   coefficients: Float64Array = new Float64Array(FIRST_CAPACITY * tenantLayout.stride)

@@ -8,13 +8,16 @@ import { tenantLayout as at, type TenantKind, writeTenantCoefficients } from './
 export interface KindArrays {
   /** `tenantLayout.stride` numbers per kind. */
   readonly coefficients: Float64Array
-  /** By `correctionLayout`: those of kind k and memory clock m begin at `(k * memory clocks + m) * stride`. */
+  /**
+   * Corrections in the order of `correctionLayout`. Those of kind k and memory clock m begin at `(k * memory clocks +
+   * m) * stride`.
+   */
   readonly corrections: Float64Array
 }
 
 /**
- * Layout of a run's terms. A run is one tenant, or several consecutive like ones, which share one solution. Its
- * `stride` numbers determine its batch time at any clock, including corrections and the effect of the other tenants.
+ * Layout of a run's terms. A run is one tenant, or several consecutive tenants of one kind, which share one solution.
+ * The terms determine the run's batch time at any clock, including corrections and the effect of the other tenants.
  */
 export const runLayout = {
   /** Clock-bound device time, ms x MHz. */
@@ -23,27 +26,27 @@ export const runLayout = {
   mixedMb: 1,
   /** Memory traffic without overlap, MB, divided by the same factor. */
   streamMb: 2,
-  /** Time per MB that the tenant's own SMs need, ms x MHz. */
+  /** Time that the tenant's own SMs need per MB, ms x MHz. */
   ownCycles: 3,
   /** Device time per batch that no clock changes, ms. */
   gapMs: 4,
   /** Launch time of a batch to the eighth power, ms^8. */
   launchMs8: 5,
   /**
-   * Launch demand of the other tenants, each as if alone at the top clocks, as a fraction of the host's launch
-   * capacity.
+   * Launch demand of the other tenants, as a fraction of the host's launch capacity. The demand of each tenant is the
+   * demand when it runs alone at the top clocks.
    */
   launchOthers: 6,
   hostMs: 7,
-  /** The tenant's own part of the host's time to serve one batch of every tenant at the top clock, ms. */
+  /** The tenant's own part of the time in which the host serves one batch of every tenant at the top clock, ms. */
   hostShareMs: 8,
-  /** The others' part of that time, per ms of the tenant's unqueued time. */
+  /** The other tenants' part of that time, per ms of this tenant's batch time without the host's queue. */
   hostOthers: 9,
   /** Eighth power of the time that the host needs at the top clock to serve this tenant and the others, ms^8. */
   servedMs8: 10,
   /** Batch time at the top clock, ms. */
   topMs: 11,
-  /** Part of it on the device, ms. */
+  /** Part of `topMs` that the batch spends on the device, ms. */
   topDeviceMs: 12,
   /** Batch time at the top clock without the host's queue, ms. */
   topUnqueuedMs: 13,
@@ -57,8 +60,8 @@ export const runLayout = {
 const run = runLayout
 
 /**
- * Tenants on one board at one memory clock, and their contention at the top SM clock. `prepare` fills it completely,
- * nothing changes it afterwards, and `solve` computes the result at any SM clock from it.
+ * Tenants on one board at one memory clock, and their contention at the top SM clock. `prepare` fills all fields, and
+ * nothing changes them afterwards. `solve` computes the result at any SM clock from them.
  */
 export class Mix {
   tenants = 0
@@ -66,13 +69,15 @@ export class Mix {
   memIndex = 0
   /** Fraction of the memory traffic that misses the caches and reaches DRAM. */
   missPart = 1
-  /** Time per MB of memory traffic at peak bandwidth, ms. */
+  /** Time per MB of memory traffic at peak bandwidth and this miss rate, ms. */
   msPerMb = 0
   /** Price of DRAM access at the top clock: the factor by which contention lengthens an access. */
   topPrice = 1
-  /** Square of the DRAM demand at the top clock relative to the ceiling, 0..1. */
+  /** Square of the ratio of the DRAM demand at the top clock to the bandwidth ceiling, 0..1. */
   topDemand = 0
-  /** Standard deviation of ln(throughput) due to uncertain parameters and corrections; the same for power. */
+  /**
+   * Standard deviation of ln(throughput), and as `powerSd` of ln(power), due to uncertain parameters and corrections.
+   */
   speedSd = 0
   powerSd = 0
   /** Offset of each run's kind in the coefficients. */
@@ -81,14 +86,14 @@ export class Mix {
   readonly terms: Float64Array = new Float64Array(MAX_MPS_CLIENTS * run.stride)
 }
 
-/** Assumed size of the step before the first one. */
+/** Assumed relative size of the step before the first one. */
 export const STEP_BEFORE = 3e-3
 const MAX_STEPS = 60
 
 /**
- * Whether a third-order search may end with this step, given both steps relative to the searched value. Errors then
- * follow K e^3, so the last two steps give K and with it the error after this one. The first condition ensures that the
- * derivatives are still valid at the new point.
+ * Whether a third-order search may end with this step. Both steps are relative to the searched value. A step e leaves
+ * an error of K e^3, so the last two steps give K, and with it the error after this step. The first condition ensures
+ * that the derivatives are still valid at the new point.
  */
 export function isLastStep(step: number, before: number): boolean {
   const part = step / before
@@ -96,14 +101,14 @@ export function isLastStep(step: number, before: number): boolean {
 }
 
 /**
- * Scratch layout of the price search, per run: device terms at the top clock, and device, unqueued and batch time, each
- * with its first and second derivative with respect to the price.
+ * Scratch layout of the price search. Each run has device terms at the top clock, and device, unqueued and batch time,
+ * each with its first and second derivative with respect to the price.
  */
 const top = { cycles2: 0, mixedMs: 1, streamMs: 2, launch8: 3, device: 4, unqueued: 7, batch: 10, stride: 13 } as const
 const scratch = new Float64Array(MAX_MPS_CLIENTS * top.stride)
 
 /**
- * Enter a list of tenants into a mix.
+ * Fill a mix with a list of tenants.
  *
  * @param offsets offsets of the tenants' kinds in the coefficients; the first `count` are read
  */
@@ -161,7 +166,7 @@ export function prepare(
   solveTopPrice(board, kinds, mix, mbPerMs, speeds)
 }
 
-/** Write a kind's coefficients, with its demands when alone at the top clocks, without corrections. */
+/** Write a kind's coefficients without corrections, and its demands when it runs alone at the top clocks. */
 export function writeKind(
   board: BoardConstants,
   network: NetworkParameters,
@@ -186,20 +191,23 @@ export function correctionsOf(board: BoardConstants, offset: number, memIndex: n
   return ((offset / at.stride) * board.memClocksMhz.length + memIndex) * correctionLayout.stride
 }
 
-/** Value for a number of tenants, interpolated between two nodes. */
+/** Correction for a number of tenants, interpolated between two nodes. */
 export function atTenants(corrections: Float64Array, first: number, tenants: number): number {
   const node = first + tenantNode[tenants]!
   return corrections[node]! + tenantNodePart[tenants]! * (corrections[node + 1]! - corrections[node]!)
 }
 
-/** Set the cache miss rate, which rises with the traffic of all tenants, and the time per MB that follows from it. */
+/** Set the cache miss rate, which rises with the traffic of all tenants, and the resulting time per MB. */
 function enterMemory(board: BoardConstants, mix: Mix, memIndex: number, trafficMb: number): void {
   mix.memIndex = memIndex
   mix.missPart = trafficMb / (trafficMb + board.parameters.cacheReachMb)
   mix.msPerMb = board.msPerMb[memIndex]! * mix.missPart
 }
 
-/** Write a run's terms: its coefficients, each stage divided by its speed factor, and the others' demands. */
+/**
+ * Write a run's terms: its coefficients, with each stage divided by its speed factor, and the demands of the other
+ * tenants.
+ */
 function writeTerms(
   { parameters: { launchClients, hostClients }, topClockMhz }: BoardConstants,
   c: Float64Array,
@@ -244,17 +252,17 @@ function writeTerms(
 }
 
 /**
- * Batch time of a run at the top clock and its derivatives with respect to the price. `solve` has the same equations
- * below the top clock.
+ * Compute the batch time of a run at the top clock, and its derivatives with respect to the price. `solve` has the same
+ * equations for lower clocks.
  *
- *     device    t_d = max_2(cycles, mixed price) + stream price + gap
- *     launch    t_l = launch max_4(1, own + pace others), where the others' pace is 1 at the top clock
+ *     device    t_d = max_2(cycles, mixed x price) + stream x price + gap
+ *     launch    t_l = launch x max_4(1, own + pace x others), where the others' pace is 1 at the top clock
  *     unqueued  t_u = max_8(t_d, t_l) + host
- *     batch     t   = max_8(t_u, own share of the host + others' share of it x t_u at the top clock)
+ *     batch     t   = max_8(t_u, hostShare + hostOthers x t_u at the top clock)
  *
  * with max_n(a, b) = (a^n + b^n)^(1/n). A tenant's own launch demand counts as 1, its maximum, so that a higher demand
- * never slows it down. The last line is the capacity of the host: among tenants that keep their proportions no batch
- * ends before the host has served all of them. For M = S^(1/8) the derivatives are M' = M S' / (8 S) and M'' = M (S'' -
+ * never slows it down. The last line is the capacity of the host: if tenants keep their proportions, no batch ends
+ * before the host has served every tenant. For M = S^(1/8) the derivatives are M' = M S' / (8 S) and M'' = M (S'' -
  * 7/8 S'^2 / S) / (8 S).
  */
 function batchAtTop(terms: Float64Array, r: number, price: number): void {
@@ -305,10 +313,10 @@ function batchAtTop(terms: Float64Array, r: number, price: number): void {
 
 /**
  * Solve for the price y >= 1 at which demand meets supply at the top clock: y = 1 / (1 - (D(y) / ceiling)^2), where D
- * is the fraction of the peak bandwidth that the tenants draw. D falls with y, so there is exactly one solution.
- * Halley's method within a bracket, starting from the solution for D proportional to 1 / sqrt(y).
+ * is the fraction of the peak bandwidth that the tenants draw. D falls as y rises, so there is exactly one solution.
+ * Halley's method searches within a bracket. It starts from the solution for D proportional to 1 / sqrt(y).
  *
- * @param mbPerMs sum of the tenants' memory traffic when each runs alone
+ * @param mbPerMs memory traffic summed over the tenants, each running alone, MB/ms
  * @param speeds factors on the device's speed, summed over the tenants
  */
 function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPerMs: number, speeds: number): void {
@@ -317,7 +325,7 @@ function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPer
   const ceiling = board.parameters.bandwidthCeiling
   const scale = mix.msPerMb / ceiling
   const alone = mbPerMs * scale
-  // A tenant draws at most its speed / (ceiling price), so y <= 1 + speeds / ceiling.
+  // A tenant draws at most speed / (ceiling x price) of the ceiling, so y <= 1 + speeds / ceiling.
   let high = 1 + Math.max(MAX_MPS_CLIENTS, speeds) / ceiling
   let low = 1
   let price = Math.min(1 + alone * alone, high)
@@ -357,7 +365,7 @@ function solveTopPrice(board: BoardConstants, kinds: KindArrays, mix: Mix, mbPer
   }
 }
 
-/** Store the price and each run's times at it; the scratch holds them at `price - step`. */
+/** Store the price, and each run's times at that price. The scratch holds the times at `price - step`. */
 function enterTop(mix: Mix, price: number, step: number): void {
   const { terms } = mix
   mix.topPrice = price
@@ -375,7 +383,7 @@ function enterTop(mix: Mix, price: number, step: number): void {
   }
 }
 
-/** Second-order extrapolation of a scratch value along the price. */
+/** Extrapolate a scratch value along the price, to second order. */
 function after(at: number, step: number): number {
   return scratch[at]! + step * (scratch[at + 1]! + 0.5 * step * scratch[at + 2]!)
 }

@@ -14,7 +14,7 @@ export function networkOf(networks: readonly string[], name: string): string {
   return found
 }
 
-/** The family's common name of a network; an unknown name is returned in lower case. */
+/** Common name of a network; an unknown name is returned in lower case. */
 export function commonName(name: string): string {
   const lower = String(name).toLowerCase()
   try {

@@ -2,7 +2,7 @@ import { InvalidInputError, PctodlError } from '@pctodl/platform'
 import { CORRECTION_NODES, HOST_NODES } from './correction-grid.js'
 import { type FieldCheck, listOf, numberThat, oneOfThe, record, someText } from './field-checks.js'
 
-/** Version of the parameter file's layout and of its equations. */
+/** Version of the parameter file's layout and of the model equations. */
 export const PARAMETER_SCHEMA_VERSION = 5
 
 const positive = numberThat('a positive number', (value) => value > 0)
@@ -16,15 +16,15 @@ export interface BoardParameters {
   bytesPerCyclePerSm: number
   /** DRAM demand at which the waiting time diverges, as a fraction of the peak bandwidth. */
   bandwidthCeiling: number
-  /** Traffic per batch over all tenants at which half of it misses the caches, MB. */
+  /** Memory traffic per batch, summed over all tenants, at which half of the traffic misses the caches, MB. */
   cacheReachMb: number
   /** Number of tenants that can launch kernels concurrently at full speed. */
   launchClients: number
   /** Number of tenants whose samples the host can prepare concurrently at full speed. */
   hostClients: number
-  /** Relative increase of the host time per sample for large batches. */
+  /** Relative increase of the host time per sample that large batches approach. */
   largeBatchHostFactor: number
-  /** Batch size at which half of that increase is reached. */
+  /** Batch size at which half of `largeBatchHostFactor` is reached. */
   largeBatchKnee: number
   /** Power at zero activity for each memory clock of the fit, in descending order of the clock. */
   idlePowerW: { memClockMhz: number; powerW: number }[]
@@ -34,7 +34,7 @@ export interface BoardParameters {
   smPowerW: number
   /** Slope of the relative voltage at the boost clock: d(V / V(boost)) / d(f / f(boost)). */
   voltageSlope: number
-  /** Curvature: half the second derivative of the relative voltage, which flattens it towards low clocks. */
+  /** Curvature of the relative voltage: half its second derivative. It flattens the voltage towards low clocks. */
   voltageBend: number
   /** Lowest voltage as a fraction of V(boost). */
   voltageFloor: number
@@ -64,7 +64,7 @@ const noneOr = (element: FieldCheck, count: number) =>
 
 const logarithm = numberThat('a number from -2 to 2', (value) => Math.abs(value) <= 2)
 
-/** A grid of logarithms in the layout of `correctionGrid`; empty: no correction. */
+/** A grid of logarithms in the layout of `correctionGrid`; empty for no correction. */
 const grid = noneOr(logarithm, CORRECTION_NODES)
 const sdGrid = noneOr(nonNegative, CORRECTION_NODES)
 
@@ -110,19 +110,21 @@ export interface NetworkParameters {
   launchMs: number
   /** Host time per sample, ms. */
   hostPerSampleMs: number
-  /** The part of a sample's energy that scales with the square of the voltage, mJ at the boost clock. */
+  /** Part of a sample's energy that scales with the square of the voltage, mJ at the boost clock. */
   coreEnergyMj: number
-  /** Energy per batch, independent of its size, that scales in the same way, mJ. */
+  /**
+   * Energy per batch, independent of its size, that also scales with the square of the voltage, mJ at the boost clock.
+   */
   batchEnergyMj: number
   /** DRAM energy of a sample if all its traffic misses the caches, mJ. */
   memoryEnergyMj: number
-  /** Traffic that the utilisation counter sees if all of it misses the caches, MB per sample. */
+  /** Traffic that the counter of memory utilisation measures if all of it misses the caches, MB per sample. */
   countedMbPerSample: number
   /** Base GPU memory of one process, MiB. */
   memoryBaseMib: number
   /** GPU memory per sample of the batch, MiB. */
   memoryPerSampleMib: number
-  /** Logarithm of the factor on the host's speed, by batch and number of tenants; empty: no correction. */
+  /** Logarithm of the factor on the host's speed, by batch size and number of tenants; empty for no correction. */
   hostSpeed: number[]
   /** Corrections for the residual of the equations; a memory clock without an entry has none. */
   corrections: NetworkCorrection[]
@@ -160,7 +162,7 @@ export type Mix = (typeof mixes)[number]
 const range = listOf(positive, 'the least and the largest value', (length) => length === 2)
 const mix = oneOfThe(...mixes)
 
-/** Ranges that the rows of a fit covered. Predictions outside are extrapolations. */
+/** Ranges that the rows of a fit covered. Predictions outside these ranges are extrapolations. */
 export interface FittedProfile {
   networks: {
     name: string
@@ -172,7 +174,7 @@ export interface FittedProfile {
     memClockMhz: number
     range: FittedRange
   }[]
-  /** Kinds of mixes among the rows. */
+  /** Kinds of mixes that occur in the rows. */
   mixes: Mix[]
   /**
    * Uncertainty of the fit at its own rows: the 99th percentile of the standard deviations of ln(throughput) and
@@ -190,38 +192,40 @@ const fittedProfile = record<FittedProfile>({
   unknownSd: record<FittedProfile['unknownSd']>({ throughput: positive, power: positive }),
 })
 
-/** Directions in which boards of one kind differ. */
+/** Number of directions in which boards of one kind differ. */
 export const FACTORS = 7
-/** Terms of the residual's variance. */
+/** Number of terms of the residual's variance. */
 export const RESIDUAL_TERMS = 3
 
 /**
- * State of the model of `uncertainty/error-model.ts`: how boards of one kind differ from the equations and from each
- * other and, once there were rows of the board, what they taught.
+ * State of the error model (`uncertainty/error-model.ts`): how boards of one kind differ from the equations and from
+ * each other, and what rows of this board have taught since the fit.
  */
 export interface ErrorState {
   quantity: 'throughput' | 'power'
-  /** Rows of the board itself since the fit. */
+  /** Number of rows of this board that were learnt since the fit. */
   rows: number
   /** Factor on all variances. */
   scale: number
   /** Networks in the order of their terms in `mean` and `factors`. */
   networks: string[]
-  /** Mean among boards of the weights of phi; empty: 0. */
+  /** Mean over boards of the weights of the terms phi; empty for zeros. */
   mean: number[]
   /** Directions in which boards differ, each one standard deviation long. */
   factors: number[][]
-  /** Standard deviation by which a network differs apart from that. */
+  /** Standard deviation of a network's own difference, in addition to the factors. */
   networkSd: number
-  /** Weights of the residual's variance. */
+  /** Weights of the terms of the residual's variance. */
   residual: number[]
-  /** Learnt positions along the factors and the networks, and the lower triangle of their covariance. */
+  /**
+   * Learnt positions along the factors and of the networks. `covariance` is the lower triangle of their covariance.
+   */
   learnt: number[]
   covariance: number[]
 }
 
 const real = numberThat('a number', () => true)
-/** Reject duplicate names, of which only the first entry would be used. */
+/** Reject duplicate names, because only the first entry of a name would be used. */
 const eachOnce =
   (name: string, check: FieldCheck): FieldCheck =>
   (value, field) => {
@@ -269,7 +273,7 @@ const errorSummary = record<ErrorSummary>({
   p95: nonNegative,
 })
 
-/** Everything that makes a `PerfModel`, as stored in a parameter file. */
+/** All parameters of a `PerfModel`, as stored in a parameter file. */
 export interface PerfModelParameters {
   schemaVersion: typeof PARAMETER_SCHEMA_VERSION
   /** Key of the board, e.g. `3080Ti`. */
@@ -278,7 +282,7 @@ export interface PerfModelParameters {
     /** Description of the measurements. */
     source: string
     rows: number
-    /** Rows left out because a tenant failed in them. */
+    /** Number of rows left out because a tenant failed in them. */
     failedRows: number
     folds: number
     seed: number
@@ -314,7 +318,7 @@ const perfModelParameters = record<PerfModelParameters>({
   ),
 })
 
-/** The parameter file belongs to another version of the equations. */
+/** Thrown if a parameter file belongs to another version of the equations. */
 export class ParameterVersionError extends PctodlError {
   readonly found: unknown
 
@@ -332,7 +336,7 @@ export class ParameterVersionError extends PctodlError {
  * Check parsed JSON and return a typed copy.
  *
  * @throws ParameterVersionError for another schema version
- * @throws InvalidInputError naming the first field that is wrong
+ * @throws InvalidInputError that names the first wrong field
  */
 export function parsePerfModelParameters(json: unknown): PerfModelParameters {
   if (typeof json === 'object' && json !== null && 'schemaVersion' in json) {

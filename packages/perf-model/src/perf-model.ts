@@ -24,7 +24,7 @@ import { MAX_BATCH_SIZE } from './tenant-coefficients.js'
 import { ErrorModel } from './uncertainty/error-model.js'
 import { ErrorTerms, type PredictedTerms, type Quantity } from './uncertainty/error-terms.js'
 
-/** Configurations at a larger distance count as outside the measured domain. */
+/** Largest distance at which a configuration counts as inside the measured domain. */
 const MAX_DISTANCE = 2
 
 /** 99th percentile of the standard normal distribution, for `p99LatencyMs`. */
@@ -34,8 +34,8 @@ const EXPECTED_TENANT = '{ model, mpsPercent, batchSize }'
 
 /**
  * Predicts any mix of the fitted networks on one board. A prediction does not depend on the order of the tenants. Every
- * tenant's throughput rises with the SM clock, the memory clock and its own share, and power rises with the SM clock
- * (all to a relative 1e-9).
+ * tenant's throughput rises with the SM clock, the memory clock and its own share. Power rises with the SM clock. Both
+ * hold to a relative 1e-9.
  */
 export class PerfModel implements Predictor {
   readonly spec: GpuSpec
@@ -47,27 +47,27 @@ export class PerfModel implements Predictor {
   readonly #networkIndex: Map<string, number>
   readonly #kinds: KindTable
   readonly #board: BoardConstants
-  /** The tenants of the last prediction, reused for other clocks; `tenants` is 0 when it has to be prepared anew. */
+  /** Tenants of the last prediction, reused at other clocks. Its `tenants` is 0 if they must be prepared again. */
   readonly #mix = new Mix()
   readonly #offsets = new Int32Array(MAX_MPS_CLIENTS)
   readonly #solution = new Solution()
-  /** SM clock of the solution of the mix; 0: there is none yet. */
+  /** SM clock of the current solution, MHz; 0 if there is none. */
   #solvedMhz = 0
   readonly #errors: Readonly<Record<Quantity, SolutionError>>
   #scored = { probability: 0.5, score: 0 }
-  /** Number of TPCs by whole percent of share, precomputed to avoid the division. */
+  /** Number of TPCs for each whole percent of share, precomputed to avoid the division. */
   readonly #tpcs: Int32Array
   /** SM clocks by memory clock, ascending. */
   readonly #clocksMhz: readonly (readonly number[])[]
-  /** For each of them, clock x voltage squared: dynamic power is nearly linear in it. */
+  /** For each of these clocks, clock x voltage squared. Dynamic power is nearly linear in this product. */
   readonly #drives: readonly Float64Array[]
-  /** By memory clock: index of the last solved SM clock, from which the next search starts. */
+  /** For each memory clock, the index of the last solved SM clock, from which the next search starts. */
   readonly #lastAnswers: number[]
 
   /**
    * @param parameters validated by `parsePerfModelParameters` or returned by `fitPerfModel`
    * @param spec the board, if `@pctodl/platform` does not know it
-   * @throws InvalidInputError if the parameters belong to another board, or to a memory clock that it does not have
+   * @throws InvalidInputError if the parameters belong to another board, or have a memory clock that the board lacks
    */
   constructor(parameters: PerfModelParameters, spec: GpuSpec = boardOf(parameters)) {
     if (parameters.board !== spec.key) {
@@ -123,10 +123,12 @@ export class PerfModel implements Predictor {
   }
 
   /**
+   * Predict one configuration. An SM clock between two table entries is accepted, because measured mean clocks lie
+   * there.
+   *
    * @throws UnknownNameError for a network that was not fitted
    * @throws InvalidInputError for tenants that no board could run, a batch above 256, a memory clock that was not
-   * fitted, or an SM clock outside the board's range. A clock between two table entries is accepted, because measured
-   * means lie there.
+   * fitted, or an SM clock outside the board's range
    */
   predict(configuration: Configuration): Prediction {
     const solution = this.#evaluate(configuration)
@@ -163,9 +165,9 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Many predictions over typed arrays, without name look-ups; with `out` nothing is allocated.
+   * Compute many predictions from typed arrays, without name look-ups. With `out`, nothing is allocated.
    *
-   * @throws InvalidInputError naming the array and the index; earlier predictions stay in `out`
+   * @throws InvalidInputError that names the array and the index; earlier predictions stay in `out`
    */
   predictBatch(input: BatchInput, out: BatchOutput = outputOf(input)): BatchOutput {
     assertBatchArrays(input, out)
@@ -207,9 +209,9 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Quantiles over boards of the kind or, after `refit`, of the one board whose rows were added; ascending with the
-   * probabilities. Without such rows half of the boards lie on either side of the median, which may differ from the
-   * prediction.
+   * Quantiles of throughput and power over boards of the kind. After `refit`, they describe the one board whose rows
+   * were added. They ascend with the probabilities. Without added rows, half of the boards lie on either side of the
+   * median, which may differ from the prediction.
    *
    * @param probabilities from 1e-6 to 1 - 1e-6
    * @throws what `predict` throws, and InvalidInputError for an invalid probability
@@ -232,14 +234,16 @@ export class PerfModel implements Predictor {
   upperPowerW(configuration: Configuration, probability: number): number {
     const { powerW } = this.#evaluate(configuration)
     const { centre, sd } = this.#errorOf('power')
-    // A search asks for one probability again and again.
+    // A search asks for one probability repeatedly, so its score is cached.
     if (probability !== this.#scored.probability) {
       this.#scored = { probability, score: normalScore(Math.min(1 - 1e-9, Math.max(1e-9, probability))) }
     }
     return powerW * Math.exp(centre - sd * this.#scored.score)
   }
 
-  /** What the equations alone predict, and its terms of the error model, to fit and update such a model. */
+  /**
+   * Prediction of the equations alone, with its terms of the error model. It serves to fit and update error models.
+   */
   errorTerms(configuration: Configuration): Readonly<Record<Quantity, PredictedTerms>> {
     const { totalThroughput, powerW } = this.#evaluate(configuration)
     const of = (quantity: Quantity, predicted: number): PredictedTerms => {
@@ -273,10 +277,9 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Whether a configuration lies within the fitted ranges and the limits of the board, and if not, which fields are
-   * outside. Tenants never start if together they need more memory than the board has. If the predicted power exceeds
-   * the board's highest limit, the board lowers its clock. Configurations that `predict` rejects count as outside; they
-   * are not an error here.
+   * Check whether a configuration lies within the fitted ranges and the limits of the board, and list the fields that
+   * do not. The board's limits are its memory, without which tenants never start, and its highest power limit, above
+   * which it lowers its clock. Configurations that `predict` rejects count as outside; they are not an error here.
    *
    * @throws InvalidInputError for an input that is not a configuration
    */
@@ -301,7 +304,7 @@ export class PerfModel implements Predictor {
     return { inside: outside.length === 0, outside, distance }
   }
 
-  /** Uncertainty of the current tenants, relative to that of the fit's own rows. */
+  /** Uncertainty of the current tenants, relative to the uncertainty of the fit's own rows. */
   #distance(): number {
     const { throughput, power } = this.#parameters.profile.unknownSd
     const { speedSd, powerSd } = this.#mix
@@ -320,8 +323,10 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Secant method over the board's clock table until the cap lies between two neighbouring entries; exact, because
-   * predicted power rises with the clock. Where a refit makes it fall, the answer may depend on what was asked before.
+   * Find the highest SM clock of the table whose predicted power is within the cap; undefined if there is none. A
+   * secant method narrows the table until the cap lies between two neighbouring clocks. The result is exact, because
+   * predicted power rises with the clock. If a `refit` makes the power fall somewhere, the result may depend on earlier
+   * calls.
    *
    * @throws what `predict` throws, and InvalidInputError for a cap that is not a number
    */
@@ -345,7 +350,7 @@ export class PerfModel implements Predictor {
       const wanted = drive + ((powerCapW - powerW) * (driveBefore - drive)) / (powerBeforeW - powerW)
       driveBefore = drive
       powerBeforeW = powerW
-      // The highest clock left whose drive is at most the wanted one.
+      // Find the highest remaining clock whose drive is at most the wanted drive.
       index = low + 1
       for (let last = high - 1; index < last; ) {
         const middle = (index + last + 1) >> 1
@@ -357,7 +362,12 @@ export class PerfModel implements Predictor {
     return clocks[low]
   }
 
-  /** @throws UnknownNameError for a network that was not fitted; InvalidInputError for a batch outside 1..256 */
+  /**
+   * Memory of a tenant's process, bytes.
+   *
+   * @throws UnknownNameError for a network that was not fitted
+   * @throws InvalidInputError for a batch outside 1..256
+   */
   memoryBytes(tenant: Tenant): number {
     if (typeof tenant !== 'object' || tenant === null) throw new InvalidInputError('tenant', tenant, EXPECTED_TENANT)
     if (this.#indexOf(tenant.model) === undefined) throw new UnknownNameError('network', tenant.model, this.networks)
@@ -418,8 +428,8 @@ export class PerfModel implements Predictor {
   }
 
   /**
-   * Enter tenant `i`; with a negative network only validate the rest, since the caller then reports the unknown
-   * network.
+   * Enter tenant `i`. If `network` is negative, only check the other fields, because the caller then reports the
+   * unknown network.
    */
   #put(i: number, network: number, mpsPercent: number, batchSize: number): void {
     const tpcs = this.#tpcsOf(mpsPercent, i)
@@ -442,7 +452,10 @@ export class PerfModel implements Predictor {
     this.#solvedMhz = 0
   }
 
-  /** Alternative names are cached: a planner asks for the same few names again and again. */
+  /**
+   * Index of a network; undefined if it was not fitted. Alternative names are cached, because a planner asks for the
+   * same few names repeatedly.
+   */
   #indexOf(name: string): number | undefined {
     const known = this.#networkIndex.get(name)
     if (known !== undefined) return known
@@ -472,14 +485,16 @@ export class PerfModel implements Predictor {
   }
 }
 
-/** The error of the last solution in one quantity; `known` once its model is evaluated for it. */
+/**
+ * Error of the last solution in one quantity. `known` is true once the error model was evaluated for this solution.
+ */
 interface SolutionError {
   readonly model: ErrorModel
   readonly terms: ErrorTerms
   known: boolean
 }
 
-/** Factor learnt from rows of the board. */
+/** Factor on a prediction, learnt from rows of the board; 1 without such rows. */
 function factorOf({ state, centre }: ErrorModel): number {
   return state.rows > 0 ? Math.exp(centre) : 1
 }

@@ -1,15 +1,15 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 /**
- * Many configurations as arrays: the tenants of configuration c are those from `firstTenant[c]` up to, not including,
- * `firstTenant[c + 1]`.
+ * Many configurations as arrays. The tenants of configuration c have the indices from `firstTenant[c]` to
+ * `firstTenant[c + 1] - 1`.
  */
 export interface BatchInput {
-  /** Index into the model's `networks`, by tenant. */
+  /** For each tenant, the index of its network in the model's `networks`. */
   readonly network: ArrayLike<number>
   readonly mpsPercent: ArrayLike<number>
   readonly batchSize: ArrayLike<number>
-  /** One entry per configuration plus one; ascending, from 0 to the number of tenants. */
+  /** One entry per configuration plus one, ascending from 0 to the number of tenants. */
   readonly firstTenant: ArrayLike<number>
   /** SM clock per configuration, MHz. */
   readonly smClockMhz: ArrayLike<number>
@@ -18,14 +18,14 @@ export interface BatchInput {
 }
 
 export interface BatchOutput {
-  /** One value per configuration, as in the next five arrays. */
+  /** Samples/s. This and the next five arrays have one value per configuration. */
   readonly throughput: Float64Array
   readonly powerW: Float64Array
   readonly smUtilPercent: Float64Array
   readonly memUtilPercent: Float64Array
   readonly throughputSd: Float64Array
   readonly powerSdW: Float64Array
-  /** One value per tenant, as in the next array. */
+  /** Samples/s. This and the next array have one value per tenant. */
   readonly tenantThroughput: Float64Array
   readonly tenantLatencyMs: Float64Array
 }

@@ -6,27 +6,27 @@ export interface TenantPrediction {
   readonly throughput: number
   /** Mean time from the start of a batch to its end, ms. */
   readonly latencyMs: number
-  /** Estimate of the 99th percentile of that time, ms; absent where the predictor has none. */
+  /** Estimated 99th percentile of the time of a batch, ms; absent if the predictor provides none. */
   readonly p99LatencyMs?: number
 }
 
 export interface Prediction {
-  /** Samples/s over all tenants. */
+  /** Throughput of all tenants together, samples/s. */
   readonly throughput: number
   /** Mean board power, W. */
   readonly powerW: number
-  /** Share of the time in which any kernel runs, 0..100. */
+  /** Percentage of the time in which any kernel runs, 0..100. */
   readonly smUtilPercent: number
-  /** Share of the time in which DRAM is read or written, 0..100. */
+  /** Percentage of the time in which DRAM is read or written, 0..100. */
   readonly memUtilPercent: number
-  /** Standard deviation of the prediction's error, samples/s; absent where the predictor does not know it. */
+  /** Standard deviation of the error of `throughput`, samples/s; absent if the predictor does not know it. */
   readonly throughputSd?: number
-  /** Standard deviation of the prediction's error, W; absent where the predictor does not know it. */
+  /** Standard deviation of the error of `powerW`, W; absent if the predictor does not know it. */
   readonly powerSdW?: number
   /**
    * Distance from the measured configurations: the standard deviation due to uncertain parameters and corrections,
-   * relative to that of the fit's own rows (99th percentile). A value up to 1 is as well known as the measured rows;
-   * absent if the predictor does not know it.
+   * divided by the 99th percentile of this standard deviation over the fit's own rows. A configuration at a distance up
+   * to 1 is as well known as the measured rows. Absent if the predictor does not know it.
    */
   readonly distance?: number
   /** Predictions per tenant, in the order of the configuration's tenants. */
@@ -35,23 +35,23 @@ export interface Prediction {
 
 /** Values in the order of the requested probabilities. */
 export interface PredictionQuantiles {
-  /** Samples/s over all tenants. */
+  /** Throughput of all tenants together, samples/s. */
   readonly throughput: readonly number[]
   readonly powerW: readonly number[]
 }
 
 /**
- * The interface that searches and controllers use. `PerfModel` implements it; any object of this shape works.
+ * Interface of a predictor for searches and controllers. `PerfModel` implements it; any object of this shape works.
  * Predictions do not depend on the order of the tenants.
  */
 export interface Predictor {
   readonly spec: GpuSpec
-  /** Memory clocks that the model was fitted at, MHz, descending. */
+  /** Memory clocks at which the model was fitted, MHz, descending. */
   readonly memClocksMhz: readonly number[]
   predict(configuration: Configuration): Prediction
   /**
-   * The highest SM clock of the board's table at which predicted power is at most `powerCapW`; undefined if even the
-   * lowest exceeds it.
+   * The highest SM clock of the board's table at which the predicted power is at most `powerCapW`; undefined if the
+   * power exceeds the cap even at the lowest clock.
    */
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined
   /** GPU memory that one tenant process needs, bytes. */
@@ -59,13 +59,13 @@ export interface Predictor {
   /** GPU memory in use apart from the tenants' processes, bytes; absent if the predictor does not know it. */
   readonly reservedMemoryBytes?: number
   /**
-   * Power that is exceeded with a given probability, W; absent if the predictor only assumes a normal error around
+   * Power that is exceeded with a given probability, W. Absent if the predictor only assumes a normal error around
    * `powerW`.
    */
   upperPowerW?(configuration: Configuration, probability: number): number
   /**
-   * Whether a configuration lies within the fitted ranges and the limits of the board; absent if the predictor does not
-   * know.
+   * Whether a configuration lies within the fitted ranges and the limits of the board. Absent if the predictor does not
+   * know its domain.
    */
   domain?(configuration: Configuration): Domain
 }

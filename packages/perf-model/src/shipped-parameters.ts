@@ -4,15 +4,15 @@ import a100 from '../params/A100.json'
 import { parsePerfModelParameters } from './parameters.js'
 import { PerfModel } from './perf-model.js'
 
-/** Parameter files that come with the package, by board key; unchecked until loaded. */
+/** Parameter files that come with the package, by board key. They are unchecked until loaded. */
 export const shippedParameters: Readonly<Record<string, unknown>> = { '3080Ti': rtx3080Ti, A100: a100 }
 
 /**
- * The model of a board with the shipped parameters, which were fitted to the simulated board (see `provenance` in the
- * file). For a real board, fit your own traces with `fitPerfModel`.
+ * Load the model of a board with the shipped parameters, which were fitted to the simulated board (see `provenance` in
+ * the file). For a real board, fit your own traces with `fitPerfModel`.
  *
  * @param board key, product name or alias
- * @throws UnknownNameError listing the boards that have shipped parameters
+ * @throws UnknownNameError that lists the boards with shipped parameters
  */
 export function loadPerfModel(board: string): PerfModel {
   if (typeof board !== 'string') throw new UnknownNameError('board', String(board), Object.keys(shippedParameters))

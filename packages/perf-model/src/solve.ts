@@ -9,20 +9,21 @@ export class Solution {
   powerW = 0
   smUtilPercent = 0
   memUtilPercent = 0
-  /** Throughput by tenant, samples/s. */
+  /** Throughput of each tenant, samples/s. */
   readonly throughput: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
-  /** Batch time from start to end by tenant, ms. */
+  /** Time from the start to the end of a batch, for each tenant, ms. */
   readonly latencyMs: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
-  /** Dynamic power by tenant, W. */
+  /** Dynamic power of each tenant, W. */
   readonly dynamicW: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
-  /** Fraction of time on the device by tenant, 0..1. */
+  /** Fraction of the time that each tenant is on the device, 0..1. */
   readonly duty: Float64Array = new Float64Array(MAX_MPS_CLIENTS)
 }
 
 const MAX_STEPS = 60
 /**
- * Scratch layout of the pace search, per run: device terms at the clock, the pace, its bracket and last step, and
- * finally the device time.
+ * Scratch layout of the pace search. The pace of a run is its batch time at the top clock divided by its batch time at
+ * the present clock. Each run has device terms at the clock, the pace with its bracket and last step, and finally the
+ * device time.
  */
 const pace = {
   cycles2: 0,
@@ -41,10 +42,10 @@ const scratch = new Float64Array(MAX_MPS_CLIENTS * pace.stride)
 /**
  * Evaluate a mix at one SM clock, at most the top clock.
  *
- * Below the top clock each tenant assumes that all others slow down in the same proportion as itself: t =
- * T(price(pace), pace) with pace = t(top) / t. For like tenants that is exact. For unlike ones it keeps every tenant's
- * throughput rising with the clock, which the joint equilibrium does not (there a tenant that waits for memory loses
- * when the others are clocked up).
+ * Below the top clock, each tenant assumes that all others slow down in the same proportion as itself: its batch time
+ * is t = T(price(pace), pace) with pace = t(top) / t. This is exact for like tenants. For unlike tenants, it ensures
+ * that every tenant's throughput rises with the clock. The joint equilibrium would not ensure that: a tenant that waits
+ * for memory would lose when the clock of the others rises.
  */
 export function solve(board: BoardConstants, kinds: KindArrays, mix: Mix, smClockMhz: number, out: Solution): void {
   const c = kinds.coefficients
@@ -98,11 +99,11 @@ function enterTopClock({ terms, runs }: Mix): void {
 }
 
 /**
- * Solve for the pace x in (0, 1] at which each run's batch takes topMs / x: the law of `batchAtTop` at the price 1 / (1
- * - topDemand x^2), with the others at that pace. In eighth powers the last maximum needs no root: x^8 (t_u^8 +
- * served^8) = topMs^8, whose logarithm is nearly linear in that of x. Chebyshev's method on it within a bracket,
- * starting from the slowdown of the device's part alone. The runs are iterated in an interleaved loop, because a CPU
- * overlaps independent iterations.
+ * Solve for the pace x in (0, 1] at which each run's batch takes topMs / x. The batch time follows the equations of
+ * `batchAtTop` at the price 1 / (1 - topDemand x^2), with the other tenants at the same pace. In eighth powers, the
+ * last maximum needs no root: x^8 (t_u^8 + served^8) = topMs^8. The logarithm of the left side is nearly linear in ln
+ * x. Chebyshev's method solves for ln x within a bracket, starting from the slowdown of the device's part alone. The
+ * runs are iterated in an interleaved loop, because a CPU overlaps independent iterations.
  */
 function solvePaces({ terms, runs, msPerMb, topPrice, topDemand }: Mix, launchOwn: number, smClockMhz: number): void {
   const perMhz = 1 / smClockMhz
@@ -176,7 +177,7 @@ function solvePaces({ terms, runs, msPerMb, topPrice, topDemand }: Mix, launchOw
       const x8 = x2 * x2 * x2 * x2
       const inverse = 1 / (x8 * queue)
       const perQueue = x8 * inverse
-      // An eighth of the derivatives with respect to the log of the pace.
+      // One eighth of the derivatives of ln(x^8 queue) with respect to ln x.
       const longerBy = x * unqueued6 * unqueued * slope * perQueue
       const logSlope = 1 + longerBy
       const logBend =

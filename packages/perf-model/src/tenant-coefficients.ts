@@ -5,8 +5,9 @@ import type { NetworkParameters } from './parameters.js'
 export const MAX_BATCH_SIZE = 256
 
 /**
- * Layout of a kind's coefficients: the demands of a tenant with a given network, SM count and batch size, independent
- * of clocks and co-runners. Computed once per kind and stored in one `Float64Array`, `stride` apart.
+ * Layout of the coefficients of a kind of tenant: the demands of a tenant with a given network, SM count and batch
+ * size, independent of clocks and co-runners. They are computed once per kind. All kinds are in one `Float64Array`,
+ * `stride` numbers apart.
  */
 export const tenantLayout = {
   /** Clock-bound device time, ms x MHz. */
@@ -23,9 +24,15 @@ export const tenantLayout = {
   hostMs: 5,
   /** Time per MB that the tenant's own SMs need, ms x MHz. */
   ownCycles: 6,
-  /** Fraction of time spent launching kernels when alone at the top clocks, 0..1. Set by `writeKind`. */
+  /**
+   * Fraction of the time that the host launches the tenant's kernels, if it runs alone at the top clocks, 0..1. Set by
+   * `writeKind`.
+   */
   launchDemand: 7,
-  /** Fraction of time for the rest of the host's work, likewise. */
+  /**
+   * Fraction of the time that the rest of the host's work takes, if the tenant runs alone at the top clocks, 0..1. Set
+   * by `writeKind`.
+   */
   hostDemand: 8,
   sms: 9,
   batchSize: 10,
@@ -33,11 +40,13 @@ export const tenantLayout = {
   coreEnergyMj: 11,
   /** Energy of a batch's DRAM traffic if all of it misses the caches, mJ. */
   memoryEnergyMj: 12,
-  /** Memory traffic per batch in the utilisation counter if all of it misses the caches, MB. */
+  /** Memory traffic per batch that the counter of memory utilisation measures if all of it misses the caches, MB. */
   countedMb: 13,
-  /** Memory traffic per ms if all of it misses the caches, alone at the top clocks. Set by `writeKind`. */
+  /**
+   * Memory traffic of the tenant alone at the top clocks, if all of it misses the caches, MB/ms. Set by `writeKind`.
+   */
   mbPerMs: 14,
-  /** Batch size and share on logarithmic scales from -1 to 1. */
+  /** Batch size, and as `logShare` the share, on a logarithmic scale from -1 to 1. */
   logBatch: 15,
   logShare: 16,
   /** Index of the network. */
@@ -64,7 +73,7 @@ export function writeTenantCoefficients(
 ): void {
   const parallel = (network.computePerBatch + network.computePerSample * batchSize) / sms
   const serial = network.serialPerBatch + network.serialPerSample * batchSize
-  // Mega-cycles over MHz are seconds.
+  // Mega-cycles over MHz are seconds, hence the factor from s to ms.
   out[offset + at.cycles] = 1e3 * (parallel + serial)
   out[offset + at.mixedMb] = network.mixedMbPerBatch + network.mixedMbPerSample * batchSize
   out[offset + at.streamMb] = network.streamMbPerSample * batchSize

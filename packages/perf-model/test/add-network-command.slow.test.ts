@@ -12,7 +12,7 @@ const folder = mkdtempSync(path.join(os.tmpdir(), 'add-network-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))
 const call = (...argv: string[]) => runCommand('pctodl add-network', pctodlAddNetwork, argv)
 
-// The graph of ResNet-50 under another name: what is known of it is then truth.
+// The graph of ResNet-50 under another name, so that its true figures are known.
 const file = path.join(folder, 'detector.onnx')
 writeFileSync(file, exportOnnx('resnet50', { weights: 'external' }).model)
 const whole = loadPerfModel('A100')
@@ -68,7 +68,7 @@ describe('pctodl add-network', () => {
     const report = JSON.parse(stdout)
     expect(report).toMatchObject({ board: 'A100', network: 'mine', rows: 0, file: path.join(params, 'A100.json') })
     expect(report.work.kernels).toBe(174)
-    // A batch of one waits for launches, which are known; a large one for the device.
+    // A batch of one waits for launches, whose cost is known; a large batch waits for the device.
     const { inside, throughput, throughputSd } = report.preview.at(-1)
     expect(inside).toBe(false)
     expect(throughputSd / throughput).toBeGreaterThan(0.1)
@@ -95,7 +95,7 @@ describe('pctodl add-network', () => {
 
   it('names operators that it does not know', async () => {
     const unknown = path.join(folder, 'unknown.onnx')
-    // One operator of the same length under a name that nobody knows.
+    // Renames one operator to an unknown name of the same length.
     const bytes = Buffer.from(readFileSync(file)).toString('latin1').replaceAll('MaxPool', 'MyxPool')
     writeFileSync(unknown, Buffer.from(bytes, 'latin1'))
     const { stderr } = await call(unknown, '--gpu', 'A100', '--params', path.join(folder, 'unknown'))

@@ -9,7 +9,7 @@ const boards = ['A100', '3080Ti'] as const
 
 const withouts = new Map<string, ReturnType<typeof makeWithout>>()
 
-/** The same each time: what a model's networks tell of work is then learnt once. */
+/** The same object each time, so that the work law of a model's networks is fitted only once. */
 function without(board: string, name: string) {
   const key = `${board} ${name}`
   const found = withouts.get(key) ?? makeWithout(board, name)
@@ -43,7 +43,7 @@ function configurations(model: PerfModel, name: string, count: number, seed: str
   })
 }
 
-/** Rows as the whole model predicts them. */
+/** Rows with the values that the whole model predicts. */
 function rowsOf(whole: PerfModel, list: readonly Configuration[]): TraceRow[] {
   return list.map(({ tenants, smClockMhz, memClockMhz }) => {
     const { throughput, powerW, tenants: each } = whole.predict({ tenants, smClockMhz, memClockMhz })
@@ -65,7 +65,7 @@ function rowsOf(whole: PerfModel, list: readonly Configuration[]): TraceRow[] {
   })
 }
 
-/** Median errors of throughput and power against the whole model, parts. */
+/** Median relative errors of throughput and power compared with the whole model. */
 function errors(model: PerfModel, whole: PerfModel, list: readonly Configuration[]) {
   const each = list.map((configuration) => {
     const [ours, theirs] = [model.predict(configuration), whole.predict(configuration)]
@@ -85,7 +85,7 @@ describe.each(boards)('a network that the model of the %s was not fitted to', (b
     expect(error.power).toBeLessThan(0.05)
   })
 
-  // Each network on one of the boards; in the long tests on both.
+  // Each network on one of the boards; in the long tests, on both.
   it.each(Object.keys(networkWorks).filter((_, i) => longTests || i % boards.length === boards.indexOf(board)))(
     'is predicted well with ten rows: %s',
     (name) => {

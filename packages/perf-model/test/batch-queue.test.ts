@@ -101,7 +101,8 @@ describe('a queue of batches', () => {
     expect(used.quantileMs(0.99)).toBe(beforeMs)
   })
 
-  // The chain is an approximation on few states; how its backlog, its moments and its idle servers are laid out shows in these only.
+  // The chain is an approximation on few states. The layout of its backlog, moments and idle servers shows only in
+  // these figures.
   it('comes out as it did before', () => {
     const told = [
       ...cases.map(([, input]) => input),

@@ -148,7 +148,7 @@ describe('the capacity of the host', () => {
     const beside = (count: number, neighbour: string) =>
       latencies(model, [...like(1), ...like(count, neighbour)])[0]! / BATCH_MS
     expect(beside(20, 'none') / beside(0, 'none')).toBeCloseTo(1, 6)
-    // A quarter is what its own batch asks for.
+    // The tenant's own batch demands a quarter.
     expect(beside(40, 'it') - 1 / 4).toBeCloseTo(40 / 4, 1)
     expect(beside(40, 'half') - 1 / 4).toBeCloseTo(20 / 4, 1)
   })
@@ -192,7 +192,7 @@ describe('the price of memory', () => {
   it('is where what like tenants draw at that price meets what there is, at every clock', () => {
     fc.assert(
       fc.property(traffic, ({ count, megabytes, bandwidthCeiling, cacheReachMb, smClockMhz }) => {
-        // So many bytes a cycle that no tenant's own SMs limit it.
+        // So many bytes per cycle that no tenant's own SMs limit it.
         const model = bare(
           { bandwidthCeiling, cacheReachMb, bytesPerCyclePerSm: 1e9 },
           { it: { gapMs: GAP_MS, streamMbPerSample: megabytes / 8 } },
@@ -204,7 +204,7 @@ describe('the price of memory', () => {
         const drawn = (count * missed) / latencyMs / perMs
         expect(price * (1 - (drawn / bandwidthCeiling) ** 2)).toBeCloseTo(1, 3)
       }),
-      // So little traffic at so low a clock that arithmetic has to be less than nothing next to it.
+      // So little traffic at so low a clock that arithmetic is negligible.
       {
         numRuns: 200,
         examples: [[{ count: 1, megabytes: 10, bandwidthCeiling: 1, cacheReachMb: 2000, smClockMhz: clocksMhz[0]! }]],

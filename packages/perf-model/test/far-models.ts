@@ -1,12 +1,13 @@
 import type { SeededRandom } from '@pctodl/numerics'
 import { PerfModel } from '../src/index.js'
 
-/** Fields of networks that a parameter file may have 0 in. */
+/** Fields of networks that may be 0 in a parameter file. */
 const mayBeNothing = ['serialPerBatch', 'gapMs', 'hostPerSampleMs', 'memoryEnergyMj', 'mixedMbPerSample'] as const
 
 /**
- * A model as a parameter file may have it and no fit of ours ever did: every number by a factor of up to two, devices up to e^2 times as fast as
- * the equations say, powers and hosts off as well, and here and there nothing at all.
+ * A model that a parameter file may contain but no fit has produced. Every number is off by a factor of up to two,
+ * devices are up to e^2 times as fast as the equations predict, powers and hosts are off as well, and some fields are
+ * 0.
  */
 export function farModel(model: PerfModel, random: SeededRandom): PerfModel {
   const parameters = structuredClone(model.parameters)

@@ -17,7 +17,7 @@ describe('krige', () => {
     const at = node(40, 8, 2)
     const light = krigeOne([one(at, 0.1, 1)])
     const heavy = krigeOne([one(at, 0.1, 100)])
-    // Prior variance 2 (level and what is smooth), noise 0.2 a row.
+    // Prior variance 2 (level and smooth part), noise 0.2 per row.
     expect(light.values[at]).toBeCloseTo((0.1 * 2) / (2 + 0.2), 3)
     expect(heavy.values[at]).toBeCloseTo((0.1 * 2) / (2 + 0.002), 3)
     const far = node(2, 256, 20)

@@ -18,7 +18,7 @@ const work = (
   peakMelements,
 })
 
-/** What `networkWork` of `@pctodl/model-zoo` gives for the networks of the paper, to four digits. */
+/** Results of `networkWork` of `@pctodl/model-zoo` for the seven networks, to four digits. */
 export const networkWorks: Readonly<Record<string, NetworkWork>> = {
   densenet201: work(8.583, 0, 31.81, 138.7, 20.24, 710, 2.107),
   efficientnet_v2_m: work(10.62, 12.26, 39.33, 100.3, 54.43, 734, 1.355),

@@ -17,7 +17,10 @@ describe.each(Object.keys(shippedParameters))('PerfModel of %s', (board) => {
   const clocksMhz = smClocksAt(model.spec, model.memClocksMhz[0]!)!
   const smClock = fc.constantFrom(...clocksMhz)
   const parametersOf = (tenant: Tenant) => networks.find((network) => network.name === tenant.model)!
-  /** The correction of the host's speed, whose logarithm is interpolated along the batch and whose factor along the tenants. */
+  /**
+   * The correction of the host's speed. Its logarithm is interpolated along the batch size, the factor itself along the
+   * number of tenants.
+   */
   const hostFactor = (tenant: Tenant, count: number) => {
     const part = tenantNodePart[count]!
     return [1 - part, part].reduce((sum, weight, next) => {
@@ -58,7 +61,7 @@ describe.each(Object.keys(shippedParameters))('PerfModel of %s', (board) => {
       return model.predict({ tenants, smClockMhz: 1200, memClockMhz: model.memClocksMhz[0]! }).smUtilPercent / 100
     }
     expect(busy(1)).toBeLessThan(0.8)
-    // Idle is what all of them leave idle at once.
+    // The board is idle when all tenants are idle at once.
     expect(1 - busy(2)).toBeGreaterThan(0.9 * (1 - busy(1)) ** 2)
     expect(1 - busy(2)).toBeLessThan(1.1 * (1 - busy(1)) ** 2)
   })

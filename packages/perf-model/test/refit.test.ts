@@ -6,7 +6,7 @@ import { measuredRows } from './synthetic-rows.js'
 const shipped = loadPerfModel('A100').parameters
 /** A board whose kind differs from its equations to no side, as the truth here does. */
 const model = new PerfModel({ ...shipped, errors: shipped.errors.map((state) => ({ ...state, mean: [] })) })
-/** A board on which resnet50 computes 10 % slower than the model believes, and which idles at 6 W more. */
+/** A board on which resnet50 computes 10 % slower than the model predicts, and which draws 6 W more when idle. */
 const truth = new PerfModel({
   ...model.parameters,
   boardParameters: {
@@ -95,7 +95,7 @@ describe('refit', () => {
     const remembers = meanError(refit(sure, rows), 'throughput')
     const forgets = meanError(refit(sure, rows, { forget: true }), 'throughput')
     expect(forgets).toBeLessThan(0.9 * remembers)
-    // What was learnt survives the way through a file.
+    // What was learnt survives a round trip through a file.
     const reloaded = PerfModel.load(JSON.parse(JSON.stringify(sure.parameters)))
     expect(meanError(refit(reloaded, rows), 'throughput')).toBeCloseTo(remembers, 9)
   })

@@ -38,7 +38,7 @@ describe('what is no configuration', () => {
   ])('is refused with %s: %j', (expected, bad) => {
     const configuration = bad as Configuration
     expect(codeAndField(() => model.predict(configuration))).toBe(expected)
-    // The model is as usable as before.
+    // The model works as before.
     expect(model.predict(good)).toEqual(loadPerfModel('A100').predict(good))
   })
 

@@ -1,13 +1,13 @@
 import { type CommandFunction, exitCodeOf } from '@pctodl/command-line'
 
-/** What a call of a command leaves. */
+/** Result of a command. */
 export interface Outcome {
   readonly code: number
   readonly stdout: string
   readonly stderr: string
 }
 
-/** Call a command as a shell would, and return what it left: exit code and both streams. */
+/** Calls a command as a shell would, and returns its exit code and both streams. */
 export async function runCommand(name: string, command: CommandFunction, argv: readonly string[]): Promise<Outcome> {
   let stdout = ''
   let stderr = ''

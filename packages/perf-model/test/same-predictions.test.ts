@@ -15,8 +15,8 @@ const mixes: Readonly<Record<string, readonly Tenant[]>> = {
   strange: [...Array<Tenant>(20).fill(tenant('maxvit_t', 3, 256)), tenant('mnasnet1_0', 1.5, 1)],
 }
 
-// The equations, with the shipped parameters. Whoever fits these anew or changes an equation sees here by how much predictions move;
-// plans and published figures rest on them.
+// The equations with the shipped parameters. A new fit or a changed equation shows here how much predictions move;
+// plans and published figures depend on them.
 describe('the same predictions as before', () => {
   const boards = { A100: [1410, 600], '3080Ti': [1905, 900] } as const
 

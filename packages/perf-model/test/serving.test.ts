@@ -73,7 +73,7 @@ describe('BatchQueue', () => {
         const queue = new BatchQueue(sizes)
         queue.solve({ ratePerMs, batchMs, servers, delayMs, burstiness })
         expect(queue.shares.reduce((sum, share) => sum + share, 0)).toBeCloseTo(1, 6)
-        // As many in a batch as come in its cycle, filled up to one of the sizes.
+        // A batch holds the requests that arrive in its cycle, padded to one of the sizes.
         const meanBatch = ratePerMs / queue.batchesPerMs
         let [least, largest] = [0, 0]
         queue.shares.forEach((share, s) => {

@@ -4,7 +4,7 @@ import { powerResiduals, throughputResiduals, utilisationResiduals } from '../sr
 type Row = Parameters<typeof throughputResiduals.write>[0]
 type Evaluator = Parameters<typeof throughputResiduals.write>[1]
 
-/** A row of unlike tenants that measured 100 each, and an evaluator that predicts all of them by this factor. */
+/** A row of unlike tenants, each measured at 100 samples/s, and an evaluator that predicts this multiple for all. */
 function written(count: number, factor: number): number[] {
   const tenantThroughput = new Array<number>(count).fill(100)
   const row = {

@@ -18,7 +18,7 @@ describe('the shares of a chain of states', () => {
   it('are what a step leaves as they are', () => {
     const weights = fc.integer({ min: 1, max: 6 }).chain((count) => {
       const weight = fc.oneof(fc.constant(0), fc.double({ min: 1e-3, max: 1, noNaN: true }))
-      // A way on to the next state, round in a ring, so that each is reached.
+      // A transition to the next state in a ring, so that every state is reached.
       const row = (i: number) =>
         fc
           .array(weight, { minLength: count, maxLength: count })
@@ -39,7 +39,7 @@ describe('the shares of a chain of states', () => {
   })
 
   it('are those of a chain that can be told by hand', () => {
-    // From the second it goes back one time in three.
+    // The second state returns one time in three.
     expect(
       sharesOf([
         [0, 1],

@@ -59,7 +59,7 @@ describe('the standard deviation of a prediction', () => {
     for (const name of report.atBound) {
       expect(report.fitted.find((entry) => entry.name === name)!.relativeStandardError).toBeNull()
     }
-    // What the rows determine well is near the truth: within four standard errors of it, or within a tenth.
+    // Parameters that the rows determine well are near the truth: within four standard errors, or within a tenth.
     const launch = report.fitted.find((entry) => entry.name === 'resnet50.launchMs')!
     const expected = truth.parameters.networks.find((network) => network.name === 'resnet50')!.launchMs
     expect(Math.abs(Math.log(launch.value / expected))).toBeLessThan(Math.max(0.1, 4 * launch.relativeStandardError!))

@@ -5,7 +5,7 @@ export interface Job {
   readonly gib: number
 }
 
-/** The jobs that are worth most together and fit into the memory of a board; none can be worth more than `bound`. */
+/** Selects the jobs of the highest total worth that fit into a board's memory. No selection can exceed `bound`. */
 export async function jobsThatFit(jobs: readonly Job[], boardGib: number): Promise<{ chosen: Job[]; bound: number }> {
   const solver = await loadSolver()
   const { values, bound } = solver.solve(

@@ -1,7 +1,10 @@
 import { PctodlError } from '@pctodl/platform'
 import type { LinearProgram } from './linear-program.js'
 
-/** The solver failed or its answer did not verify: a defect, or coefficients of too different magnitude for doubles. */
+/**
+ * The solver failed, or its answer did not verify. The cause is a defect, or coefficients whose magnitudes differ too
+ * much for double precision.
+ */
 export class SolverError extends PctodlError {
   constructor(problem: string) {
     super('SOLVER_FAILED', `${problem}; scale the program so that its coefficients are within a few powers of ten`)
@@ -9,8 +12,8 @@ export class SolverError extends PctodlError {
 }
 
 /**
- * Check an answer against the program by plain arithmetic: integrality, bounds and constraints, to the tolerance.
- * Integer variables are first rounded in place.
+ * Checks an answer against the program by plain arithmetic: integrality, bounds and constraints, within the tolerance.
+ * Rounds integer variables in place before the other checks.
  *
  * @returns the objective of the checked values
  * @throws SolverError for a violation

@@ -1,6 +1,8 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Minimize or maximize a linear objective over bounded variables, subject to linear constraints. */
+/**
+ * A linear program: a linear objective over bounded variables, minimized or maximized subject to linear constraints.
+ */
 export interface LinearProgram {
   readonly sense: 'minimize' | 'maximize'
   readonly variables: readonly Variable[]
@@ -20,15 +22,19 @@ export interface Variable {
 
 export type Term = readonly [variable: number, coefficient: number]
 
-/** `atLeast <= sum of coefficient x variable <= atMost`; an absent side is unbounded, equal sides make an equation. */
+/** `atLeast <= sum of coefficient x variable <= atMost`. An absent side is unbounded; equal sides make an equation. */
 export interface LinearConstraint {
-  /** Each variable at most once, by its index in `variables`. */
+  /** Coefficients of the variables. A variable is named by its index in `variables` and may occur once. */
   readonly terms: readonly Term[]
   readonly atLeast?: number
   readonly atMost?: number
 }
 
-/** @throws InvalidInputError naming the invalid entry */
+/**
+ * Checks that a program is well formed.
+ *
+ * @throws InvalidInputError that names the invalid entry
+ */
 export function assertProgram({ variables, constraints }: LinearProgram): void {
   variables.forEach(({ objective, atLeast = 0, atMost = Number.POSITIVE_INFINITY }, i) => {
     if (!Number.isFinite(objective))

@@ -4,31 +4,32 @@ import { assertProgram, type LinearProgram, type Term } from './linear-program.j
 
 export interface SolveOptions {
   /**
-   * Maximum simplex iterations over all linear programs of the search: a limit on work instead of time, so that every
-   * machine gives the same answer. The solver checks it from time to time and may exceed it slightly. Default: none.
+   * Maximum simplex iterations over all linear programs of the search. It limits work instead of time, so that every
+   * machine gives the same answer. The solver checks the limit only from time to time and may exceed it slightly.
+   * Default: none.
    */
   readonly maxIterations?: number
-  /** Initial values of some variables; the solver completes them. */
+  /** Initial values of some variables; the solver completes the others. */
   readonly start?: readonly Term[]
-  /** An answer this close to the bound counts as optimal. Default 1e-9. */
+  /** An answer counts as optimal if its objective is this close to the bound. Default 1e-9. */
   readonly absoluteGap?: number
   /** Maximum violation of a constraint, relative to its largest term and to 1. Default 1e-6. */
   readonly tolerance?: number
 }
 
-/** State at the end of the search. */
+/** Result of a search. */
 export interface Answer {
   /**
    * `optimal`: `values` are optimal; `limited`: the iteration limit was reached, `values` are the best found or null;
    * `infeasible`: nothing satisfies the constraints; `unbounded`: the objective has no limit.
    */
   readonly status: 'optimal' | 'limited' | 'infeasible' | 'unbounded'
-  /** By variable, verified against the program; null if none were found. */
+  /** Value of each variable, verified against the program; null if no solution was found. */
   readonly values: Float64Array | null
-  /** Objective of `values`; NaN without values. */
+  /** Objective of `values`; NaN if `values` is null. */
   readonly objective: number
   /**
-   * Bound on the objective of any solution: from below when minimizing, from above when maximizing. Infinite if
+   * Bound on the objective of any solution: a lower bound when minimizing, an upper bound when maximizing. Infinite if
    * unknown, NaN if infeasible.
    */
   readonly bound: number
@@ -44,10 +45,10 @@ export interface Solver {
   solve(program: LinearProgram, options?: SolveOptions): Answer
 }
 
-/** Loaded once, on first use, because it takes about 100 ms. */
+/** The solver is loaded once, on first use, because loading takes about 100 ms. */
 let loading: Promise<Highs> | undefined
 
-/** HiGHS (WebAssembly, one thread, in Node and in browsers) as a solver. */
+/** Loads HiGHS (WebAssembly, one thread), in Node or in a browser. */
 export async function loadSolver(): Promise<Solver> {
   loading ??= import('highs').then(({ default: load }) => load())
   const highs = await loading
@@ -79,7 +80,7 @@ function solve(highs: Highs, program: LinearProgram, options: SolveOptions): Ans
     }
     model.run(callbacks)
     if (model.getModelStatus() === highs.constants.modelStatus.unboundedOrInfeasible) {
-      // Presolve does not distinguish the two; the simplex method does.
+      // Presolve does not distinguish unbounded from infeasible programs; the simplex method does.
       model.options.set({ presolve: 'off' })
       model.run(callbacks)
     }
@@ -87,7 +88,7 @@ function solve(highs: Highs, program: LinearProgram, options: SolveOptions): Ans
   })
 }
 
-/** Answer without variables: all sums are 0. Handled here because HiGHS only reports such a model as empty. */
+/** Answers a program without variables, in which all sums are 0. HiGHS would only report such a model as empty. */
 function withoutVariables({ constraints }: LinearProgram): Answer {
   const kept = constraints.every(({ atLeast = 0, atMost = 0 }) => atLeast <= 0 && atMost >= 0)
   return kept

@@ -7,7 +7,7 @@ import { certify } from '../src/certify.js'
 const solver = await loadSolver()
 const whole = fc.integer({ min: 0, max: 9 })
 
-/** Items of a value and a weight into a sack, each at most once. */
+/** A knapsack problem: choose items with a value and a weight, each at most once, within a total weight. */
 function knapsack(items: readonly (readonly [value: number, weight: number])[], room: number): LinearProgram {
   return {
     sense: 'maximize',
@@ -16,7 +16,10 @@ function knapsack(items: readonly (readonly [value: number, weight: number])[], 
   }
 }
 
-/** Knapsacks whose items are all worth what they weigh, in even weights, with odd room: hopeless for branch and bound. */
+/**
+ * Knapsacks whose items have values equal to their even weights, and an odd capacity. Branch and bound cannot finish
+ * them.
+ */
 function hopeless(items: number): LinearProgram {
   const weights = Array.from({ length: items }, (_, i) => 2 * (1000 + ((i * 7919) % 997)))
   return knapsack(

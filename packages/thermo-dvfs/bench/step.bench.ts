@@ -1,7 +1,7 @@
 import { Bench } from 'tinybench'
 import { ClockController } from '../src/index.js'
 
-// The longest clock table of the boards we ship, and the most expensive case: a change of the cap in every step.
+// The longest clock table of the shipped boards, and the most expensive case: a new cap in every step.
 const clocks = Array.from({ length: 127 }, (_, i) => 210 + 15 * i)
 const powerAt = (clockMhz: number): number => 50 + 170 * ((clockMhz - 210) / 1890) ** 1.2
 

@@ -2,11 +2,11 @@ import { ClockController } from '@pctodl/thermo-dvfs'
 
 const smClocksMhz = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
 const modelledPowerW = (clockMhz: number) => 60 + 0.14 * (clockMhz - 210)
-const boardPowerW = (clockMhz: number) => 1.12 * modelledPowerW(clockMhz) // what no model knows
+const boardPowerW = (clockMhz: number) => 1.12 * modelledPowerW(clockMhz) // 12 % above the model
 
 export function track(powerCapW: number): { smClockMhz: number; powerW: number; status: string } {
   const controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
-  controller.setPlant(smClocksMhz.map(modelledPowerW)) // again after every repartition
+  controller.setPlant(smClocksMhz.map(modelledPowerW)) // repeat after every repartition
 
   const lastSecondW: number[] = []
   let smClockMhz = 210
@@ -16,7 +16,7 @@ export function track(powerCapW: number): { smClockMhz: number; powerW: number; 
     if (lastSecondW.length > 10) lastSecondW.shift()
     const powerAverageW = lastSecondW.reduce((sum, powerW) => sum + powerW) / lastSecondW.length
     const reading = { timeMs, powerCapW, powerAverageW, powerInstantW: null, smClockMhz, loading: false }
-    ;({ smClockMhz, status } = controller.step(reading)) // lock the clock it answers
+    ;({ smClockMhz, status } = controller.step(reading)) // lock this clock
   }
   return { smClockMhz, powerW: boardPowerW(smClockMhz), status }
 }

@@ -12,22 +12,22 @@ import { SensorWatch, type SensorWatchState } from './sensor-watch.js'
 
 const LONG_AGO_MS = -1e9
 
-/** State of the law itself. */
+/** State of the control law itself. */
 export interface ClockMemory {
   started: boolean
   timeMs: number
   capW: number
   plannedCapW: number
-  /** Clock by estimate and dwell, before the energy window lowers it. */
+  /** Clock index that follows from the estimate and the dwell time, before the energy window lowers it. */
   base: number
-  /** The requested clock. */
+  /** Index of the requested clock. */
   index: number
   changedMs: number
   raisedMs: number
-  /** Model power about which the clock has stayed, W, and since when. */
+  /** Model power about which the clock has stayed, W. `movedMs` is the time since when. */
   steadyW: number
   movedMs: number
-  /** A clock that proved too high, and the time until which it is held off. */
+  /** Index of a clock that proved too high; `failedUntilMs` is the time until which it is held off. */
   failed: number | null
   failedUntilMs: number
   holdOffMs: number
@@ -36,17 +36,19 @@ export interface ClockMemory {
   fullSinceMs: number | null
   offSinceMs: number | null
   lowestSinceMs: number | null
-  /** Time at which firmware last held the clock below the requested one. */
+  /** Time at which the firmware last held the clock below the requested one. */
   trimmedMs: number
   trimmedIndex: number
-  /** The board's limit let too much power pass and is no longer relied on. */
+  /** True if the board's limit let too much power pass. The controller then no longer relies on the limit. */
   leaks: boolean
   excess: boolean
-  /** The ratio when a reading last varied: what frozen readings taught is discarded. */
+  /**
+   * Ratio of board to model power when a reading last varied. It replaces a ratio that was learnt from frozen readings.
+   */
   trustedRatio: number
 }
 
-/** What a step concludes from its reading. */
+/** What a step knows after its reading. */
 interface Outlook {
   readonly capW: number
   /** Mean power of the last second, W. */
@@ -70,9 +72,9 @@ export interface ClockControllerState {
 }
 
 /**
- * Holds a board under a hard power cap with its SM clock: it chooses the highest clock whose power, as modelled and
- * corrected by the readings, is within the cap. A state machine without timers or I/O: the caller reports readings
- * about ten times a second and locks the clock that it returns.
+ * Holds a board under a hard power cap with its SM clock. It chooses the highest clock whose power, as modelled and
+ * corrected by the readings, is within the cap. The controller is a state machine without timers or I/O: the caller
+ * reports readings about ten times a second and locks the clock that the controller returns.
  */
 export class ClockController {
   readonly #clocksMhz: readonly number[]
@@ -88,7 +90,7 @@ export class ClockController {
   #ditherW = 0
 
   /**
-   * @param state of an earlier controller with the same options, to go on exactly where it stopped
+   * @param state state of an earlier controller with the same options, to continue exactly where it stopped
    * @throws InvalidInputError
    */
   constructor(options: ClockControllerOptions, state?: ClockControllerState) {
@@ -108,7 +110,7 @@ export class ClockController {
     this.#m = copy?.memory ?? newMemory(this.#clocksMhz.length - 1)
   }
 
-  /** The whole state. `new ClockController(options, state)` continues identically. */
+  /** The whole state; `new ClockController(options, state)` continues identically. */
   serialise(): ClockControllerState {
     return structuredClone({
       version: 10,
@@ -122,10 +124,11 @@ export class ClockController {
   }
 
   /**
-   * Set the model's power at every clock for the present tenants and memory clock. Call it again after a repartition;
-   * what was learnt about the board carries over as a ratio.
+   * Set the model's power at every clock for the present tenants and memory clock. Call it again after a repartition.
+   * The learnt ratio of board to model power carries over.
    *
-   * @param predictedPowerW W, one per clock; where it falls along the clock, its highest value up to there counts
+   * @param predictedPowerW power at each clock, W. Where it falls as the clock rises, the highest power of all lower
+   * clocks is used.
    * @throws InvalidInputError
    */
   setPlant(predictedPowerW: ArrayLike<number>): void {
@@ -146,8 +149,8 @@ export class ClockController {
   }
 
   /**
-   * The clock that is safe with the present plant, MHz: to be requested together with new tenants, before they draw
-   * power. Never above the present clock.
+   * A clock that is safe with the present model, MHz. Request it together with new tenants, before they draw power. It
+   * is never above the present clock.
    */
   clockBefore(powerCapW: number): number {
     const capW = powerCapW * this.#capFactor
@@ -155,7 +158,11 @@ export class ClockController {
     return this.#clocksMhz[this.#m.started ? Math.min(this.#m.index, wanted) : wanted]!
   }
 
-  /** @throws InvalidInputError for an impossible cap or time, or before `setPlant` */
+  /**
+   * Process one reading and return the clock to lock.
+   *
+   * @throws InvalidInputError for an impossible cap or time, or before `setPlant`
+   */
   step(seen: ClockObservation): ClockAction {
     const m = this.#m
     if (this.#modelW.length === 0) throw new InvalidInputError('plant', undefined, 'a call of setPlant before step')
@@ -174,9 +181,9 @@ export class ClockController {
     const limited = Math.min(this.#limited(capW, held, ran, innovationW), m.ceiling)
     // A reading above the cap never leads to a higher clock.
     const above = this.#sensor.newestW > seen.powerCapW
-    // After a lowering, the clock returns only once the effect has shown in the readings.
+    // After a clock was lowered, it rises again only once the effect has shown in the readings.
     const returns = m.timeMs - m.changedMs >= control.dwellMs || limited <= m.index || planned
-    // Each new lock releases the firmware's trimming for a while, so at most one a second is set.
+    // Each new lock suspends the firmware's trimming for a while, so at most one lock a second is set.
     const trims = held && ran < m.index && m.timeMs - m.changedMs < SECOND_MS && !planned
     const free = first || (!above && returns)
     const index = trims ? Math.min(m.index, m.ceiling) : free ? limited : Math.min(limited, m.index)
@@ -198,7 +205,9 @@ export class ClockController {
     this.#sensor.begin(timeMs, this.#modelW[m.index]!)
   }
 
-  /** Index of the clock that ran until now: the requested one, unless the board reports another with a reason. */
+  /**
+   * Index of the clock that ran until now: the requested clock, unless the board reports another clock with a reason.
+   */
   #ranIndex({ smClockMhz, throttled = false, refused = false, timeMs }: ClockObservation): number {
     const m = this.#m
     if (smClockMhz === null || !(smClockMhz > 0) || this.#sensor.state.frozen) {
@@ -213,7 +222,11 @@ export class ClockController {
     return throttled ? Math.min(measured, m.index) : m.index
   }
 
-  /** @returns reading minus expectation, W; 0 without a reading */
+  /**
+   * Learn from one observation.
+   *
+   * @returns reading minus expectation, W; 0 without a reading
+   */
   #observe(seen: ClockObservation, ran: number, durationMs: number): number {
     const m = this.#m
     const { timeMs, loading, idle = false, activeShare, stallNoticeMs } = seen
@@ -233,7 +246,8 @@ export class ClockController {
     const lookBackMs = this.#lookBackMs
     const fullMs = m.fullSinceMs === null ? -1 : timeMs - m.fullSinceMs
     const full = fullMs >= lookBackMs
-    // While the delay is unknown, readings may describe an earlier load, and another clock than the other meter's.
+    // While the delay is unknown, readings may describe an earlier load, and a different clock than the other meter's
+    // readings.
     const lateMs = this.#delay.known ? delayMs : control.maxDelayMs
     const seenMs = lateMs + SECOND_MS + 2 * control.sampleMs
     const askedW = this.#modelW[m.index]!
@@ -251,7 +265,7 @@ export class ClockController {
     }
     const endMs = timeMs - control.sampleMs - delayMs
     const meanModelW = (byMs: number) => this.#history.modelMeanW(endMs - windowMs + byMs, endMs + byMs)
-    // Firmware that trims alternates between clocks, and a sample sees only one of them.
+    // Firmware that trims alternates between clocks, and a sample sees only one of these.
     this.#ditherW = ran < m.index ? this.#history.modelSdW(timeMs - SECOND_MS) : 0
     const spread = control.sampleMs
     const timingSdW = Math.hypot((meanModelW(spread) - meanModelW(-spread)) / 2, this.#ditherW)
@@ -272,14 +286,14 @@ export class ClockController {
       noticeMs,
     }
     const innovationW = this.#observer.observe(innovation)
-    // Other meters are asked about the time since power fell.
+    // Let the other meters measure anew from the time at which the power fell.
     if (this.#observer.state.lowSinceMs === timeMs && !this.#sensor.contradicted) this.#sensor.askAnew()
     return innovationW
   }
 
-  /** Mean power reading of the last second, W; null where too few readings came. */
+  /** Mean power reading of the last second, W; null if too few readings arrived. */
   #meanOfSecondW({ timeMs }: ClockObservation): number | null {
-    // Readings that are one-second means are noisy, too, so several are averaged.
+    // Readings that are one-second means are noisy too, so several of them are averaged.
     const spanMs = this.#sensor.windowMs === SECOND_MS ? control.shortMs : SECOND_MS
     const { meanW, count } = this.#history.readings(timeMs - spanMs)
     return count >= spanMs / (2 * control.sampleMs) ? meanW : null
@@ -300,7 +314,11 @@ export class ClockController {
     return Math.abs(capW - this.#m.plannedCapW) > (1 - control.targetShare) * this.#m.plannedCapW
   }
 
-  /** The clock by estimate: lowered at once, raised after a dwell. */
+  /**
+   * Update the clock that follows from the estimate. It is lowered at once and raised after a dwell time.
+   *
+   * @returns true if the clock may rise at once: after a new plan, cap or ceiling, or after a raise
+   */
   #decideBase(seen: ClockObservation, { capW, meanW, held, ran, first }: Outlook): boolean {
     const m = this.#m
     const ceiling = this.#ceilingIndex(seen.ceilingMhz)
@@ -319,7 +337,7 @@ export class ClockController {
       return true
     }
     const readTooHigh = this.#restedMs >= SECOND_MS && meanW !== null && meanW > control.leakShare * capW
-    // Firmware that trims by as many states was locked too high.
+    // If the firmware trims by this many states, the clock was locked too high.
     const tooHigh = held
       ? this.#power(m.base - control.statesOff) > capW
       : readTooHigh || this.#power(m.base) > control.windowShare * capW
@@ -335,12 +353,12 @@ export class ClockController {
       return false
     }
     if (fit <= m.base || unseenMs > control.shortMs || mismatch || readAbove) return false
-    // Firmware that trims shows that the clock is high enough.
+    // If the firmware trims, the clock is high enough.
     if (held && this.#power(m.base) > capW) return false
     const trimmed = held && m.timeMs - m.trimmedMs < control.patienceMs ? m.trimmedIndex + 1 : Number.POSITIVE_INFINITY
     const full = m.fullSinceMs !== null && m.timeMs - m.fullSinceMs >= this.#lookBackMs
     if (!full || m.timeMs - m.changedMs < this.#lookBackMs - control.sampleMs + control.dwellMs) return false
-    // A clock that proved too high is held off, unless it is now estimated well below the cap.
+    // A clock that proved too high is held off, unless its estimated power is now well below the cap.
     const surelyFreeW = (1 - control.outlierShare) * capW
     const waits = m.failed !== null && m.timeMs < m.failedUntilMs && this.#power(m.failed) > surelyFreeW
     const backedOff = waits ? m.failed! - 1 : Number.POSITIVE_INFINITY
@@ -362,11 +380,14 @@ export class ClockController {
     m.base = Math.max(0, index)
   }
 
-  /** The base clock, or the highest clock that keeps each of the coming one-second windows within the cap's energy. */
+  /**
+   * The base clock, or if it is lower, the highest clock that keeps each of the coming one-second windows within the
+   * cap's energy.
+   */
   #limited(capW: number, held: boolean, ran: number, innovationW: number): number {
     const m = this.#m
     if (this.#without.has('energy-window')) return m.base
-    // The board's own limit cuts off what the estimate has above the cap.
+    // The board's own limit cuts off estimated power above the cap.
     const cutW = (powerW: number, atCapW: number) => (held ? Math.min(powerW, atCapW) : powerW)
     const noiseW = control.outlier * Math.hypot(this.#observer.noiseSdW, this.#ditherW)
     const budgetW = windowBudgetW(this.#history, {
@@ -385,9 +406,9 @@ export class ClockController {
     return Math.min(m.base, this.#highest(budgetW), held ? this.#runningIndex(ran) : m.base)
   }
 
-  /** The highest clock whose estimated power is within a limit; the lowest clock if none is. */
+  /** The highest clock whose estimated power is within a limit; the lowest clock if no clock is. */
   #highest(limitW: number, sureW = Number.POSITIVE_INFINITY, sdAt: (modelW: number) => number = () => 0): number {
-    // A wrong clock stays for as long as the sensor is late, so a late sensor needs more confidence.
+    // A wrong clock stays for the length of the sensor's delay, so a delayed sensor needs more confidence.
     const confidence = (control.outlier / 2) * (1 + Math.min(1, this.#delay.delayMs / SECOND_MS))
     for (let i = this.#modelW.length - 1; i > 0; i--) {
       const powerW = this.#power(i)
@@ -400,13 +421,16 @@ export class ClockController {
     return this.#highest(control.targetShare * capW, capW, (modelW) => this.#observer.sd(modelW))
   }
 
-  /** One state above the highest that the limit allows; the firmware trims the rest. */
+  /** One state above the highest clock that the cap allows. The firmware trims the rest. */
   #heldFit(capW: number): number {
     const below = this.#highest(capW)
     return Math.min(this.#modelW.length - 1, below + 1)
   }
 
-  /** The mean clock index of the last half second since the last change, where firmware alternates. */
+  /**
+   * Index of the clock that ran. If the firmware alternates between clocks, it is the clock of the mean power over the
+   * last half second since the last change.
+   */
   #runningIndex(ran: number): number {
     const { index: asked, timeMs, changedMs } = this.#m
     const fromMs = Math.max(timeMs - control.dwellMs, changedMs + control.sampleMs)
@@ -417,13 +441,13 @@ export class ClockController {
     return index
   }
 
-  /** Time for which readings have been of the present clock at full load, ms. */
+  /** Time for which readings have described the present clock at full load, ms. */
   get #restedMs(): number {
     const { timeMs, changedMs, fullSinceMs } = this.#m
     return timeMs - Math.max(changedMs, fullSinceMs ?? timeMs) - this.#delay.delayMs - control.shortMs
   }
 
-  /** How far back readings look, ms. Earlier events no longer show in them. */
+  /** Time that readings look back, ms. Earlier events no longer show in the readings. */
   get #lookBackMs(): number {
     return this.#delay.delayMs + this.#sensor.windowMs + 2 * control.sampleMs
   }
@@ -436,13 +460,13 @@ export class ClockController {
     return refused || this.#offForMs(timeMs) >= control.dwellMs + this.#delay.delayMs
   }
 
-  /** Time for which another clock than the requested one has been measured, ms. */
+  /** Time for which a clock other than the requested one has been measured, ms. */
   #offForMs(timeMs: number): number {
     const { offSinceMs, changedMs } = this.#m
     return offSinceMs === null ? -1 : timeMs - Math.max(offSinceMs, changedMs)
   }
 
-  /** Watch readings at the lowest clock; only they can make a cap infeasible. */
+  /** Watch readings at the lowest clock. Only these readings can make a cap infeasible. */
   #watchMinimum(ran: number, capW: number): void {
     const m = this.#m
     if (ran > 0) m.lowestSinceMs = null

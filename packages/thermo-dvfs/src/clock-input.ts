@@ -1,7 +1,11 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { ClockObservation } from './clock-observation.js'
 
-/** @throws InvalidInputError for powers that are not a model's, or not one for each clock */
+/**
+ * Check the model's power.
+ *
+ * @throws InvalidInputError unless there is one finite positive power for each clock
+ */
 export function assertPlant(predictedPowerW: ArrayLike<number>, clocks: number): void {
   if (predictedPowerW.length !== clocks) {
     throw new InvalidInputError('predictedPowerW.length', predictedPowerW.length, `${clocks}, one power for each clock`)
@@ -15,7 +19,9 @@ export function assertPlant(predictedPowerW: ArrayLike<number>, clocks: number):
 }
 
 /**
- * @param lastMs time of the step before; null in the first one
+ * Check the cap and the time of an observation.
+ *
+ * @param lastMs time of the previous step; null in the first step
  * @throws InvalidInputError for an impossible cap or time
  */
 export function assertObservation({ timeMs, powerCapW }: ClockObservation, lastMs: number | null): void {

@@ -1,34 +1,37 @@
 /**
- * One reading of the board, and what the caller knows of its tenants. A quantity that was not read is null or absent.
+ * One reading of the board, and what the caller knows about its tenants. A quantity that was not read is null or
+ * absent.
  */
 export interface ClockObservation {
-  /** Monotonic, ms. */
+  /** Monotonic time, ms. */
   readonly timeMs: number
   readonly powerCapW: number
-  /** The plain power reading, W; null where none arrived. */
+  /** The plain power reading, W; null if none arrived. */
   readonly powerAverageW: number | null
-  /** The instant reading, W; null where the board has none or none arrived. */
+  /** The instant power reading, W; null if the board has none or none arrived. */
   readonly powerInstantW: number | null
   /** Measured SM clock, MHz. */
   readonly smClockMhz: number | null
-  /** Tenants are being started or restarted, so the board draws less than its configuration will. */
+  /** True while tenants are being started or restarted, so that the board draws less than its configuration will. */
   readonly loading: boolean
-  /** The board refused the last requested clock and runs another one. Default false. */
+  /** True if the board refused the last requested clock and runs another one. Default false. */
   readonly refused?: boolean
-  /** The board's energy counter, J: an independent measure of its power. */
+  /** Reading of the board's energy counter, J. It measures the power independently. */
   readonly energyJ?: number | null
-  /** Power of this board by another meter, W, such as one in its supply or at its socket. */
+  /** Power of this board by another meter, W, such as a meter in its supply or at its socket. */
   readonly meterPowerW?: number | null
-  /** The board reports an idle GPU as the reason for its clock. */
+  /** True if the board gives an idle GPU as the reason for its clock. */
   readonly idle?: boolean
-  /** The firmware reports that it holds the clock down for power or heat. */
+  /** True if the firmware reports that it holds the clock down because of power or temperature. */
   readonly throttled?: boolean
-  /** Share of the tenants that complete batches, 0..1. */
+  /** Fraction of the tenants that complete batches, 0..1. */
   readonly activeShare?: number | null
-  /** Time after which a stalled tenant is missing from `activeShare`, ms. Default 1000. */
+  /** Time after which `activeShare` no longer counts a stalled tenant, ms. Default 1000. */
   readonly stallNoticeMs?: number
-  /** The highest useful clock, MHz: below what the cap allows where a lighter load needs less. */
+  /** The highest useful clock, MHz. It may be below the clock that the cap allows, if a lighter load needs less. */
   readonly ceilingMhz?: number
-  /** The board's own power limit in force, W. At or below the cap, the firmware acts as the fast inner loop. */
+  /**
+   * The board's own power limit in force, W. If it is at or below the cap, the firmware acts as the fast inner loop.
+   */
   readonly powerLimitW?: number | null
 }

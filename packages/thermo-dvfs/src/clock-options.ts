@@ -1,6 +1,6 @@
 import { type GpuSpec, InvalidInputError } from '@pctodl/platform'
 
-/** Parts of the control that can be switched off, to measure what each is worth. */
+/** Parts of the control that can be switched off, to measure the effect of each. */
 export const clockMechanisms = [
   'offset',
   'delay',
@@ -16,18 +16,18 @@ export type ClockMechanism = (typeof clockMechanisms)[number]
 export interface ClockControllerOptions {
   /** Supported SM clocks at the memory clock in use, MHz, ascending. */
   readonly smClocksMhz: readonly number[]
-  /** How the board computes its plain power reading; `GpuSpec.powerReading`. */
+  /** How the board computes its plain power reading, from `GpuSpec.powerReading`. */
   readonly reading: GpuSpec['powerReading']
   /**
-   * Gain error of the power sensor to allow for, percent. No controller can see it; the cap is lowered by this much.
-   * Default 0: the cap is in the sensor's watts.
+   * Gain error of the power sensor to allow for, percent. No controller can detect it, so the cap is lowered by this
+   * percentage. Default 0: the cap is in the sensor's watts.
    */
   readonly sensorTolerancePercent?: number
   /** Mechanisms to switch off, for an ablation. Default none. */
   readonly without?: readonly ClockMechanism[]
 }
 
-/** @throws InvalidInputError naming the option */
+/** @throws InvalidInputError that names the option */
 export function assertClockOptions(options: ClockControllerOptions): void {
   const { smClocksMhz, reading, sensorTolerancePercent = 0, without = [] } = options
   if (smClocksMhz.length === 0) throw new InvalidInputError('smClocksMhz', [], 'at least one clock')

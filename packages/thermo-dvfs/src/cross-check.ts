@@ -2,20 +2,22 @@ import { control, SECOND_MS } from './constants.js'
 
 export interface CrossCheckState {
   sinceMs: number
-  /** Time integrals of both powers since the start of the window, W ms. */
+  /**
+   * Time integral of the first power since the start of the window, W ms; `second` is the integral of the second power.
+   */
   first: number
   second: number
-  /** Usual ratio of second to first, as far as known. */
+  /** Usual ratio of second to first power, as far as it is known. */
   baseline: number
   windows: number
-  /** Ratio of second to first in the last window, relative to the baseline. */
+  /** Ratio of second to first power in the last window, relative to the baseline. */
   ratio: number
   disagrees: boolean
 }
 
 /**
- * Compares two measures of one board's power: the reading, and an energy counter or external meter. A constant ratio is
- * their calibration error and becomes the baseline; a ratio that changes shows that one of them is faulty.
+ * Compares two measurements of one board's power: the reading, and an energy counter or external meter. A constant
+ * ratio is their calibration error and becomes the baseline. A change of the ratio shows that one of them is faulty.
  */
 export class CrossCheck {
   readonly state: CrossCheckState
@@ -24,36 +26,36 @@ export class CrossCheck {
     this.state = state ?? { sinceMs: 0, first: 0, second: 0, baseline: 1, windows: 0, ratio: 1, disagrees: false }
   }
 
-  /** Factor by which to multiply the reading according to the other meter: above 1 where the reading is too low. */
+  /** Factor by which to multiply the reading according to the other meter; above 1 if the reading is too low. */
   get correction(): number {
     return this.state.disagrees ? this.state.ratio : 1
   }
 
-  /** Whether the unfinished window already has more power by the other meter than the usual ratio allows. */
+  /** True if in the unfinished window the other meter already has more power than the usual ratio allows. */
   get contradicts(): boolean {
     const { first, second, baseline } = this.state
     return first > 0 && second / first / baseline - 1 > this.#toleratedShare
   }
 
-  /** Add mean powers over the same interval, W; the first is above 0. */
+  /** Add mean powers over the same interval, W; the first power must be above 0. */
   compare(timeMs: number, durationMs: number, firstW: number, secondW: number): void {
     const s = this.state
     if (s.first === 0) s.sinceMs = timeMs - durationMs
     s.first += firstW * durationMs
     s.second += secondW * durationMs
-    // A reading that is too low is acted upon after one second.
+    // Act on a reading that is too low after one second.
     if (timeMs - s.sinceMs < (this.contradicts ? SECOND_MS : control.maxDelayMs)) return
     this.#conclude(s.second / s.first)
     this.interrupt()
   }
 
-  /** Discard an interval in which the two did not measure the same time. */
+  /** Discard an interval in which the two meters did not measure the same time. */
   interrupt(): void {
     this.state.first = 0
     this.state.second = 0
   }
 
-  /** The other meter fell silent, so it no longer disagrees. */
+  /** The other meter no longer reports, so it no longer disagrees. */
   dismiss(): void {
     this.interrupt()
     this.state.disagrees = false
@@ -68,7 +70,10 @@ export class CrossCheck {
     s.baseline += Math.max(control.meanWeight, 1 / (s.windows + 1)) * (ratio - s.baseline)
   }
 
-  /** Sensors of one board differ, so a ratio that is not yet known may differ by twice as much. */
+  /**
+   * Allowed deviation of the ratio. Sensors of one board differ, so while the baseline is uncertain, twice the
+   * deviation is allowed.
+   */
   get #toleratedShare(): number {
     const known = this.state.windows * control.maxDelayMs >= 2 * control.patienceMs
     return (known ? 1 : 2) * control.changedShare

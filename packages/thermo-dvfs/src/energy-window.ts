@@ -4,15 +4,15 @@ import type { HistorySample, PowerHistory } from './power-history.js'
 export interface WindowOutlook {
   readonly nowMs: number
   readonly capW: number
-  /** Power of the present clock, W: what the board draws until a new request takes effect. */
+  /** Power at the present clock, W. The board draws it until a new request takes effect. */
   readonly presentW: number
   /** Power of a slot of the history, W. */
   readonly slotW: (slot: HistorySample) => number
 }
 
 /**
- * The power that the board may draw from now on so that no one-second window that ends 0.3 to 1.1 s ahead exceeds the
- * cap's energy. Past energy counts against the cap of its time.
+ * Returns the power that the board may draw from now on, so that no one-second window that ends 0.3 to 1.1 s ahead
+ * exceeds the cap's energy. Past energy counts against the cap that was valid at its time.
  */
 export function windowBudgetW(history: PowerHistory, { nowMs, capW, presentW, slotW }: WindowOutlook): number {
   const { samples } = history

@@ -1,12 +1,12 @@
 import { InvalidInputError } from '@pctodl/platform'
 
 export interface MemoryClockObservation {
-  /** Monotonic, ms. */
+  /** Monotonic time, ms. */
   readonly timeMs: number
   readonly powerCapW: number
-  /** Readings of the lowest SM clock are above the cap: `ClockAction.status` is `infeasible`. */
+  /** True if readings at the lowest SM clock are above the cap: `ClockAction.status` is `infeasible`. */
   readonly infeasible: boolean
-  /** Estimated power at a memory clock and the lowest SM clock, W. */
+  /** Estimated power at a memory clock and the lowest SM clock there, W. */
   readonly lowestPowerW: (memClockMhz: number) => number
 }
 
@@ -16,7 +16,7 @@ export interface MemoryClockState {
   readonly homeMhz: number
   readonly infeasibleSinceMs: number | null
   readonly roomSinceMs: number | null
-  /** Failed raises since the last plan; each doubles the time for which a raise must fit. */
+  /** Number of failed raises since the last plan. Each doubles the time for which a raise must fit. */
   readonly failedRaises: number
   /** Whether the last change was a raise. */
   readonly raised: boolean
@@ -24,26 +24,32 @@ export interface MemoryClockState {
 
 /** Time above the cap at the lowest SM clock after which the memory clock is lowered, ms. */
 const LOWER_AFTER_MS = 200
-/** Time for which a higher memory clock must fit the cap before it is tried, ms, and how often it doubles at most. */
+/**
+ * Time for which a higher memory clock must fit the cap before it is tried, ms. `MAX_DOUBLINGS` limits how often it
+ * doubles.
+ */
 const RAISE_AFTER_MS = 20_000
 const MAX_DOUBLINGS = 6
-/** Power at a higher memory clock and the lowest SM clock that still allows a raise, share of the cap. */
+/**
+ * A raise is allowed if the power at the higher memory clock and the lowest SM clock is at most this fraction of the
+ * cap.
+ */
 const RAISE_BELOW = 0.95
 
 /**
- * The second, slow actuator. It lowers the memory clock by one state where the lowest SM clock does not hold the cap,
- * and raises it again towards the plan's clock once there has been room for long enough. Does nothing on a board with
- * one memory clock. A state machine without timers or I/O.
+ * The second, slow actuator. It lowers the memory clock by one state if the lowest SM clock does not hold the cap. It
+ * raises the memory clock again towards the plan's clock once there has been enough headroom for some time. On a board
+ * with one memory clock it does nothing. It is a state machine without timers or I/O.
  */
 export class MemoryClockControl {
-  /** Ascending, MHz. */
+  /** Memory clocks, ascending, MHz. */
   readonly #statesMhz: readonly number[]
   #state: MemoryClockState
 
   /**
    * @param memClocksMhz memory clocks for work, MHz
    * @param memClockMhz the memory clock that the plan wants, one of `memClocksMhz`
-   * @param state of an earlier one with the same clocks, to go on where it stopped
+   * @param state state of an earlier control with the same clocks, to continue where it stopped
    * @throws InvalidInputError
    */
   constructor(memClocksMhz: readonly number[], memClockMhz: number, state?: MemoryClockState) {
@@ -60,13 +66,17 @@ export class MemoryClockControl {
     return this.#state.memClockMhz
   }
 
-  /** Set the memory clock of a new plan, which is in force. */
+  /** Set the memory clock of a new plan that is in force. */
   setHome(memClockMhz: number): void {
     this.#requireState(memClockMhz)
     this.#state = planned(memClockMhz)
   }
 
-  /** @returns the memory clock to lock, MHz */
+  /**
+   * Process one observation.
+   *
+   * @returns the memory clock to lock, MHz
+   */
   step({ timeMs, powerCapW, infeasible, lowestPowerW }: MemoryClockObservation): number {
     const { memClockMhz, homeMhz, failedRaises, raised } = this.#state
     const index = this.#statesMhz.indexOf(memClockMhz)

@@ -1,9 +1,9 @@
 import { control, SECOND_MS } from './constants.js'
 
-/** Readings are compared with the model up to this long ago, ms. */
+/** Time for which samples are kept, ms. Readings are compared with the model up to this long ago. */
 const KEPT_MS = control.maxDelayMs + SECOND_MS + 2 * control.delayStepMs + 4 * control.sampleMs
 
-/** One step of the history: the time slot that ends with it. */
+/** One step of the history; it describes the time slot that ends with the step. */
 export interface HistorySample {
   readonly timeMs: number
   readonly capW: number
@@ -46,12 +46,12 @@ export class PowerHistory {
     }
   }
 
-  /** Mean model power of a window, W. The oldest slot extends into the past. */
+  /** Mean model power of a window, W. Before the history, the power of the oldest slot is used. */
   modelMeanW(fromMs: number, toMs: number): number {
     return (this.#integral(toMs) - this.#integral(fromMs)) / (toMs - fromMs)
   }
 
-  /** Mean and number of the readings after a time, W. */
+  /** Mean of the readings after a time (W), and their number. */
   readings(afterMs: number): { readonly meanW: number; readonly count: number } {
     let sumW = 0
     let count = 0
@@ -64,13 +64,13 @@ export class PowerHistory {
     return { meanW: sumW / count, count }
   }
 
-  /** The reading that had arrived at a time, W; null if none arrived in that step. */
+  /** The reading of the step at or before a time, W; null if none arrived in that step. */
   readAt(timeMs: number): number | null {
     if (timeMs > this.newest!.timeMs) return null
     return this.#samples.findLast((earlier) => earlier.timeMs <= timeMs)?.readW ?? null
   }
 
-  /** Standard deviation of the model power of the slots since a time, W. */
+  /** Standard deviation of the model power over the slots since a time, W. */
   modelSdW(fromMs: number): number {
     let count = 0
     let sumW = 0

@@ -1,7 +1,7 @@
 import { control, SECOND_MS } from './constants.js'
 
 export interface PowerObserverState {
-  /** Board power over model power, and the variance of it. */
+  /** Ratio of board power to model power; `ratioVar` is its variance. */
   ratio: number
   ratioVar: number
   /** Model power at which the ratio was learnt, W. */
@@ -20,13 +20,13 @@ export interface Innovation {
   readonly readW: number
   /** Model power over the reading's window, W. */
   readonly modelW: number
-  /** Standard deviation caused by uncertain timing, W. */
+  /** Standard deviation of the model power due to uncertain timing, W. */
   readonly timingSdW: number
   /** Length of the reading's window, ms. */
   readonly windowMs: number
-  /** Whether all tenants worked throughout that window. */
+  /** True if all tenants worked throughout that window. */
   readonly full: boolean
-  /** Whether a reading below the expectation counts, too. */
+  /** True if a reading below the expectation counts too. */
   readonly lowCounts: boolean
   /** Time for which power must be low to count as a lighter load, ms. */
   readonly noticeMs: number
@@ -34,8 +34,8 @@ export interface Innovation {
 
 /**
  * Estimates the ratio of board to model power, its variance, and the noise of the readings with a one-state Kalman
- * filter. Two high readings in a row are believed at once; low ones only at full load, after a stalled tenant would
- * have been noticed. Part load gives lower bounds only.
+ * filter. Two consecutive high readings are believed at once. Low readings are believed only at full load, and only
+ * after a stalled tenant would have been noticed. At part load, readings give only a lower bound.
  */
 export class PowerObserver {
   readonly state: PowerObserverState
@@ -58,24 +58,24 @@ export class PowerObserver {
     this.state.noiseVarW2 = (control.noiseSd * modelW) ** 2
   }
 
-  /** The model changed by a factor with its tenants or memory clock; the ratio carries over. */
+  /** Adapt to a model that changed by a factor with its tenants or memory clock. The ratio carries over. */
   rebase(factor: number): void {
     this.state.referenceW *= factor
     this.state.lastModelW *= factor
     this.state.ratioVar += control.changedShare ** 2
   }
 
-  /** What was learnt from wrongly dated readings is less sure. */
+  /** Widen the uncertainty, because a wrong sensor delay misdated the readings from which the ratio was learnt. */
   doubt(): void {
     this.state.ratioVar = Math.max(this.state.ratioVar, control.changedShare ** 2)
   }
 
-  /** Estimated power at a model power, W. */
+  /** Estimated board power for a model power, W. */
   power(modelW: number): number {
     return this.state.ratio * modelW
   }
 
-  /** Standard deviation of the estimate, W. */
+  /** Standard deviation of the estimated board power, W. */
   sd(modelW: number): number {
     return Math.sqrt(this.#varW2(modelW))
   }
@@ -89,7 +89,11 @@ export class PowerObserver {
     return Math.sqrt(this.state.noiseVarW2)
   }
 
-  /** @returns reading minus expectation, W */
+  /**
+   * Update the estimate with one reading.
+   *
+   * @returns reading minus expectation, W
+   */
   observe({ timeMs, durationMs, readW, modelW, timingSdW, windowMs, full, lowCounts, noticeMs }: Innovation): number {
     const s = this.state
     s.ratioVar += (control.driftSd ** 2 * durationMs) / SECOND_MS
@@ -98,7 +102,7 @@ export class PowerObserver {
     const priorVarW2 = this.#varW2(modelW)
     // Readings with overlapping windows carry less information than independent ones.
     const readVarW2 = s.noiseVarW2 * Math.max(1, windowMs / Math.max(1, durationMs) / 2) + timingSdW ** 2
-    // Part load does not narrow the estimate down, so all that is read above it counts.
+    // Part load does not narrow the estimate, so any reading above it counts.
     const sdW = Math.sqrt(readVarW2 + (full ? priorVarW2 : 0))
     const boundW = Math.max(control.outlierShare * modelW, control.outlier * sdW)
     s.high = innovationW > boundW ? s.high + 1 : 0

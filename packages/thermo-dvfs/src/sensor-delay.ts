@@ -2,23 +2,24 @@ import { control } from './constants.js'
 import type { PowerHistory } from './power-history.js'
 
 const CANDIDATES = control.maxDelayMs / control.delayStepMs + 1
-/** Candidates between the two readings whose difference is judged. */
+/** Number of candidates between the two readings whose difference is compared. */
 const APART = 2
 
 export interface SensorDelayState {
   /**
-   * Change that each candidate left unexplained, beyond the best one's, in standard deviations of a reading; the last
-   * one is the candidate that the readings do not follow the clock at all.
+   * For each candidate, the change that it left unexplained beyond the best candidate's, in standard deviations of a
+   * reading. The last entry belongs to the hypothesis that the readings do not follow the clock.
    */
   readonly losses: number[]
   chosen: number
 }
 
 /**
- * Estimates the delay of power readings from the controller's own moves: the delay that leaves the least change
- * unexplained. A wrong one sees each move twice, once in the model and once in the readings. A change of load is seen
- * once at any delay, so by the triangle inequality it never favours a wrong one, even where it cancels a move. A longer
- * delay, whose moves may not have shown yet, must also explain more than readings that follow nothing.
+ * Estimates the delay of power readings from the controller's own moves. It chooses the delay that leaves the least
+ * change unexplained. A wrong delay sees each move twice, once in the model and once in the readings. It sees a change
+ * of load once, as every delay does. By the triangle inequality, a change of load therefore never favours a wrong
+ * delay, even if it cancels a move. The moves of a longer delay may not have shown yet, so a longer delay must also
+ * explain more than the assumption that the readings follow nothing.
  */
 export class SensorDelay {
   readonly state: SensorDelayState
@@ -31,13 +32,17 @@ export class SensorDelay {
     return this.state.chosen * control.delayStepMs
   }
 
-  /** Whether power has moved enough to tell the delay. */
+  /** True if the power has moved enough to determine the delay. */
   get known(): boolean {
     const { losses, chosen } = this.state
     return Math.max(...losses) - losses[chosen]! > control.delayEvidence
   }
 
-  /** @returns whether another delay was chosen */
+  /**
+   * Compare one reading with the candidates.
+   *
+   * @returns true if another delay was chosen
+   */
   observe(history: PowerHistory, readW: number, windowMs: number, noiseSdW: number): boolean {
     const { losses } = this.state
     const nowMs = history.newest!.timeMs
@@ -50,7 +55,7 @@ export class SensorDelay {
     const changesW = losses.map((_, i) => (i < CANDIDATES ? modelW[i]! - modelW[i + APART]! : 0))
     if (Math.max(...changesW) - Math.min(...changesW) < control.outlier * noiseSdW) return false
     for (let i = 0; i <= CANDIDATES; i++) losses[i]! += Math.abs(readW - beforeW - changesW[i]!) / noiseSdW
-    // A bound on the losses lets the present estimate be overruled within one or two moves.
+    // The losses are bounded, so that one or two moves can overrule the present estimate.
     const bound = 4 * control.delayEvidence
     const minLoss = Math.min(...losses.slice(0, CANDIDATES))
     for (let i = 0; i <= CANDIDATES; i++) losses[i] = Math.max(-bound, Math.min(bound, losses[i]! - minLoss))

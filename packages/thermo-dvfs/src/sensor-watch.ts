@@ -4,7 +4,10 @@ import { CrossCheck, type CrossCheckState } from './cross-check.js'
 
 export interface SensorWatchState {
   readW: number | null
-  /** The newest instant and plain readings, W, and when the plain one last varied, ms. */
+  /**
+   * Newest instant reading, W; `averageW` is the newest plain reading, and `averageVariedMs` the time when it last
+   * varied, ms.
+   */
   instantW: number
   averageW: number
   averageVariedMs: number
@@ -21,20 +24,20 @@ export interface SensorWatchState {
   readonly plain: CrossCheckState
 }
 
-/** Decides which readings are usable and over which window they average, and compares them with other meters. */
+/** Decides which readings are usable and over which window they average. It also compares them with other meters. */
 export class SensorWatch {
   readonly state: SensorWatchState
   readonly #averages: boolean
   readonly #counter: CrossCheck
   readonly #meter: CrossCheck
-  /** Compares the plain reading with the instant ones in use. */
+  /** Compares the plain readings with the instant readings in use. */
   readonly #plain: CrossCheck
-  /** The usable reading of this step, W; null where there is none. */
+  /** The usable reading of this step, W; null if there is none. */
   readW: number | null = null
   /** The plain reading of this step, if plausible, W. */
   averageW: number | null = null
   windowMs: number = control.sampleMs
-  /** Whether the reading of this step is an instant one. */
+  /** True if the reading of this step is an instant one. */
   #instants = false
 
   constructor(averages: boolean, state?: SensorWatchState) {
@@ -67,7 +70,7 @@ export class SensorWatch {
     s.variedModelW = modelW
   }
 
-  /** Factor by which other meters read more, at least 1. */
+  /** Factor by which other meters read more power, at least 1. */
   get correction(): number {
     return Math.max(1, ...this.#checks.map(({ correction }) => correction))
   }
@@ -76,12 +79,17 @@ export class SensorWatch {
     return this.#checks.some(({ state }) => state.disagrees)
   }
 
-  /** Whether another meter has more than the readings have: a lower reading is no lighter load then. */
+  /**
+   * True if another meter measures more power than the readings. A lower reading then does not show a lighter load.
+   */
   get contradicted(): boolean {
     return this.#checks.some(({ contradicts }) => contradicts)
   }
 
-  /** Ask the other meters about the time from now on. A plain one-second average knows only of longer times. */
+  /**
+   * Let the other meters measure anew from now on. The plain reading is not included, because as a one-second average
+   * it describes longer times.
+   */
   askAnew(): void {
     this.#counter.interrupt()
     this.#meter.interrupt()
@@ -91,7 +99,7 @@ export class SensorWatch {
     return [this.#counter, this.#meter, this.#plain]
   }
 
-  /** The higher one of the newest readings, W. */
+  /** The higher of the newest plain and instant readings, W. */
   get newestW(): number {
     const { instantW, averageW, averageVariedMs, instantMs } = this.state
     if (instantMs - averageVariedMs > control.patienceMs) return instantW
@@ -107,7 +115,7 @@ export class SensorWatch {
     s.averageW = this.averageW ?? s.averageW
     s.instantW = instantW ?? s.instantW
     if (instantW !== null) s.instantMs = timeMs
-    // A plain reading that stays constant while instant ones arrive is frozen.
+    // A plain reading that stays constant while instant readings arrive is frozen.
     if (timeMs - s.averageVariedMs > control.patienceMs && s.instantMs > s.averageVariedMs) {
       this.averageW = null
       this.#plain.dismiss()
@@ -131,8 +139,10 @@ export class SensorWatch {
   }
 
   /**
-   * @param meanW mean of the last second's readings
-   * @param steady neither clock nor load has changed within the time that readings look back on
+   * Compare the reading with the other meters.
+   *
+   * @param meanW mean of the last second's readings, W
+   * @param steady true if neither clock nor load has changed within the time that readings look back
    */
   compare(
     { timeMs, energyJ = null, meterPowerW }: ClockObservation,
@@ -153,7 +163,7 @@ export class SensorWatch {
       }
       if ((meterPowerW ?? 0) > 0) this.#meter.compare(timeMs, durationMs, this.readW, meterPowerW!)
     }
-    // A counter that restarts is used from then on.
+    // If a counter restarts, it is used from then on.
     if (energyJ !== null && energyJ !== s.energyJ) {
       s.energyJ = energyJ
       s.energyMs = timeMs

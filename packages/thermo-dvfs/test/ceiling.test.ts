@@ -21,7 +21,10 @@ function controller(): ClockController {
   return one
 }
 
-/** Steps of 100 ms from a time on; the board runs what it was last asked for. @returns the clocks that were asked for */
+/**
+ * Runs steps of 100 ms from a time on. The board runs the clock requested last.
+ * @returns the requested clocks
+ */
 function run(one: ClockController, fromMs: number, steps: number, firstMhz: number, ceilingMhz?: number): number[] {
   const clocks = [firstMhz]
   for (let i = 0; i < steps; i++) {
@@ -39,7 +42,7 @@ describe('a clock above which there is no work', () => {
     const [more] = run(one, 5000, 1, 900, 1080)
     expect(more).toBe(1080)
     expect(run(one, 5100, 1, 1080, 750)).toEqual([750])
-    // Between two states: the lower one.
+    // A ceiling between two states allows the lower one.
     expect(run(one, 5200, 1, 750, 739)).toEqual([720])
   })
 

@@ -37,7 +37,7 @@ describe('CrossCheck', () => {
     expect(compared([[4, 140, 153]]).state.disagrees).toBe(true)
   })
 
-  /** A window of two seconds for each ratio of the second power to the first. */
+  /** Compares one window of two seconds for each ratio of the second power to the first. */
   function windows(...ratios: readonly number[]): CrossCheck {
     const check = new CrossCheck()
     for (const [i, ratio] of ratios.entries()) check.compare(2000 * (i + 1), 2000, 100, 100 * ratio)

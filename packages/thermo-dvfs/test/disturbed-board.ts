@@ -3,7 +3,7 @@ import { type ClockAction, ClockController, type ClockObservation } from '../src
 import { modelAt, type Reading, readings } from './law-stories.js'
 import { clocksMhz, ToyBoard } from './toy-board.js'
 
-/** Tenants that stand still are missed after this time, ms. */
+/** Time after which a stalled tenant is noticed, ms. */
 const NOTICE_MS = 300
 /** Full load, a prompt sensor and setters that are taken, ms: after everything else. */
 const CALM_MS = 30_000
@@ -11,12 +11,12 @@ const STEP_MS = 100
 
 const kinds = ['refused', 'lost', 'throttled', 'cap', 'late', 'pause', 'part', 'heavier', 'frozen', 'missing'] as const
 
-/** What goes wrong from a time on, for so long. */
+/** A disturbance, with the time at which it starts and its duration. */
 export interface Disturbance {
   readonly kind: (typeof kinds)[number]
   readonly atMs: number
   readonly durationMs: number
-  /** Which clock, cap, delay or load, 0..1. */
+  /** Relative size of the clock, cap, delay or load, 0..1. */
   readonly size: number
 }
 
@@ -49,13 +49,13 @@ export const disturbedStories: fc.Arbitrary<DisturbedStory> = fc.record({
 })
 
 export interface DisturbedRun {
-  /** From the end of all disturbances until the clock stays within 97 % of the best one's power, ms. */
+  /** Time from the end of all disturbances until the clock stays within 97 % of the best clock's power, ms. */
   readonly backMs: number
-  /** Share of the calm with the true mean of a second more than 1 % above the cap, %. */
+  /** Percentage of the calm time in which the true one-second mean is more than 1 % above the cap. */
   readonly abovePercent: number
 }
 
-/** Live through the disturbances, and a calm after them. */
+/** Runs the disturbances and a calm time after them. */
 export function liveDisturbed({ seed, gain, reading, capW, disturbances }: DisturbedStory): DisturbedRun {
   const controller = new ClockController({
     smClocksMhz: clocksMhz,

@@ -54,7 +54,7 @@ describe('readings', () => {
       capAt: () => 150,
       disturb: (_, seen) => ({ ...seen, ...frozen }),
     })
-    // It believes 118 W, raises, sees nothing move, and backs off.
+    // The controller estimates 118 W, raises the clock, sees no change, and backs off.
     expect(trace.status.at(-1)).toBe('blind')
     expect(measure(trace, 50_000).violationPercent).toBe(0)
     expect(measure(trace, 60_000).utilisationPercent).toBeLessThan(90)
@@ -75,7 +75,7 @@ describe('readings', () => {
 })
 
 describe('readings that come late', () => {
-  /** What the sensors said some time ago. */
+  /** Earlier readings of the sensors. */
   function late(lagMs: number) {
     const queue: Pick<ClockObservation, 'powerAverageW' | 'powerInstantW'>[] = []
     return (_: number, seen: ClockObservation): ClockObservation => {

@@ -45,7 +45,7 @@ describe.each(readings)('gates with readings: %s', (reading) => {
 
     expect(measure(trace, 5000, 25_000).peakPercent).toBeLessThan(5)
     expect(settlingMs(trace, 5000)).toBeLessThan(15_000)
-    // Step down: a second of the average's own memory, then no more excess.
+    // After a step down, the average contains the earlier power for a second; then there is no more excess.
     expect(settlingMs(trace, 220_000)).toBeLessThan(15_000)
     expect(measure(trace, 221_500, 319_000).violationPercent).toBeLessThanOrEqual(1)
     // Step up.

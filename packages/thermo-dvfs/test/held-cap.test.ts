@@ -4,14 +4,14 @@ import { ClockController } from '../src/index.js'
 const smClocksMhz = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
 const modelW = (clockMhz: number) => 60 + 0.14 * (clockMhz - 210)
 
-/** The clock that it comes to on a board that is as modelled, whose firmware keeps power at its limit. */
+/** Final clock on a board that matches its model, whose firmware keeps power at its limit. */
 function clockUnder(powerCapW: number, powerLimitW: number | null, sensorTolerancePercent = 0): number {
   const controller = new ClockController({ smClocksMhz, reading: 'one-second-average', sensorTolerancePercent })
   controller.setPlant(smClocksMhz.map(modelW))
   let smClockMhz = 210
   for (let timeMs = 0; timeMs < 60_000; timeMs += 100) {
     const powerW = Math.min(modelW(smClockMhz), powerLimitW ?? Number.POSITIVE_INFINITY)
-    // The firmware takes back what is too much: the clock that it runs draws no more than its limit.
+    // The firmware lowers the running clock until it draws no more than the limit.
     const runs = 210 + 15 * Math.floor((powerW - modelW(210) + 1e-9) / 2.1)
     const reading = { powerAverageW: powerW, powerInstantW: powerW, smClockMhz: runs, loading: false }
     ;({ smClockMhz } = controller.step({ timeMs, powerCapW, powerLimitW, ...reading }))
@@ -69,7 +69,7 @@ describe('a cap that the board holds by its own limit', () => {
     controller.setPlant(smClocksMhz.map(modelW))
     const asked: number[] = []
     for (let timeMs = 0; timeMs < 90_000; timeMs += 100) {
-      // The load happens to draw less than before, and the firmware has not let go yet.
+      // The load draws less than before, and the firmware has not raised the clock yet.
       const powerW = (timeMs < 60_000 ? Math.min(119, modelW(asked.at(-1) ?? 210)) : 113) + (timeMs % 200) / 10_000
       const smClockMhz = Math.min(asked.at(-1) ?? 210, timeMs < 60_000 ? 630 : 600)
       const seen = { powerAverageW: powerW, powerInstantW: powerW, smClockMhz, throttled: timeMs >= 60_000 }

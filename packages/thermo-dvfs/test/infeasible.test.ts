@@ -4,7 +4,7 @@ import { type ClockAction, ClockController, type ClockObservation } from '../src
 const smClocksMhz = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
 const CAP_W = 70
 
-/** What the controller says of a board that is read at a power, with what else is told of each step. */
+/** Answer of the controller on a board with a constant reading. */
 function told(
   durationMs: number,
   at: (timeMs: number, askedMhz: number) => Partial<ClockObservation> & { powerW: number },

@@ -7,7 +7,7 @@ export { modelAt }
 export type Reading = 'both' | 'one-second-average' | 'part-time'
 export const readings: fc.Arbitrary<Reading> = fc.constantFrom('both', 'one-second-average', 'part-time')
 
-/** A stretch of a story: what the load does, under which cap. */
+/** A phase of a run: load and cap. */
 const stretch = fc.record({
   durationMs: fc.integer({ min: 5, max: 80 }).map((tenths) => 100 * tenths),
   activity: fc.oneof(
@@ -23,11 +23,11 @@ export interface Story {
   /** True power over the model's. */
   readonly gain: number
   readonly reading: Reading
-  /** The firmware holds the clock at most here, now and then; null leaves it alone. */
+  /** The firmware limits the clock to this value now and then; null for no limit. */
   readonly heldMhz: number | null
-  /** The board's own power limit stands at the cap. */
+  /** True if the board's own power limit is set to the cap. */
   readonly limited: boolean
-  /** Share of the samples that never arrive. */
+  /** Fraction of the samples that never arrive. */
   readonly dropped: number
   readonly stretches: readonly {
     readonly durationMs: number
@@ -53,15 +53,15 @@ export interface Moment {
   readonly action: ClockAction
   /** True mean over the last second, W. */
   readonly secondW: number
-  /** The mean of the last second as it was read, W: of the board's last three averages, or of ten instant readings. */
+  /** Mean of the last second's readings, W: of the board's last three averages, or of ten instant readings. */
   readonly readW: number | null
-  /** It is that of instant readings. */
+  /** True if the mean is that of instant readings. */
   readonly sampled: boolean
-  /** Full load, and no clock that the firmware chose. */
+  /** True at full load, if the firmware has not chosen the clock. */
   readonly free: boolean
 }
 
-/** Live through a story, and a last stretch of full load that is long enough to come to rest. */
+/** Runs all phases, and a last phase of full load that is long enough to settle. */
 export function live({ seed, gain, reading, heldMhz, limited, dropped, stretches }: Story): Moment[] {
   const controller = new ClockController({
     smClocksMhz: clocksMhz,

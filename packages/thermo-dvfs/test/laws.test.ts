@@ -9,11 +9,11 @@ const ROUNDING = 1e-9
 const bound = (percent: number): number => 1 + percent / 100 + ROUNDING
 const GUARD = bound(0.7)
 const SAMPLED_GUARD = bound(1.5)
-/** Samples that a mean of the last second looks back on, and a request takes to show. */
+/** Number of samples over which a mean of the last second looks back, plus those until a request shows. */
 const LOOK_BACK = 14
 const ANSWER = 3
 
-/** Moments whose reading is above the cap by more than the guard, and whose clock was not lowered for it. */
+/** Samples whose reading is above the cap by more than the guard, and whose clock was not lowered for it. */
 function notLowered(moments: readonly Moment[]): Moment[] {
   return moments.filter(({ readW, sampled, seen }, i) => {
     const until = moments[i + ANSWER]
@@ -29,14 +29,14 @@ function notLowered(moments: readonly Moment[]): Moment[] {
   })
 }
 
-/** Moments that say settled while the mean of the last second is above the cap. */
+/** Samples that report `settled` while the mean of the last second is above the cap. */
 const settledAbove = (moments: readonly Moment[]): Moment[] =>
   moments.filter(
     ({ action, readW, seen, sampled }) =>
       action.status === 'settled' && ((sampled ? readW : seen.powerAverageW) ?? 0) > seen.powerCapW * (1 + ROUNDING),
   )
 
-/** Moments that say infeasible without a reading of the lowest clock above the cap in the last two seconds. */
+/** Samples that report `infeasible` without a reading of the lowest clock above the cap in the last two seconds. */
 const infeasibleByEstimate = (moments: readonly Moment[]): Moment[] =>
   moments.filter(
     ({ action, seen }, i) =>
@@ -47,7 +47,7 @@ const infeasibleByEstimate = (moments: readonly Moment[]): Moment[] =>
       }),
   )
 
-/** New locks within a second of the one before while firmware trims below an unchanged cap. */
+/** New locks less than a second after the last one, while firmware trims below an unchanged cap. */
 const hasty = (moments: readonly Moment[]): Moment[] =>
   moments.filter((moment, i) => {
     const last = moments.slice(Math.max(0, i - 10), i + 1)
@@ -57,7 +57,7 @@ const hasty = (moments: readonly Moment[]): Moment[] =>
     return moment.seen.powerLimitW !== null && last.length > 10 && last.every(trims) && changes.length > 1
   })
 
-/** Moments after five seconds and the sensor's delay at full load below 90 % of the cap, in which nothing was raised. */
+/** Samples after five seconds plus the sensor's delay at full load and below 90 % of the cap, without a raise. */
 const leftLow = (moments: readonly Moment[]): Moment[] =>
   moments.filter(({ action, seen }, i) => {
     const steps = 50 + action.seen.delayMs / 100
@@ -67,7 +67,7 @@ const leftLow = (moments: readonly Moment[]): Moment[] =>
     return last.every((one) => one.action.smClockMhz <= last[0]!.action.smClockMhz)
   })
 
-/** Longest stay above the cap in the last 20 s, at a clock that could be lowered, ms. */
+/** Longest time above the cap in the last 20 s, at a clock that could be lowered, ms. */
 function longestStayMs(moments: readonly Moment[]): number {
   let stayMs = 0
   let longestMs = 0
@@ -79,10 +79,10 @@ function longestStayMs(moments: readonly Moment[]): number {
   return longestMs
 }
 
-/** Many small sets instead of a large one: each has a seed of its own, which says what to run again. */
+/** Many small sets instead of a large one. Each has its own seed, which identifies the set to run again. */
 const seeds = Array.from({ length: 12 }, (_, i) => i + 1)
 const each = (check: (moments: Moment[]) => void) => (seed: number) =>
-  // A failing story is long to shrink: the first one is told as it is.
+  // A failing run takes long to shrink, so the first one is reported unshrunk.
   fc.assert(
     fc.property(stories, (story: Story) => check(live(story))),
     { seed, numRuns: 12, endOnFailure: true },

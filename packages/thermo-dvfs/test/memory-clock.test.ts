@@ -53,7 +53,7 @@ describe('MemoryClockControl', () => {
     let memClockMhz = 9501
     const raisesMs: number[] = []
     for (let timeMs = 0; raisesMs.length < 9; timeMs += 200) {
-      // The prediction sees room that is not there.
+      // The prediction shows headroom that does not exist.
       const next = control.step(seen(timeMs, { infeasible: memClockMhz === 9501, lowestPowerW: () => 80 }))
       if (next > memClockMhz) raisesMs.push(timeMs)
       memClockMhz = next

@@ -17,7 +17,7 @@ function lastMinute(share: number, meters: (timeMs: number, board: ToyBoard) => 
   return measure(run(controller, board, { durationMs: 120_000, capAt: () => 150, disturb }), 65_000)
 }
 
-/** An energy counter that begins anew at 30 s, or shows no number then. */
+/** An energy counter that restarts at 30 s, or reports no number then. */
 function counter(what: 'restarts' | 'no number') {
   let energyJ = 1e6
   return (timeMs: number, { powerW }: ToyBoard) => {

@@ -4,7 +4,7 @@ import { clocksMhz, type Metrics, measure, modelAt, run, ToyBoard } from './toy-
 export { modelAt }
 
 const CAP_W = 150
-/** Tenants that stand still are missed after this time. */
+/** Time after which a stalled tenant is noticed, ms. */
 const NOTICE_MS = 300
 /** All of them work until then. */
 const FIRST_PAUSE_MS = 10_000
@@ -14,19 +14,19 @@ export interface PausingCase {
   readonly reading: 'both' | 'one-second-average' | 'part-time'
   /** True power over the model's. */
   readonly gain: number
-  /** How late readings are, ms. Default 0. */
+  /** Delay of the readings, ms. Default 0. */
   readonly lagMs?: number
-  /** The load works and pauses so long by turns, ms; absent: it works all the time. */
+  /** Duration of alternating work and pauses of the load, ms; absent if it works all the time. */
   readonly pauses?: readonly [onMs: number, offMs: number]
   readonly seed?: number
 }
 
 export interface PausingRun extends Metrics {
-  /** What the clocks of the second half would draw at full load, over what the best clock would. */
+  /** Full-load power of the clocks in the second half, relative to that of the best clock. */
   readonly full: number
 }
 
-/** Two minutes under the clock lock alone, with a load that may pause and readings that may be late. */
+/** Two minutes under the clock lock alone, with a load that may pause and readings that may be delayed. */
 export function pausingRun({ reading, gain, lagMs = 0, pauses, seed = 1 }: PausingCase): PausingRun {
   const averages = reading !== 'part-time'
   const controller = new ClockController({

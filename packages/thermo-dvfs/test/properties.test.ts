@@ -32,7 +32,7 @@ const observations = fc.array(
 
 type Event = typeof observations extends fc.Arbitrary<(infer T)[]> ? T : never
 
-/** Feed a story to a controller; `between` may replace it before each step. */
+/** Feeds observations to a controller; `between` may replace the controller before each step. */
 function tell(
   story: readonly Event[],
   start: ClockController,
@@ -55,7 +55,7 @@ function fresh(): ClockController {
   return controller
 }
 
-/** A reading of many times what the model's highest clock draws is none. */
+/** A reading of many times the power of the model's highest clock is not usable. */
 const plausible = (readW: number | null): number | null => (readW !== null && readW < 1000 ? readW : null)
 
 describe('laws of the controller', () => {

@@ -3,7 +3,7 @@ import { ClockController, type ClockObservation } from '../src/index.js'
 import { modelAt } from './law-stories.js'
 import { clocksMhz, measure, run, ToyBoard } from './toy-board.js'
 
-/** Power used in the last 30 s of a minute and a half, percent of a cap that goes from 150 W over 110 W to 140 W. */
+/** Power used in the last 30 s of a 90 s run, percent of a cap that goes from 150 W to 110 W and then to 140 W. */
 function usedPercent(disturb: (timeMs: number, seen: ClockObservation) => ClockObservation): number {
   const controller = new ClockController({ smClocksMhz: clocksMhz, reading: 'one-second-average' })
   controller.setPlant(clocksMhz.map(modelAt))

@@ -12,7 +12,7 @@ interface Told {
   readonly powerLimitW?: number
 }
 
-/** A controller whose clock firmware has been holding at 900 MHz for some seconds, and then the load grows by a share. */
+/** A controller whose clock the firmware has held at 900 MHz for some seconds; then the load grows by a factor. */
 class Throttled {
   readonly #controller = new ClockController({ smClocksMhz, reading: 'one-second-average' })
   readonly #grows: number
@@ -39,7 +39,7 @@ class Throttled {
     this.#timeMs += 100
   }
 
-  /** Until it asks for less than before the load grew. */
+  /** Time until the controller requests a lower clock than before the load grew. */
   untilLowered(): this {
     const before = this.askedMhz
     for (let i = 0; i < 50 && this.askedMhz === before; i++) this.step()

@@ -3,7 +3,7 @@ import type { ClockController, ClockObservation, ClockStatus } from '../src/inde
 
 export const clocksMhz: readonly number[] = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
 
-/** What the model of these tests draws at a clock, W: a static cubic and a power of the place within the clocks. */
+/** Power of the model in these tests at a clock, W: static power, plus power that rises with the place in the table. */
 export function modelAt(clockMhz: number): number {
   const place = Math.min(1, Math.max(0, (clockMhz - 210) / 1200))
   return ((3e-8 * clockMhz - 5e-5) * clockMhz + 0.025) * clockMhz + 25 + (30 + 170 * place ** 1.2)
@@ -15,14 +15,14 @@ export interface BoardOptions {
   readonly truth?: (modelW: number) => number
   /** Standard deviation of white noise on the instant reading, W. */
   readonly instantNoiseW?: number
-  /** Noise of the plain reading beyond its averaging, W. */
+  /** Noise of the plain reading in addition to its averaging, W. */
   readonly averageNoiseW?: number
   readonly quantumW?: number
-  /** Share of the samples that never arrive, 0..1. */
+  /** Fraction of the samples that never arrive, 0..1. */
   readonly dropped?: number
   /** Standard deviation of a true ripple that is renewed every 50 ms, W. */
   readonly rippleW?: number
-  /** Power that leakage adds as the board warms up, share of the power; time constant 20 s. */
+  /** Power that leakage adds as the board warms up, as a fraction of the power; time constant 20 s. */
   readonly leakage?: number
   readonly actuationMs?: number
 }
@@ -31,8 +31,9 @@ const TICK_MS = 10
 const TICKS_PER_SECOND = 1000 / TICK_MS
 
 /**
- * A board reduced to what the controller sees of it: power follows the clock after the actuation delay, warms up by a first-order
- * lag, and is read through a one-second running average renewed every 100 ms and a noisy, quantised instant reading.
+ * A board reduced to what the controller observes. Power follows the clock after the actuation delay and warms up by a
+ * first-order lag. It is read through a one-second running average, renewed every 100 ms, and a noisy, quantised
+ * instant reading.
  */
 export class ToyBoard {
   readonly #options: Required<BoardOptions>
@@ -44,9 +45,9 @@ export class ToyBoard {
   #rippleW = 0
   #requests: { atMs: number; clockMhz: number }[] = []
   clockMhz: number
-  /** Share of the tenants' dynamic power that is drawn, 0..1: less than 1 while they load. */
+  /** Fraction of the tenants' dynamic power that is drawn, 0..1; less than 1 while tenants load. */
   activity = 1
-  /** Scales true power from now on: a change of the load that no model saw. */
+  /** Scales the true power from now on: a change of load that the model does not know. */
   loadFactor = 1
   powerW = 0
   /** True mean over the last second, W. */
@@ -132,7 +133,7 @@ export interface RunOptions {
   readonly reading?: 'one-second-average' | 'part-time' | 'both'
   readonly capAt: (timeMs: number) => number
   readonly loadingUntilMs?: number
-  /** Called before each step; may change the board, and may replace what the controller is told. */
+  /** Called before each step; may change the board and the controller's observation. */
   readonly disturb?: (timeMs: number, seen: ClockObservation) => ClockObservation
 }
 
@@ -163,20 +164,20 @@ export function run(controller: ClockController, board: ToyBoard, options: RunOp
 }
 
 export interface Metrics {
-  /** Time with the one-second mean more than 1 % above the cap, percent. */
+  /** Percentage of the time in which the one-second mean is more than 1 % above the cap. */
   readonly violationPercent: number
-  /** Energy above the cap over the cap's energy, percent. */
+  /** Energy above the cap relative to the cap's energy, percent. */
   readonly excessEnergyPercent: number
   /** Highest one-second mean above the cap, percent of the cap. */
   readonly peakPercent: number
-  /** Mean power over mean cap, percent. */
+  /** Mean power relative to the mean cap, percent. */
   readonly utilisationPercent: number
   /** Longest time above the cap plus 1 %, ms. */
   readonly longestMs: number
   readonly changes: number
 }
 
-/** The measures of section "acceptance" over a part of a trace. */
+/** Measures of a part of a trace. */
 export function measure(trace: Trace, fromMs: number, toMs: number = Number.POSITIVE_INFINITY): Metrics {
   let violations = 0
   let excess = 0
@@ -211,7 +212,7 @@ export function measure(trace: Trace, fromMs: number, toMs: number = Number.POSI
   }
 }
 
-/** From a time until the one-second mean stays within [95 %, 101 %] of the cap for 30 s, ms; infinite where it never does. */
+/** Time until the one-second mean stays within [95 %, 101 %] of the cap for 30 s, ms; infinite if it never does. */
 export function settlingMs(trace: Trace, fromMs: number): number {
   let since = Number.POSITIVE_INFINITY
   for (let i = 0; i < trace.timeMs.length; i++) {

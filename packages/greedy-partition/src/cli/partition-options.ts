@@ -25,13 +25,13 @@ export interface PartitionCall {
   /** Set to plan for services instead of a partition. */
   readonly services: ServicesCall | undefined
   readonly search: Omit<PartitionOptions, 'models'>
-  /** Undefined: use the shipped model. */
+  /** Folder of parameters; undefined for the shipped model. */
   readonly paramsFolder: string | undefined
   readonly explain: boolean
   readonly json: boolean
 }
 
-/** Time limit of a search without any other limit, ms. */
+/** Time limit of a search for which the user gives no limit, ms. */
 const DEFAULT_BUDGET_MS = 50
 const DEFAULT_RISK = 0.05
 
@@ -172,7 +172,7 @@ function searchOptions(raw: RawOptions): PartitionCall['search'] {
   }
 }
 
-/** The search is limited by time, unless only evaluations are given: then its plan is reproducible. */
+/** Limit the search by time, unless the user gives only a number of evaluations. The plan is then reproducible. */
 function searchBudget({ budgetMs, budgetEvaluations }: RawOptions): Partial<PartitionOptions> {
   if (budgetMs === undefined && budgetEvaluations !== undefined) return { budgetEvaluations }
   return {

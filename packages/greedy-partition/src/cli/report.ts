@@ -59,7 +59,7 @@ function formatTrade(trade: readonly TradeRow[]): string {
   return table.toString()
 }
 
-/** Table of the search steps, from the empty board on. */
+/** Table of the search steps, starting from the empty board. */
 export function formatSteps(steps: readonly PartitionStep[]): string {
   const table = newTable(['step', 'stage', 'move', 'SM MHz', 'memory MHz', 'samples/s', 'W'])
   steps.forEach(({ stage, move, configuration, throughput, powerW }, i) => {
@@ -70,8 +70,8 @@ export function formatSteps(steps: readonly PartitionStep[]): string {
 }
 
 /**
- * Command that measures the configuration with the profiler's single mode, which runs one network; null for several
- * networks.
+ * Command that measures the configuration in the profiler's single mode. This mode runs one network, so the result is
+ * null for several networks.
  */
 export function verificationCommand(spec: GpuSpec, { tenants, smClockMhz, memClockMhz }: Configuration): string | null {
   const model = tenants[0]?.model

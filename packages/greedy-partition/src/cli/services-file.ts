@@ -17,10 +17,11 @@ export const DEFAULT_MAX_BATCH_SIZE = 64
 const fields = ['name', 'model', 'rate', 'p99Ms', 'weight', 'maxBatchSize', 'maxQueueDelayMs']
 
 /**
- * Read a list of services from YAML or JSON: `name`, `model`, `rate` (requests/s) and `p99Ms` of each, with optional
- * `weight` (1), `maxBatchSize` (64) and `maxQueueDelayMs` (0). YAML merge keys (`<<: *others`) are supported.
+ * Read a list of services from YAML or JSON. Each service has `name`, `model`, `rate` (requests/s) and `p99Ms`, and
+ * optionally `weight` (1), `maxBatchSize` (64) and `maxQueueDelayMs` (0). YAML merge keys (`<<: *others`) are
+ * supported.
  *
- * @throws UsageError naming the file, and the service and field if known
+ * @throws UsageError that names the file, and the service and field if known
  */
 export function readServicesFile(file: string): ServicesFile {
   let text: string
@@ -39,7 +40,9 @@ export function readServicesFile(file: string): ServicesFile {
 }
 
 /**
- * @throws InvalidInputError naming the service and the field
+ * Parse the text of a services file.
+ *
+ * @throws InvalidInputError that names the service and the field
  * @throws YAMLError
  */
 export function parseServices(text: string): ServicesFile {
@@ -75,7 +78,7 @@ export function parseServices(text: string): ServicesFile {
   return { services, ratesPerS, withoutMaxBatchSize }
 }
 
-/** Parse YAML, rejecting cyclic values and an excessive number of aliases. */
+/** Parse YAML. Cyclic values and an excessive number of aliases are errors. */
 function parsed(text: string): unknown {
   try {
     const value: unknown = parse(text, { merge: true })
@@ -91,7 +94,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The common name of a network, or the name as given: custom parameters may contain networks without a common name. */
+/**
+ * Common name of a network. A name without one is returned unchanged, because custom parameters may contain such
+ * networks.
+ */
 export function knownName(name: string): string {
   try {
     return networkName(name)

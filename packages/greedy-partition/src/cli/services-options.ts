@@ -48,7 +48,9 @@ const forTenantsOnly = [
 const forServicesOnly = ['rateMargin', 'latencyMargin', 'burstiness']
 
 /**
- * @param wasGiven whether an option was given in the call, by its name in camel case
+ * Check the options of a call that plans for services.
+ *
+ * @param wasGiven whether the call contains an option, by its name in camel case
  * @returns undefined without `--services`
  * @throws UsageError for options that exclude each other, or a file that cannot be read
  */
@@ -90,7 +92,7 @@ export function servicesCall(raw: RawServicesOptions, wasGiven: (option: string)
 
 type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
 
-/** Options without those that were not given. */
+/** Remove the options that were not given. */
 export function given<T extends object>(options: T): Given<T> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
 }

@@ -31,10 +31,10 @@ function* from(
   }
 }
 
-/** Upper bound on the number of layouts: memory is not checked. */
+/** Upper bound on the number of layouts; memory is not checked. */
 export function layoutCount({ services, totalUnits, maxTenants, maxInstances, memClocksMhz }: PlanProblem): number {
   const width = totalUnits + 1
-  // Number of ways by processes and units of the services so far.
+  // Number of ways for each number of processes and of units that the services so far use.
   let ways = new Float64Array((maxTenants + 1) * width)
   ways[0] = 1
   for (const { batchSizes } of services) {

@@ -8,10 +8,11 @@ import type { ServicePlan } from './plan-result.js'
 import { servicePlan } from './service-plan.js'
 
 /**
- * The best plan by enumerating every layout with identical processes per service, as a reference for `planServices`.
- * Meant for two or three services, coarse shares and few batch sizes. Budgets and seed of the options are ignored.
+ * Find the best plan by enumerating every layout with identical processes per service, as a reference for
+ * `planServices`. It is meant for two or three services, coarse shares and few batch sizes. Budgets and seed in the
+ * options are ignored.
  *
- * @param limits.maxLayouts reject larger spaces, so that a typing error does not take a day; default 200,000
+ * @param limits.maxLayouts larger spaces are rejected, so that a typing error does not take a day; default 200,000
  * @throws InvalidInputError for invalid options, or a larger space
  */
 export function exhaustiveServices(

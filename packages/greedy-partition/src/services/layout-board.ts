@@ -2,7 +2,7 @@ import { ServingModel, type ServingPrediction } from '@pctodl/perf-model/serving
 import { configurationOf, type Layout } from './layout.js'
 import type { PlanProblem } from './plan-problem.js'
 
-/** A layout with a cache of its serving models by clock. */
+/** A layout with a cache of its serving models, one per clock. */
 export class LayoutBoard {
   /** Number of SM clocks. */
   readonly clocks: number
@@ -16,7 +16,10 @@ export class LayoutBoard {
     this.clocks = problem.smClocksMhz[layout.memIndex]!.length
   }
 
-  /** Board power at a clock, W; writes each service's fraction of requests in time into `attainments`. */
+  /**
+   * Board power at a clock, W. For each service, it writes the fraction of requests within the objective into
+   * `attainments`.
+   */
   powerAt(clockIndex: number, ratesPerS: readonly number[], attainments: Float64Array): number {
     return this.#at(clockIndex).attainments(ratesPerS, attainments, this.#problem.burstiness)
   }

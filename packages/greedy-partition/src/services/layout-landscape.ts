@@ -12,8 +12,8 @@ export const layoutClimb: ClimbSettings = {
 }
 
 /**
- * Search space of layouts, compared by shortfall from the objectives, then by the cost of the goal. A move is the
- * layout that it leads to.
+ * Search space of layouts. Layouts compare by their shortfall from the objectives, then by the cost of the goal. A move
+ * is represented by the layout that it leads to.
  */
 export class Layouts implements Landscape<Scored, Layout> {
   readonly #scorer: LayoutScorer
@@ -42,7 +42,7 @@ export class Layouts implements Landscape<Scored, Layout> {
     return bestFirst(a, b)
   }
 
-  /** Number of processes and memory state. */
+  /** Class of a layout: its number of processes and its memory state. */
   shape({ layout: { services, memIndex } }: Scored): string {
     return `${memIndex} ${services.reduce((sum, { count }) => sum + count, 0)}`
   }

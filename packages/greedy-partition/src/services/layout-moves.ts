@@ -4,7 +4,7 @@ import type { PlanProblem } from './plan-problem.js'
 /** Share changes to try, in units: fine steps nearby, coarse steps further away. */
 const strides = [1, 2, 4, 8]
 
-/** All layouts that differ by one small change; the scorer rejects those that do not fit on the board. */
+/** All layouts that differ by one small change. The scorer rejects layouts that do not fit on the board. */
 export function layoutsAround(problem: PlanProblem, layout: Layout): Layout[] {
   const { services, memIndex } = layout
   const around: Layout[] = []
@@ -30,7 +30,7 @@ export function layoutsAround(problem: PlanProblem, layout: Layout): Layout[] {
       if (count * stride <= free) put([i, { ...of, units: units + stride }])
     }
     if (free >= count) put([i, { ...of, units: units + Math.floor(free / count) }])
-    // The same share split into another number of processes, with the same, the next larger or the next smaller batch.
+    // Split the same share into another number of processes, with the same, the next larger or the next smaller batch.
     for (let other = 1; other <= problem.maxInstances; other++) {
       if (other === count) continue
       const each = Math.floor(total / other)
@@ -42,8 +42,8 @@ export function layoutsAround(problem: PlanProblem, layout: Layout): Layout[] {
     put([i, { ...of, count: count - 1 }])
     if (units <= free) put([i, { ...of, count: count + 1 }])
   })
-  // One service gives share to another, optionally with the next smaller batch of the giver or the next larger one of
-  // the taker.
+  // One service gives share to another. The giver may also take its next smaller batch, or the taker its next larger
+  // one.
   services.forEach((giver, i) => {
     services.forEach((taker, j) => {
       if (i === j) return

@@ -3,14 +3,14 @@ import { LayoutBoard } from './layout-board.js'
 import { maxValue } from './max-value.js'
 import { MIN_RATE_PER_S, type PlanProblem } from './plan-problem.js'
 
-/** Fraction of the requests that must be in time. */
+/** Fraction of the requests that must be answered within the objective. */
 const WANTED = 0.99
 /** Relative precision of a load factor. */
 const FACTOR_STEP = 2e-3
 /** Load factors below this count as 0. */
 const MIN_FACTOR = 1e-3
 
-/** Fraction of the best value that a layout must reach at the best layout's clock to be evaluated further. */
+/** A layout is evaluated further only if it reaches this fraction of the best value at the best layout's clock. */
 const HOPEFUL = 0.95
 /** Initial stride of the search for the clock of highest value. */
 const CLOCK_STRIDE = 4
@@ -19,9 +19,12 @@ const CLOCK_STRIDE = 4
 export interface Scored {
   readonly layout: Layout
   readonly clockIndex: number
-  /** 0 if it meets all objectives; otherwise a measure of how far it misses them. */
+  /** 0 if the layout meets all objectives; otherwise a measure of how far it misses them. */
   readonly shortfall: number
-  /** Lower is better among layouts without a shortfall: power, W, or the negative load factor or value. */
+  /**
+   * Cost by the goal, to compare layouts without a shortfall; lower is better. It is power (W), the negative load
+   * factor or the negative value.
+   */
   readonly cost: number
   readonly powerW: number
   /** Admitted requests/s, including the margin. */
@@ -33,7 +36,7 @@ export class LayoutScorer {
   readonly problem: PlanProblem
   evaluations = 0
   readonly #known = new Map<string, Scored | undefined>()
-  /** By layout: a cost that it is known not to undercut. */
+  /** For each layout, a cost below which it is known not to get. */
   readonly #notBelow = new Map<string, number>()
   readonly #startMs: number
   readonly #attainments: Float64Array
@@ -46,7 +49,7 @@ export class LayoutScorer {
     this.#attainments = new Float64Array(problem.services.length)
   }
 
-  /** The spent budget; undefined while none is spent. */
+  /** The spent budget; undefined if no budget is spent. */
   spent(): 'evaluation-budget' | 'time-budget' | undefined {
     const { budgetEvaluations, timeBudgetMs, now } = this.problem
     if (this.evaluations >= budgetEvaluations) return 'evaluation-budget'
@@ -54,7 +57,7 @@ export class LayoutScorer {
     return undefined
   }
 
-  /** Undefined for a layout that does not fit on the board. */
+  /** Score of a layout; undefined if it does not fit on the board. */
   score(layout: Layout): Scored | undefined {
     if (!fits(this.problem, layout)) return undefined
     const key = layoutKey(layout)
@@ -67,8 +70,8 @@ export class LayoutScorer {
   }
 
   /**
-   * Score a layout if it is better than another; undefined if not. Stops early if a check at the other's clock or load
-   * shows that it cannot be better.
+   * Score a layout if it is better than another layout; undefined if it is not. The evaluation stops early if a check
+   * at the other layout's clock or load shows that the layout cannot be better.
    */
   scoreAbove(layout: Layout, than: Scored): Scored | undefined {
     if (!fits(this.problem, layout)) return undefined
@@ -92,7 +95,7 @@ export class LayoutScorer {
     if (clockIndex >= smClocksMhz[layout.memIndex]!.length) return false
     if (goal === 'min-power') {
       if (loads.some((load) => load !== 1)) return false
-      // A higher clock draws more power, a lower one misses more objectives.
+      // A higher clock draws more power, and a lower clock misses more objectives.
       const { met, powerW } = this.holds(this.board(layout), clockIndex, ratesPerS)
       return !met && powerW >= than.cost
     }
@@ -106,7 +109,8 @@ export class LayoutScorer {
         ) === undefined
       )
     }
-    // Heuristic: a layout worth much less at the other's clock is hardly worth more at another one.
+    // Heuristic: a layout with a much lower value at the other layout's clock hardly has a higher value at another
+    // clock.
     const there = maxValue(this.problem, this.board(layout), clockIndex)
     return (there?.value ?? 0) < -than.cost * HOPEFUL
   }
@@ -135,12 +139,12 @@ export class LayoutScorer {
     if (clockIndex === undefined) return this.#short(layout, board, ratesPerS)
     this.#clockHint = clockIndex
     const { powerW } = this.holds(board, clockIndex, ratesPerS)
-    // No mean of a layout within the limit reaches a power above it.
+    // No mean power of a layout within the limit exceeds the limit, so this layout is compared by its own power.
     const cost = powerW > powerLimitW ? powerW : this.#meanPowerW(layout, board, powerW)
     return { layout, clockIndex, shortfall: 0, cost, powerW, ratesPerS }
   }
 
-  /** Mean power of the loads, each at its best clocks, given that of the whole load, W. */
+  /** Mean power over the loads, W. Each load runs at its best clocks; the power at full load is given. */
   #meanPowerW(layout: Layout, board: LayoutBoard, wholeW: number): number {
     const { ratesPerS, loads, memClocksMhz } = this.problem
     const others = memClocksMhz.flatMap((_, memIndex) =>
@@ -157,7 +161,9 @@ export class LayoutScorer {
     return powers.reduce((sum, powerW) => sum + powerW, 0) / loads.length
   }
 
-  /** The lowest clock at which all objectives are met: latencies fall and power rises with the clock. */
+  /**
+   * The lowest clock at which all objectives are met; undefined if there is none. Latencies fall as the clock rises.
+   */
   minClock(board: LayoutBoard, ratesPerS: readonly number[]): number | undefined {
     const met = (clockIndex: number) => this.holds(board, clockIndex, ratesPerS).met
     let low = -1
@@ -197,7 +203,7 @@ export class LayoutScorer {
     return { layout, clockIndex, shortfall: 0, cost: -low, powerW, ratesPerS: times(low) }
   }
 
-  /** A clock at which all objectives and the cap are met. */
+  /** A clock at which all objectives and the cap are met; undefined if none is found. */
   #clockFor(board: LayoutBoard, ratesPerS: readonly number[]): number | undefined {
     let low = -1
     let high = board.clocks
@@ -253,14 +259,14 @@ export class LayoutScorer {
   }
 }
 
-/** Comparator that sorts the better one first; ties follow the canonical order. */
+/** Comparator that sorts the better layout first; ties follow the canonical order. */
 export function bestFirst(a: Scored, b: Scored): number {
   if (a.shortfall !== b.shortfall) return a.shortfall - b.shortfall
   if (a.cost !== b.cost) return a.cost - b.cost
   return layoutKey(a.layout) < layoutKey(b.layout) ? -1 : 1
 }
 
-/** Gains below this part are rounding errors. */
+/** Gains below this fraction are rounding errors. */
 const MIN_GAIN = 1e-6
 
 export function isBetter(a: Scored, b: Scored): boolean {

@@ -6,7 +6,7 @@ const MAX_PROCESSES = 4
 
 /**
  * Starting layouts of the climb: one to four processes per service, with equal shares and with shares by offered load,
- * at every batch size and in every memory state; plus the caller's configuration.
+ * at every batch size and in every memory state. The caller's configuration is one more start.
  */
 export function startLayouts(problem: PlanProblem): Layout[] {
   const given = problem.startFrom === undefined ? undefined : layoutOf(problem, problem.startFrom)
@@ -16,7 +16,7 @@ export function startLayouts(problem: PlanProblem): Layout[] {
   return [...starts, ...uniformLayouts(problem, sharesOf, processes)]
 }
 
-/** Layouts with one batch size for all, in every memory state, for each number of processes a service. */
+/** Layouts in which all services have one batch size and one number of processes, for every memory state. */
 export function uniformLayouts(
   problem: PlanProblem,
   sharesOf: (memIndex: number, batch: number) => readonly (readonly number[])[],
@@ -45,7 +45,10 @@ export function equalShares({ services, totalUnits }: PlanProblem): number[] {
   return services.map(() => Math.floor(totalUnits / services.length))
 }
 
-/** Shares in proportion to the fraction of the whole board that the requests would need, at least one unit each. */
+/**
+ * Shares in proportion to the fraction of the whole board that each service's requests would need, at least one unit
+ * each.
+ */
 export function sharesByLoad(problem: PlanProblem, memIndex: number, batch: number): number[] {
   const { services, ratesPerS, totalUnits, model } = problem
   const clocks = problem.smClocksMhz[memIndex]!
@@ -61,7 +64,7 @@ export function sharesByLoad(problem: PlanProblem, memIndex: number, batch: numb
   })
   const total = loads.reduce((sum, load) => sum + load, 0)
   const units = loads.map((load) => Math.max(1, Math.floor((totalUnits * load) / total)))
-  // Take the excess of rounding up from the largest shares.
+  // Subtract the excess that rounding up has caused from the largest shares.
   for (let over = units.reduce((sum, each) => sum + each, 0) - totalUnits; over > 0; over--) {
     units[units.indexOf(Math.max(...units))]!--
   }

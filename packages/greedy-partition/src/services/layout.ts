@@ -6,11 +6,11 @@ export interface Instances {
   readonly count: number
   /** Share per process, in units of the share step. */
   readonly units: number
-  /** Index into the problem's batch sizes of the service. */
+  /** Index of the batch size in the service's `batchSizes`. */
   readonly batch: number
 }
 
-/** The processes of all services in one memory state; the SM clock is chosen by the scorer. */
+/** The processes of all services in one memory state. The scorer chooses the SM clock. */
 export interface Layout {
   /** Processes of each service, in the order of the services. */
   readonly services: readonly Instances[]
@@ -61,8 +61,8 @@ export function configurationOf(
 }
 
 /**
- * Convert a configuration to the nearest layout: each process gets the mean share of its service and the next smaller
- * batch size; undefined if it does not fit.
+ * Convert a configuration to the nearest layout. Each process gets the mean share of its service and the next smaller
+ * batch size. The result is undefined if the layout does not fit.
  */
 export function layoutOf(problem: PlanProblem, { tenants, memClockMhz }: Configuration): Layout | undefined {
   const memIndex = Math.max(0, problem.memClocksMhz.indexOf(memClockMhz))

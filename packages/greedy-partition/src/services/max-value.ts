@@ -4,7 +4,10 @@ import type { PlanProblem } from './plan-problem.js'
 const WANTED = 0.99
 /** Bisection steps for an admitted rate. */
 const HALVINGS = 8
-/** Fraction of its rate at which a service counts as fully shed: latencies are undefined without any requests. */
+/**
+ * Fraction of its rate at which a service counts as fully shed. It is not 0, because latencies are undefined without
+ * any requests.
+ */
 const NONE = 1e-6
 
 export interface Admitted {
@@ -16,8 +19,9 @@ export interface Admitted {
 }
 
 /**
- * Choose the admitted rates at a clock. Each service gets at most what it answers in time beside the others; if that
- * exceeds the power limit, services whose requests have the least value per joule are reduced first.
+ * Choose the admitted rates at a clock. Each service gets at most the rate that it answers within its objective beside
+ * the other services. If the power then exceeds the limit, services whose requests have the least value per joule are
+ * reduced first.
  *
  * @returns undefined if even the idle board exceeds the limit
  */

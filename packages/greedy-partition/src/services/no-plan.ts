@@ -3,7 +3,7 @@ import { LayoutScorer, type Scored } from './layout-scorer.js'
 import type { PlanProblem } from './plan-problem.js'
 import type { InfeasibleServicePlan } from './plan-result.js'
 
-/** Explain why a search found no plan; `best` is the closest layout. */
+/** Explain why a search found no plan. `best` is the layout that came closest. */
 export function noPlan(scorer: LayoutScorer, best: Scored | undefined): InfeasibleServicePlan {
   const { problem, evaluations } = scorer
   const clamped = problem.boardLimitW === undefined ? {} : { boardLimitW: problem.boardLimitW }
@@ -52,7 +52,10 @@ function overCap({ problem, evaluations }: LayoutScorer, best: Scored): Infeasib
   }
 }
 
-/** Reason why one service cannot be met even alone on the board without a cap; undefined if it can. */
+/**
+ * Reason why one service misses its objective or its rate even alone on the board and without a cap; undefined if it
+ * meets both.
+ */
 function aloneOnBoard(
   problem: PlanProblem,
   index: number,

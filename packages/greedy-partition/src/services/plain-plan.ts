@@ -10,7 +10,7 @@ import { servicePlan } from './service-plan.js'
 /**
  * Baselines without a search, with one process per service:
  * - `equal-shares`: equal shares; the batch sizes are optimised for one service after the other
- * - `one-batch`: equal shares and one batch size for all
+ * - `one-batch`: equal shares and one batch size for all services
  * - `shares-by-load`: shares by the fraction of the board that the requests would need, with optimised batch sizes
  *
  * SM and memory clock are chosen as in `planServices`.
@@ -18,7 +18,7 @@ import { servicePlan } from './service-plan.js'
 export type PlainManner = 'equal-shares' | 'one-batch' | 'shares-by-load'
 
 /**
- * Plan by one of these baselines, for comparison.
+ * Plan by a baseline, for comparison.
  *
  * @throws what `planServices` throws
  */
@@ -40,7 +40,7 @@ export function plainPlan(
   return servicePlan(scorer, best, 'greedy-only')
 }
 
-/** Optimise one service's batch size after the other, until none improves. */
+/** Optimise the batch size of one service after the other, until none improves. */
 function ownBatches(scorer: LayoutScorer, from: Scored): Scored {
   const { services } = scorer.problem
   let best = from

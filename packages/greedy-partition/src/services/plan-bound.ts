@@ -1,12 +1,12 @@
 import { batchSizesUpTo } from '@pctodl/perf-model/serving'
 import type { PlanProblem } from './plan-problem.js'
 
-/** Lower bounds of the cost of a request at a clock, over all processes and batch sizes. */
+/** Lower bounds of what a request costs at a clock, over all processes and batch sizes. */
 interface Least {
   readonly idleW: number
-  /** Energy per request, J, by service. */
+  /** Energy per request of each service, J. */
   readonly energyJ: readonly number[]
-  /** Board time per request, by service: share x batch time / batch size, s. */
+  /** Board time per request of each service: share x batch time / batch size, s. */
   readonly boardS: readonly number[]
 }
 
@@ -14,12 +14,12 @@ interface Least {
 const CLOCKS = 8
 
 /**
- * Model bound on any plan: a lower bound of power (W) for `min-power`, an upper bound of the factor for `max-load`, or
- * of the weighted requests/s for `max-value`. It charges each request its least energy above the idle board and its
- * least board time, with a process running alone and full batches.
+ * Bound that the model gives for any plan: a lower bound of the power (W) for `min-power`, an upper bound of the factor
+ * for `max-load`, or of the weighted requests/s for `max-value`. Each request costs at least its least energy above the
+ * idle board and its least board time. Both are those of a process that runs alone with full batches.
  *
- * Between two evaluated clocks, power is taken from the lower and speed from the higher one: the least energy of a
- * request rises with the clock, and its least time falls.
+ * Between two evaluated clocks, the bound takes energy from the lower clock and time from the higher clock: the least
+ * energy of a request rises with the clock, and its least time falls.
  */
 export function planBound(problem: PlanProblem): number {
   if (problem.goal !== 'min-power') return boundAt(problem)

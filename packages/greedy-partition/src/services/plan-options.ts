@@ -4,19 +4,17 @@ import { knownSearchOptions, type SearchOptions } from '../search-options.js'
 /**
  * - `min-power`: meet all objectives at the rates with minimum power
  * - `max-load`: the largest common factor on all rates at which all objectives and the cap hold
- * - `max-value`: the most weighted requests/s answered in time, by choosing the admitted rate of each service
+ * - `max-value`: the most weighted requests/s answered within their objectives, by the choice of admitted rates
  */
 export type ServiceGoal = 'min-power' | 'max-load' | 'max-value'
 
 export interface ServicePlanOptions extends SearchOptions {
   readonly objective: ServiceGoal
-  /**
-   * Plan for the rates times this factor, at least 1: a margin for changing rates and prediction errors. Default 1.1.
-   */
+  /** Factor on the rates, at least 1: a margin for changing rates and prediction errors. Default 1.1. */
   readonly rateMargin?: number
   /**
-   * For `min-power`: factors from 0 to 1 on the rates, e.g. `[0.1, 0.5, 1]`. All take equal parts of the time, each at its
-   * lowest clock, and the plan minimises their mean power. Default: only the rates themselves.
+   * For `min-power`: factors from 0 to 1 on the rates, e.g. `[0.1, 0.5, 1]`. Each factor applies for an equal part of
+   * the time, at its lowest clock. The plan minimises the mean power. Default: only the rates themselves.
    */
   readonly loads?: readonly number[]
   /** Fraction by which each p99 objective is shortened for planning, 0 to 0.9. Default 0.1. */
@@ -29,15 +27,15 @@ export interface ServicePlanOptions extends SearchOptions {
   /** Maximum number of processes per service. Default 4. */
   readonly maxInstances?: number
   /**
-   * Batch sizes to choose from, at most 256. Default: 1, 2, 4, ... 256, and each service's largest if that is not above
-   * 256.
+   * Batch sizes to choose from, at most 256. Default: 1, 2, 4, ... 256, and each service's largest batch size if it is
+   * at most 256.
    */
   readonly batchSizes?: readonly number[]
-  /** SM clocks to choose from, MHz. Default: all of the board. */
+  /** SM clocks to choose from, MHz. Default: all SM clocks of the board. */
   readonly smClocksMhz?: readonly number[]
-  /** A further starting configuration, such as the current one; it is ignored if it does not fit the options. */
+  /** A further starting configuration, such as the current one. It is ignored if it does not fit the options. */
   readonly startFrom?: Configuration
-  /** Also compute a bound on any plan. Default false: it takes about as long as a few hundred layouts. */
+  /** Whether to compute a bound on any plan, which takes about as long as a few hundred layouts. Default false. */
   readonly bound?: boolean
 }
 

@@ -11,7 +11,9 @@ import {
 import { integer, number, type SearchLimits, searchLimits } from '../search-options.js'
 import { knownPlanOptions, type ServiceGoal, type ServicePlanOptions } from './plan-options.js'
 
-/** Largest planned batch, whatever a service allows: predictors are not fitted to larger ones. */
+/**
+ * Largest planned batch, also if a service allows larger ones, because predictors are not fitted to larger batches.
+ */
 export const LARGEST_BATCH_SIZE = 256
 const DEFAULT_BUDGET_EVALUATIONS = 2000
 const DEFAULT_BATCH_SIZES = [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -19,7 +21,7 @@ const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-value']
 
 /** Requests/s assumed for a service with a rate of 0. */
 export const MIN_RATE_PER_S = 1e-3
-/** Far above the capacity of any board, but small enough for sums and squares. */
+/** Maximum rate: far above the capacity of any board, but small enough for sums and squares. */
 export const MAX_RATE_PER_S = 1e7
 
 /** A service with its allowed batch sizes. */
@@ -27,7 +29,7 @@ export interface PlannedService {
   readonly service: Service
   /** Allowed batch sizes, ascending. */
   readonly batchSizes: readonly number[]
-  /** Memory of a process, by batch size. */
+  /** Memory of a process for each batch size, bytes. */
   readonly memoryBytes: readonly number[]
 }
 
@@ -43,11 +45,11 @@ export interface PlanProblem extends SearchLimits {
   /** Requested rates, at least `MIN_RATE_PER_S`. */
   readonly askedPerS: readonly number[]
   readonly rateMargin: number
-  /** Factors on the rates whose mean power is minimised. */
+  /** Factors on the rates; the mean power over these loads is minimised. */
   readonly loads: readonly number[]
   readonly burstiness: readonly number[]
   readonly maxInstances: number
-  /** SM clocks by memory state, each list ascending, MHz. */
+  /** SM clocks of each memory state, ascending, MHz. */
   readonly smClocksMhz: readonly (readonly number[])[]
   readonly costs: BatchCostTable
   readonly startFrom: ServicePlanOptions['startFrom']
@@ -55,9 +57,9 @@ export interface PlanProblem extends SearchLimits {
 }
 
 /**
- * Validate the options once; the rest of the package trusts them.
+ * Validate the options once; the rest of the package relies on them.
  *
- * @throws InvalidInputError naming the field
+ * @throws InvalidInputError that names the field
  * @throws UnknownNameError for a network that the model does not know
  */
 export function planProblem(

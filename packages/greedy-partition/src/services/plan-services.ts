@@ -11,8 +11,8 @@ import type { PlanBound, ServicePlan } from './plan-result.js'
 import { servicePlan } from './service-plan.js'
 
 /**
- * Choose processes, shares and batch sizes for services, and SM and memory clock, so that their latency objectives hold
- * under the power cap: with minimum power, at the largest common factor on their rates, or for the most weighted
+ * Choose processes, shares, batch sizes, SM clock and memory clock for services, so that their latency objectives hold
+ * under the power cap. The goal is minimum power, the largest common factor on the rates, or the most weighted
  * requests.
  *
  * @param ratesPerS arriving requests/s, in the order of the services, each at least 0
@@ -28,7 +28,7 @@ export function planServices(
 ): ServicePlan {
   const problem = planProblem(model, services, ratesPerS, options)
   if (problem.goal !== 'max-value') return planFor(problem)
-  // If all requests can be answered, the plan of minimum power has the maximum value too.
+  // If all requests can be answered, the plan of minimum power also has the maximum value.
   const all = planFor({ ...problem, goal: 'min-power' })
   if (all.feasible) return { ...all, score: worthOfAll(problem), binds: { what: 'nothing' }, ...boundOfAll(problem) }
   return planFor(problem)

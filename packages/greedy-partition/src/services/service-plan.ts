@@ -7,10 +7,10 @@ import { planBound } from './plan-bound.js'
 import type { PlanProblem } from './plan-problem.js'
 import type { FeasibleServicePlan, PlanBinds, PlanBound, ServicePlan } from './plan-result.js'
 
-/** Factor by which the load is raised to find the limit. */
+/** Factor by which the load is raised to find the limit that is violated first. */
 const A_LITTLE = 1.01
 
-/** Result of a search that found this best layout, or none. */
+/** Result of a search, from the best layout found, if any. */
 export function servicePlan(
   scorer: LayoutScorer,
   best: Scored | undefined,
@@ -64,7 +64,7 @@ function boundOf(problem: PlanProblem, score: number): PlanBound {
   return { value, gap: Math.max(0, problem.goal === 'min-power' ? score / value - 1 : value / score - 1) }
 }
 
-/** The limit that is violated first at a slightly higher load (`min-power`: at the next lower clock). */
+/** The limit that is violated first at a slightly higher load; for `min-power`, at the next lower clock. */
 function bindsOf(scorer: LayoutScorer, best: Scored): PlanBinds {
   const { problem } = scorer
   const board = scorer.board(best.layout)

@@ -28,7 +28,7 @@ interface RawOptions {
   readonly json?: boolean
 }
 
-/** Batch sizes of the preview, at the full share and the top clocks. */
+/** Batch sizes of the preview, which uses the full share and the top clocks. */
 const shownBatches = [1, 8, 64]
 
 export const pctodlAddNetwork: CommandFunction = async (argv, terminal) => {
@@ -109,7 +109,7 @@ function wholeNumber(option: string, text: string): number {
   throw new UsageError(`${option}: got '${text}', expected a positive whole number`)
 }
 
-/** Rethrow errors about axis sizes and samples as usage errors, because the caller sets both with options. */
+/** Rethrow errors about axis sizes and samples as usage errors, because command-line options set both. */
 function ofOptions<T>(read: () => T): T {
   try {
     return read()
@@ -129,7 +129,7 @@ function bytesOf(file: string): Buffer {
   }
 }
 
-/** Only networks of the zoo have a graph to learn from; undefined for all others. */
+/** Graph of a network of the model zoo; undefined for any other network. */
 function graphOf<Graph>(layerGraph: (name: string) => Graph, name: string): Graph | undefined {
   try {
     return layerGraph(name)

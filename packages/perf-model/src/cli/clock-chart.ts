@@ -1,6 +1,6 @@
 import type { chartConfig, palette, TopLevelSpec } from '@pctodl/report/charts'
 
-/** Prediction at one SM clock; the standard deviations are 0 where the predictor has none. */
+/** Prediction at one SM clock. A standard deviation is 0 if the predictor does not provide it. */
 export interface ClockPoint {
   readonly smClockMhz: number
   readonly throughput: number

@@ -15,7 +15,7 @@ import { findTraceFiles, readTraceFile, TraceFileError } from './trace-files.js'
 export const fit: CommandFunction = async (argv, terminal) => {
   const options = await parseFitOptions(argv, terminal)
   const { stdout, stderr } = terminal
-  // Fail on a missing package before the fit, which takes minutes.
+  // Fail on a missing optional package before the fit, which takes minutes.
   const charts = options.plot === undefined ? undefined : await loadCharts()
   const { files, rows, staticRows } = readRows(options)
   stderr.write(`${rows.length} rows of ${files.length} files\n`)
@@ -47,7 +47,7 @@ async function fitTo(
     const step = steps.next()
     if (step.done) return step.value
     stderr.write(`fit ${step.value.done} of ${step.value.total}\n`)
-    // Interrupts are only delivered when the event loop gets a turn.
+    // Give the event loop a turn, because interrupts are only delivered then.
     await setImmediate()
     signal.throwIfAborted()
   }

@@ -16,7 +16,7 @@ import { version } from '../../package.json'
 export interface CommandFitOptions {
   readonly spec: GpuSpec
   readonly platform: string
-  /** Trace files; empty: find files in the Python code's layout in the current folder. */
+  /** Trace files. If empty, files in the Python code's layout are searched in the current folder. */
   readonly traces: readonly string[]
   /** Networks to fit; `null`: all networks in the traces. */
   readonly models: readonly string[] | null

@@ -5,7 +5,7 @@ import type { PerfModelParameters } from '../parameters.js'
 import { PerfModel } from '../perf-model.js'
 import { loadPerfModel, shippedParameters } from '../shipped-parameters.js'
 
-/** A parameter file cannot be read, or its content is invalid. */
+/** Thrown if a parameter file cannot be read, or if its content is invalid. */
 export class ParameterFileError extends PctodlError {
   readonly file: string
 
@@ -16,9 +16,9 @@ export class ParameterFileError extends PctodlError {
 }
 
 /**
- * Load the model of a board from `<folder>/<board>.json`, or the shipped one if no folder is given.
+ * Load the model of a board from `<folder>/<board>.json`, or the shipped model if no folder is given.
  *
- * @throws UnknownNameError listing the parameter sets that exist
+ * @throws UnknownNameError that lists the existing parameter sets
  * @throws ParameterFileError for a file that cannot be used
  */
 export function modelOf(board: string, folder: string | undefined): PerfModel {
@@ -64,7 +64,7 @@ function keyOf(board: string): string {
   try {
     return findGpuSpec(board).key
   } catch (error) {
-    // An unknown board is reported as a missing set, along with the existing ones.
+    // An unknown board is reported as a missing parameter set, with a list of the existing sets.
     if (error instanceof PctodlError) return board
     throw error
   }

@@ -42,7 +42,7 @@ export const predict: CommandFunction = async (argv, terminal) => {
   return 0
 }
 
-/** Requested memory clock, MHz; undefined: use the first memory clock of the parameters. */
+/** Requested memory clock, MHz; if undefined, the first memory clock of the parameters is used. */
 async function memClock({ memFreq, gpuMemFreq }: PredictOptions, board: string, { signal }: Terminal) {
   if (!gpuMemFreq) return memFreq
   return Number(await askInstalledGpu('clocks.mem', `give the memory clock of ${board} with --mem-clock`, signal))

@@ -15,7 +15,7 @@ import { version } from '../../package.json'
 
 /** Checked options of one `pctodl predict` call. */
 export interface PredictOptions {
-  /** One name for all tenants, or one for each; `all` with `--test` only. */
+  /** One network for all tenants, or one network for each tenant; `all` is allowed with `--test` only. */
   readonly model: readonly string[]
   readonly p: readonly number[]
   readonly b: readonly number[]
@@ -25,7 +25,10 @@ export interface PredictOptions {
   readonly memFreq: number | undefined
   readonly gpuMemFreq: boolean
   readonly params: string | undefined
-  /** Null: predict. Otherwise the trace files to compare with; empty: find files in the Python code's layout. */
+  /**
+   * Null without `--test`. Otherwise the trace files to compare with; if empty, files in the Python code's layout are
+   * searched.
+   */
   readonly test: readonly string[] | null
   readonly sample: number
   readonly seed: number

@@ -4,11 +4,11 @@ import type { RowPrediction } from '../fit/fit-report.js'
 
 /** Maximum number of points in a chart: more would overlap and make the file large. */
 const MAX_POINTS = 3000
-/** Candidate ends of the error axis, percent: the first one that covers nearly all points is used. */
+/** Candidate limits of the error axis, percent. The first one that covers nearly all points is used. */
 const axisEnds = [5, 10, 20, 30, 50]
 const NEARLY_ALL = 0.99
 
-/** Relative errors of a fit against the measured value: one panel for throughput, one for power. */
+/** Chart of a fit's relative errors over the measured value: one panel for throughput, one for power. */
 export function residualChart(
   predictions: readonly RowPrediction[],
   { board, heldOut }: { readonly board: string; readonly heldOut: boolean },

@@ -20,7 +20,7 @@ interface Metrics {
   readonly r2: number
 }
 
-/** `pctodl predict --test`: compares predictions with measured rows, in the Python code's metrics. */
+/** Runs `pctodl predict --test`: compares predictions with measured rows, by the metrics of the Python code. */
 export function testOnTraces(
   predictor: PerfModel,
   options: PredictOptions,

@@ -16,7 +16,7 @@ export interface TraceSelection {
   readonly platform?: string | undefined
 }
 
-/** A trace file cannot be read or parsed. For a bad cell the message names its row and column. */
+/** Thrown if a trace file cannot be read or parsed. For a bad cell, the message names its row and column. */
 export class TraceFileError extends PctodlError {
   readonly file: string
 
@@ -27,9 +27,9 @@ export class TraceFileError extends PctodlError {
 }
 
 /**
- * Find trace files of the Python code's layout under a folder: `mps_profile/mps_results[_dataset][_machine].csv` and
- * `scale_profile/sweep_results[_machine].csv`. A given dataset or platform must appear in the file name, except that a
- * sweep file without a machine or dataset matches any.
+ * Find trace files in the Python code's layout under a folder: `mps_profile/mps_results[_dataset][_machine].csv` and
+ * `scale_profile/sweep_results[_machine].csv`. The file name must contain the dataset and the platform, if they are
+ * given. Exception: a sweep file whose name has no machine or no dataset matches any.
  */
 export function findTraceFiles(root: string, { dataset, platform }: TraceSelection): string[] {
   const wantedDataset = dataset?.toLowerCase()
@@ -58,13 +58,17 @@ export function findTraceFiles(root: string, { dataset, platform }: TraceSelecti
 
 export interface TraceFile {
   readonly rows: readonly TraceRow[]
-  /** Number of each row of `rows` among the data rows of the file, counted from 1. */
+  /** Position of each row of `rows` among the data rows of the file, counted from 1. */
   readonly rowNumbers: readonly number[]
-  /** Rows of the network `static` (power without any tenant), which are left out. */
+  /** Number of rows left out because their network is `static` (power without any tenant). */
   readonly staticRows: number
 }
 
-/** @throws TraceFileError naming the file, and the row and column of a bad cell */
+/**
+ * Read a trace file.
+ *
+ * @throws TraceFileError that names the file, and the row and column of a bad cell
+ */
 export function readTraceFile(file: string): TraceFile {
   let text: string
   try {
@@ -86,7 +90,9 @@ export function readTraceFile(file: string): TraceFile {
   }
 }
 
-/** `static` must be a whole field, so that a list containing the word does not match. */
+/**
+ * True for a row of the network `static`. The word must be a whole field, so that a list containing it does not match.
+ */
 function isStatic(line: string): boolean {
   return /(^|,)\s*"?static"?\s*(,|$)/.test(line)
 }

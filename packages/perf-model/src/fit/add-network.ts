@@ -19,29 +19,32 @@ import { type KnownNetwork, WorkLaw } from './work-law.js'
 
 export interface AddNetworkOptions {
   /**
-   * Work of at least three networks of the model, by name. More networks, and more diverse ones, give a better
-   * estimate.
+   * Work of at least three networks of the model, by name. The estimate improves with the number and diversity of these
+   * networks.
    */
   readonly known: Readonly<Record<string, NetworkWork>>
-  /** Measured rows of the new network on this board, alone or with co-runners. Optional; ten rows help a lot. */
+  /**
+   * Measured rows of the new network on this board, alone or with co-runners. Optional, but ten rows reduce the errors
+   * a lot.
+   */
   readonly rows?: readonly TraceRow[]
 }
 
 const MIN_KNOWN = 3
-/** Largest share of unknown elements at which a graph without rows is accepted. */
+/** Largest share of unknown elements for which a graph is accepted without rows. */
 const MAX_UNKNOWN = 0.5
 const HUBER = 2
 const MAX_ITERATIONS = 15
-/** Prior spread of a network's parameters about the work law, as standard deviations of logarithms. */
+/** Prior standard deviation of the logarithm of a network's parameters about the work law. */
 const LAW_SD = 0.4
 /** Exceptions to `LAW_SD`, by parameter. */
 const lawSds: Readonly<Record<string, number>> = { launchMs: 0.05, hostPerSampleMs: 0.1, gapMs: 0.2 }
 /**
- * Residual standard deviation of ln(throughput) and ln(power) for a network without its own corrections: the errors
- * with ten rows when known networks were left out.
+ * Residual standard deviations of ln(throughput) and ln(power) for a network without corrections of its own. They are
+ * the errors with ten rows, measured by leaving out known networks.
  */
 const UNCORRECTED_SD = { speed: 0.03, power: 0.012 }
-/** Prior standard deviation of the other networks' parameters: practically fixed. */
+/** Prior standard deviation of the other networks' parameters, small enough to keep them practically fixed. */
 const HELD_SD = 1e-4
 
 const workFields: readonly (keyof NetworkWork)[] = [
@@ -55,17 +58,17 @@ const workFields: readonly (keyof NetworkWork)[] = [
 ]
 
 /**
- * Add one network to a model, from its work (`networkWork` of `@pctodl/model-zoo`, for any ONNX file) and any number of
- * measured rows. The board's cost per unit of work is learnt from the networks that the model knows; rows then refine
- * the new network's parameters (maximum a posteriori under a normal prior). Its corrections are the mean of the known
- * networks' corrections. The remaining uncertainty appears in the predictions' standard deviations and in their
- * `distance`; allow searches to use the network with `maxDistance`. The given model is not changed.
+ * Add one network to a model, from its work and any number of measured rows. `networkWork` of `@pctodl/model-zoo` gives
+ * the work of any ONNX file. The board's cost per unit of work is learnt from the networks that the model knows. The
+ * rows then refine the new network's parameters (maximum a posteriori under a normal prior). Its corrections are the
+ * mean of the known networks' corrections. The remaining uncertainty appears in the predictions' standard deviations
+ * and in their `distance`. A search uses the network only if `maxDistance` permits that distance. The given model is
+ * not changed.
  *
  * @param name name of the network for tenants, not yet in the model
- * @throws InvalidInputError for a name that the model already has, work that is no valid `NetworkWork` or more than
- * half unknown (without rows), fewer than three known networks, rows of which none is usable, or none with the new
- * network
- * @throws UnknownNameError for a known network, or one in the rows, that the model does not have
+ * @throws InvalidInputError for a name that the model already has, invalid work, work that is more than half unknown
+ * (without rows), fewer than three known networks, or rows without any usable row or without the new network
+ * @throws UnknownNameError for a known network, or a network in the rows, that the model does not have
  */
 export function addNetwork(model: PerfModel, name: string, work: NetworkWork, options: AddNetworkOptions): PerfModel {
   assertKnownOptions('options', options, ['known', 'rows'])
@@ -111,7 +114,7 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
     corrections: model.memClocksMhz.map((memClockMhz) => meanCorrection(others, memClockMhz)),
   }
   assertWithinReach(network)
-  // The unknown operators may cost as much as their share of the elements.
+  // Assume that the unknown operators may cost as much as their share of the elements.
   const unseenSd = rows.length === 0 ? -Math.log(1 - unknownShare) : 0
   learn(model, table, network, unseenSd)
   return new PerfModel(
@@ -130,8 +133,8 @@ export function addNetwork(model: PerfModel, name: string, work: NetworkWork, op
 const laws = new WeakMap<PerfModel, { readonly teachers: string; readonly law: WorkLaw }>()
 
 /**
- * The work law of a model's networks. Fitting it takes most of the time, so it is cached for further calls on the same
- * model.
+ * Returns the work law of a model's networks. Fitting the law takes most of the time, so it is cached for further calls
+ * with the same model.
  */
 function lawOf(model: PerfModel, known: readonly KnownNetwork[]): WorkLaw {
   const teachers = JSON.stringify(known)
@@ -143,8 +146,8 @@ function lawOf(model: PerfModel, known: readonly KnownNetwork[]): WorkLaw {
 }
 
 /**
- * Fit a network's parameters to the rows under the prior of the law, and write the remaining uncertainty into its
- * corrections.
+ * Fit a network's parameters to the rows, with the work law as prior, and write the remaining uncertainty into the
+ * network's corrections.
  */
 function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, unseenSd: number): void {
   const { parameters, spec } = model
@@ -193,8 +196,8 @@ function learn(model: PerfModel, table: TraceTable, network: NetworkParameters, 
 }
 
 /**
- * Covariance of a network's parameters at the posterior mode: the inverse curvature there, prior included (Laplace
- * approximation: C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, section 3.4).
+ * Covariance of a network's parameters at the posterior mode: the inverse of the curvature there, prior included
+ * (Laplace approximation: C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, section 3.4).
  */
 function covarianceAfter(objective: ModelObjective, point: Float64Array, network: number): ParameterCovariance {
   const n = objective.parameterCount
@@ -244,7 +247,10 @@ function assertWork(field: string, work: NetworkWork): void {
   }
 }
 
-/** @throws InvalidInputError for work beyond a parameter's bound, where predictions would stop growing with the work */
+/**
+ * @throws InvalidInputError if the work requires a parameter beyond its bound, where predictions would stop growing
+ * with the work
+ */
 function assertWithinReach(network: NetworkParameters): void {
   for (const { key, upper } of [...throughputParameters.network, ...powerParameters.network]) {
     if (network[key] <= upper) continue
@@ -253,7 +259,7 @@ function assertWithinReach(network: NetworkParameters): void {
   }
 }
 
-/** Mean of the networks' corrections; their scatter becomes the standard deviations. */
+/** Mean of the networks' corrections. The scatter between networks becomes the standard deviations. */
 function meanCorrection(networks: readonly NetworkParameters[], memClockMhz: number): NetworkCorrection {
   const found = networks.flatMap(({ corrections }) => corrections.filter((entry) => entry.memClockMhz === memClockMhz))
   const speeds = found.map(({ speed }) => speed)
@@ -267,7 +273,7 @@ function meanCorrection(networks: readonly NetworkParameters[], memClockMhz: num
   }
 }
 
-/** Empty (no correction) if all grids are empty. */
+/** Mean of the grids, value by value. Empty (no correction) if all grids are empty. */
 function meanGrid(grids: readonly (readonly number[])[], nodes: number): number[] {
   if (grids.every((grid) => grid.length === 0)) return []
   return Array.from({ length: nodes }, (_, i) => {
@@ -284,7 +290,7 @@ function scatterOf(grids: readonly (readonly number[])[]): number[] {
   })
 }
 
-/** Profile of the new network: the union of the ranges of the fitted networks. */
+/** Profile of the new network: its ranges are the union of the fitted networks' ranges. */
 function rangesOf(name: string, { networks }: FittedProfile): FittedProfile['networks'][number] {
   const widest = (of: 'mpsPercent' | 'batchSize' | 'tenants'): [number, number] => [
     Math.min(...networks.map((network) => network[of][0])),

@@ -6,22 +6,25 @@ import type { ModelObjective } from './model-objective.js'
 import { makeMonotone } from './monotone-grid.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
-/** Minimum number of rows at which a network gets corrections. */
+/** Minimum number of rows for which a network gets corrections. */
 const MIN_ROWS = 12
-/** Residuals of ln(throughput) are clipped to this, to limit the pull of outliers. */
+/** Limit at which residuals of ln(throughput) are clipped, to reduce the influence of outliers. */
 const LARGEST_SPEED = 0.3
-/** Residuals of ln(dynamic power) are clipped to this. */
+/** Limit at which residuals of ln(dynamic power) are clipped. */
 const LARGEST_POWER = 0.6
-/** Weight of one tenant in a row of unlike tenants; a row of like tenants has weight 1. */
+/** Weight of one tenant's residual in a row of unlike tenants. The residual of a row of like tenants has weight 1. */
 const UNLIKE_WEIGHT = 0.5
-/** Rows predicted above this part of the limit are skipped: the limit may have reduced their measured power. */
+/**
+ * Rows with a nominal clock are skipped if their predicted power exceeds this fraction of the limit: the limit may have
+ * reduced their measured power.
+ */
 const NEAR_LIMIT = 0.97
-/** The corrections act within a fixed point, so the residuals are fitted twice. */
+/** Number of fits. The corrections act inside a fixed point, so one fit is not exact. */
 const SPEED_PASSES = 2
 
 /**
- * Fit the throughput residual of each tenant as factors on the speed of the device and of the host. The two are told
- * apart by how strongly each affects a row, which changes with the clock.
+ * Fit each tenant's throughput residual by factors on device speed and host speed. Each factor affects a row with a
+ * strength that changes with the clock, which lets the fit separate the two.
  */
 export function fitSpeedCorrections(table: TraceTable, rows: readonly TableRow[], objective: ModelObjective): void {
   for (let pass = 0; pass < SPEED_PASSES; pass++) {
@@ -42,7 +45,7 @@ export function fitSpeedCorrections(table: TraceTable, rows: readonly TableRow[]
   }
 }
 
-/** Fit the residual of the dynamic power, which is the measured power minus the idle power. */
+/** Fit the residual of the dynamic power (measured power minus idle power). */
 export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[], objective: ModelObjective): void {
   const { board, limitW } = objective
   const observations = rows.flatMap((row): Observation[] => {
@@ -51,7 +54,7 @@ export function fitPowerCorrections(table: TraceTable, rows: readonly TableRow[]
     if (row.nominalClock && powerW > NEAR_LIMIT * limitW) return []
     const dynamicW = powerW - idleW
     const value = Math.log(Math.max(row.row.powerAverageW - idleW, 0.1 * dynamicW) / dynamicW)
-    // Noise is relative to the whole power, so a small dynamic part is known less precisely.
+    // The noise is relative to the total power, so a small dynamic part is known less precisely.
     const weight = (dynamicW / powerW) ** 2
     const observe = (kind: number, counts: number): Observation => {
       const { network, mpsPercent, batchSize } = kindOf(objective, kind)
@@ -99,7 +102,7 @@ function speedObservations(objective: ModelObjective, row: TableRow): Observatio
       ...nodesFrom(row.memIndex * CORRECTION_NODES, deviceNodes, by.device[i]!),
       ...nodesFrom(memClocksMhz.length * CORRECTION_NODES, hostNodes, by.host[i]!),
     ]
-    // Add back the effect of the current corrections: the new grids replace them.
+    // Add back the effect of the current corrections, because the new grids replace them.
     const { corrections, hostSpeed } = objective.networks[network]!
     const grid = corrections.find((entry) => entry.memClockMhz === memClocksMhz[row.memIndex])?.speed ?? []
     const done = by.device[i]! * valueAt(grid, deviceNodes) + by.host[i]! * valueAt(hostSpeed, hostNodes)
@@ -112,7 +115,10 @@ function valueAt(grid: readonly number[], nodes: readonly WeightedNode[]): numbe
   return grid.length === 0 ? 0 : nodes.reduce((sum, { index, weight }) => sum + weight * grid[index]!, 0)
 }
 
-/** Nodes of one grid among all nodes of a network: `from` is the grid's first, `factor` how strongly it acts. */
+/**
+ * Maps nodes of one grid to indices among all nodes of a network. `from` is the index of the grid's first node;
+ * `factor` is how strongly the grid acts.
+ */
 function nodesFrom(from: number, nodes: readonly WeightedNode[], factor: number): WeightedNode[] {
   return nodes.map(({ index, weight }) => ({ index: from + index, weight: factor * weight }))
 }
@@ -126,7 +132,7 @@ function gridOf(nodes: Float64Array, memIndex: number): number[] {
   return Array.from(nodes.subarray(memIndex * CORRECTION_NODES, (memIndex + 1) * CORRECTION_NODES))
 }
 
-/** Mean variance of device and host grids, because either may limit the speed. */
+/** Standard deviations from the mean variance of device and host grids, because either may limit the speed. */
 function deviations({ memClocksMhz }: TraceTable, { variances }: KrigedNodes, memIndex: number): number[] {
   const host = variances.subarray(memClocksMhz.length * CORRECTION_NODES)
   return gridOf(variances, memIndex).map((device, i) => rounded(Math.sqrt(0.5 * (device + host[i % HOST_NODES]!))))

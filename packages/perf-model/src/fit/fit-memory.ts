@@ -3,9 +3,9 @@ import type { BoardParameters, NetworkParameters } from '../parameters.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
 /**
- * Fit GPU memory in use = a reserve + for each tenant a base and a part per sample, all >= 0. The problem is linear;
- * the nonlinear solver is used for its bounds. Rows without a measurement are left out; without any, all parameters
- * stay unchanged.
+ * Fit the GPU memory in use: a reserve, and for each tenant a base and a part per sample, all >= 0. The problem is
+ * linear; the nonlinear solver is used because it supports bounds. Rows without a measurement are left out. If no row
+ * has a measurement, all parameters stay unchanged.
  */
 export function fitMemory(
   table: TraceTable,

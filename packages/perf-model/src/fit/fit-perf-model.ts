@@ -12,7 +12,7 @@ import type { ModelObjective } from './model-objective.js'
 import { profileOf } from './profile-of.js'
 import { type TableRow, traceTable } from './trace-table.js'
 
-/** Quantile of the rows' uncertainty that defines a distance of 1. */
+/** Quantile of the rows' standard deviations that defines a distance of 1. */
 const COVERED = 0.99
 
 export interface FitOptions {
@@ -21,18 +21,21 @@ export interface FitOptions {
   readonly seed?: number
   /** Folds of the cross-validation, 0 for none. Default 5. */
   readonly folds?: number
-  /** Starting points that run a few iterations before the best is fitted to the end. Default 2; folds use one. */
+  /**
+   * Number of starting points. Each runs a few iterations; the best one is fitted to the end. Default 2; folds use one.
+   */
   readonly starts?: number
   /** Maximum iterations per stage. Default 80. */
   readonly maxIterations?: number
   /**
-   * Meaning of the clock column where no clock was locked: the measured mean (default), or the nominal clock, which the
-   * power limit may have lowered. Predicted power of nominal rows is capped at the power at which the board levels off.
+   * Meaning of the clock column in rows without a locked clock: the measured mean (default), or the nominal clock,
+   * which the power limit may have lowered. The predicted power of nominal rows is capped at the power at which the
+   * board levels off.
    */
   readonly unlockedClock?: 'measured' | 'nominal'
-  /** Parameters of a board of the same kind, from which the fit starts: it then needs fewer rows and less time. */
+  /** Parameters of a board of the same kind. A fit that starts from them needs fewer rows and less time. */
   readonly from?: Pick<PerfModelParameters, 'boardParameters' | 'networks'>
-  /** Called after each finished fit: first the fit of all rows, then one per fold. */
+  /** Called after each finished fit: first after the fit of all rows, then after each fold. */
   readonly onProgress?: (done: number, total: number) => void
 }
 
@@ -50,7 +53,10 @@ const knownOptions = [
 export interface FitReport {
   readonly rows: number
   readonly failedRows: number
-  /** Number of distinct sets of tenant kinds; cross-validation holds out whole groups. */
+  /**
+   * Number of groups. A group contains the rows with the same kinds of tenants; cross-validation holds out whole
+   * groups.
+   */
   readonly groups: number
   /** Errors of the returned parameters on the rows they were fitted to. */
   readonly inSampleErrors: readonly ErrorSummary[]
@@ -58,7 +64,7 @@ export interface FitReport {
   readonly heldOutErrors: readonly ErrorSummary[]
   /** Parameters of the fit of all rows, with their standard errors. */
   readonly fitted: readonly FittedParameter[]
-  /** Every row with its prediction: held out if there was a cross-validation, in sample otherwise. */
+  /** Every row with its prediction, which is held out if there was a cross-validation, in sample otherwise. */
   readonly predictions: readonly RowPrediction[]
   /** Parameters that ended at a bound of their range in the fit of all rows, as `owner.name`. */
   readonly atBound: readonly string[]
@@ -70,10 +76,10 @@ export interface FittedModel {
 }
 
 /**
- * Fit one board with all its networks to measured rows: first the time parameters to throughput, then the power
- * parameters to power given the predicted activity (as at prediction time), then the utilisation scale and the memory
- * needs. Held-out errors come from a cross-validation over groups with the same kinds of tenants, so that neither
- * another clock nor another number of the same tenants leaks into training.
+ * Fit one board with all its networks to measured rows, in stages. The time parameters are fitted to throughput. The
+ * power parameters are fitted to power at the predicted activity, as it is at prediction time. Then the utilisation
+ * scale and the memory needs follow. Held-out errors come from a cross-validation that holds out all rows with the same
+ * kinds of tenants. Training therefore never sees the held-out tenants at another clock or in another number.
  *
  * @throws InvalidInputError if no row is usable, or there are fewer groups than folds
  */
@@ -86,7 +92,7 @@ export function fitPerfModel(traceRows: readonly TraceRow[], spec: GpuSpec, opti
   }
 }
 
-/** `fitPerfModel` as a generator with steps of seconds, so that the caller can do other work in between. */
+/** `fitPerfModel` as a generator. Each step takes seconds, and the caller can do other work between steps. */
 export function* fitSteps(
   traceRows: readonly TraceRow[],
   spec: GpuSpec,

@@ -7,7 +7,7 @@ import { scaledTo } from '../uncertainty/error-model.js'
 import type { ErrorTerms } from '../uncertainty/error-terms.js'
 import type { TableRow } from './trace-table.js'
 
-/** Errors of one row, in percent of the measurement or in points. */
+/** Errors of one row: percent of the measurement, or points for a utilisation. */
 interface RowErrors {
   readonly row: TableRow
   readonly errors: Readonly<Record<ErrorSummary['quantity'], readonly number[]>>
@@ -17,7 +17,7 @@ interface RowErrors {
   readonly features: RowFeatures
 }
 
-/** Terms of the error model for a row, and the fit's standard deviations there. */
+/** Terms of the error model for a row, and the fit's standard deviations for it. */
 export interface RowFeatures {
   readonly throughput: ErrorTerms
   readonly power: ErrorTerms
@@ -28,7 +28,7 @@ export interface RowFeatures {
 /** One measured row and its prediction. */
 export interface RowPrediction {
   readonly row: TraceRow
-  /** Samples/s over all tenants. */
+  /** Sum over all tenants, samples/s. */
   readonly throughput: number
   readonly powerW: number
 }
@@ -66,7 +66,9 @@ export class ErrorCollector {
     }))
   }
 
-  /** Error states for the parameters: the spread among boards of one kind, scaled to the errors of these rows. */
+  /**
+   * Error states for the parameters: the spread among boards of one kind, scaled to the errors of the collected rows.
+   */
   errorStates(networks: readonly string[]): ErrorState[] {
     return (boardKind.errors as ErrorState[]).map((kind) =>
       scaledTo(
@@ -105,7 +107,7 @@ function relative(predicted: number, measured: number): number {
   return 100 * Math.abs(predicted / measured - 1)
 }
 
-/** Rounded for parameter files: further digits would be noise. */
+/** Round a value for parameter files; further digits would be noise. */
 function digits(value: number): number {
   return Number(value.toFixed(3))
 }

@@ -18,11 +18,11 @@ import { powerResiduals, throughputResiduals, utilisationResiduals } from './sta
 import { parameterCovariance, relativeStandardErrors } from './standard-errors.js'
 import type { TableRow, TraceTable } from './trace-table.js'
 
-/** Strength of the prior towards the start, in standard deviations per unit of the logarithm: very weak. */
+/** Strength of the prior towards the start, in standard deviations per unit of ln(parameter). It is very weak. */
 const PRIOR = 0.05
 const HUBER = 2
 const RACE_ITERATIONS = 12
-/** A stage ends when a step lowers its cost by less than this part: the corrections absorb the rest. */
+/** A stage ends when a step lowers its cost by less than this fraction. The corrections absorb the rest. */
 const COST_TOLERANCE = 5e-4
 
 export interface RowFitOptions {
@@ -30,8 +30,8 @@ export interface RowFitOptions {
   readonly starts: number
   readonly maxIterations: number
   /**
-   * Starting point instead of typical values: a fit of nearly the same rows or of a similar board, which converges
-   * quickly.
+   * Starting point instead of typical values: a fit of nearly the same rows or of a similar board. The fit then
+   * converges quickly.
    */
   readonly from?: FitStart | undefined
 }
@@ -47,7 +47,7 @@ export interface FittedParameter {
   /** Name such as `board.smPowerW` or `resnet50.launchMs`. */
   readonly name: string
   readonly value: number
-  /** Relative to the value; null for a parameter on a bound or one that the rows do not determine. */
+  /** Standard error relative to the value; null for a parameter at a bound, or one that the rows do not determine. */
   readonly relativeStandardError: number | null
 }
 
@@ -108,7 +108,7 @@ export function fitRows(
   return { objective, fitted, atBound }
 }
 
-/** Idle powers of a board; a memory clock without one gets the first. */
+/** Idle powers of a board for the given memory clocks. A memory clock without an idle power gets the board's first. */
 function idlePowers(
   { idlePowerW }: BoardParameters,
   memClocksMhz: readonly number[],
@@ -117,7 +117,7 @@ function idlePowers(
   return { idlePowerW: memClocksMhz.map((memClockMhz) => ({ memClockMhz, powerW: at(memClockMhz).powerW })) }
 }
 
-/** Add the variance due to the parameters to the corrections' own standard deviations at each node. */
+/** Widen the corrections' standard deviations at each node by the variance due to the parameters. */
 function addParameterVariances(
   objective: ModelObjective,
   covariance: ReturnType<typeof parameterCovariance>,
@@ -137,7 +137,7 @@ function addParameterVariances(
   })
 }
 
-/** Shortest batch time, ms, and least SM mega-cycles per sample of a network, over its rows with like tenants. */
+/** Shortest batch time (ms) and fewest SM mega-cycles per sample of a network, over its rows with like tenants. */
 function minTimes(table: TraceTable, rows: readonly TableRow[], network: number) {
   let minBatchMs = Number.POSITIVE_INFINITY
   let minCycles = Number.POSITIVE_INFINITY
@@ -148,11 +148,11 @@ function minTimes(table: TraceTable, rows: readonly TableRow[], network: number)
     minBatchMs = Math.min(minBatchMs, batchMs)
     minCycles = Math.min(minCycles, (1e-3 * batchMs * row.smClockMhz * sms) / batchSize)
   }
-  // Typical values for a network without rows of like tenants.
+  // Use typical values for a network without rows of like tenants.
   return Number.isFinite(minBatchMs) ? { minBatchMs, minCycles } : { minBatchMs: 8, minCycles: 40 }
 }
 
-/** Run a few iterations from several points and return the best end point. */
+/** Run a few iterations from several starting points and return the best end point. */
 function bestStart(
   objective: ModelObjective,
   bounds: { lower: Float64Array; upper: Float64Array; huber: number },

@@ -2,7 +2,10 @@ import type { BoardParameters, NetworkParameters } from '../parameters.js'
 
 type NumericKeys<T> = { [K in keyof T]: T[K] extends number ? K : never }[keyof T]
 
-/** One parameter that a fit may change. All are positive, and the fit uses their logarithms, so steps are relative. */
+/**
+ * One parameter that a fit may change. All are positive, and the fit changes their logarithms, so its steps are
+ * relative.
+ */
 export interface FreeParameter<Key> {
   readonly key: Key
   readonly lower: number
@@ -58,10 +61,10 @@ export const powerParameters: FreeParameters = {
   network: [free('coreEnergyMj', 0.01, 3000), free('batchEnergyMj', 0.01, 10_000), free('memoryEnergyMj', 0.01, 3000)],
 }
 
-/** Stage 3: memory traffic as the utilisation counter sees it. */
+/** Stage 3: memory traffic as the counter of memory utilisation measures it. */
 export const utilisationParameters: FreeParameters = { board: [], network: [free('countedMbPerSample', 0.1, 10_000)] }
 
-/** Starting point of a fit; a multi-start draws further points around it. */
+/** Starting parameters of a board; a multi-start draws further points around them. */
 export function startBoard(memClocksMhz: readonly number[]): BoardParameters {
   return {
     bytesPerCyclePerSm: 10,
@@ -82,11 +85,11 @@ export function startBoard(memClocksMhz: readonly number[]): BoardParameters {
 }
 
 /**
- * Starting point of a network. Such fits have several local minima (a gap on the device looks like launch time on the
- * host); two measured bounds put the start near the right one.
+ * Starting parameters of a network. A fit has several local minima, because a gap on the device looks like launch time
+ * on the host. Two measured bounds put the start near the right minimum.
  *
- * @param minBatchMs shortest batch time seen: slightly above the launch time
- * @param minCycles least SM mega-cycles per sample seen: an upper bound of the arithmetic
+ * @param minBatchMs shortest measured batch time, ms; it is slightly above the launch time
+ * @param minCycles fewest measured SM mega-cycles per sample; an upper bound on the arithmetic
  */
 export function startNetwork(name: string, minBatchMs: number, minCycles: number): NetworkParameters {
   return {

@@ -6,7 +6,7 @@ import type { WeightedNode } from '../corrections.js'
 export interface NodeObservation {
   readonly nodes: readonly WeightedNode[]
   readonly value: number
-  /** Number of rows that it counts for. */
+  /** Number of rows for which the observation counts. */
   readonly weight: number
 }
 
@@ -16,22 +16,23 @@ export interface KrigedNodes {
   readonly variances: Float64Array
 }
 
-/** Correlation length of the residual, in the logarithm of share, batch or number of tenants. */
+/** Correlation length of the residual, in the logarithm of share, batch size or number of tenants. */
 const CORRELATION_LENGTH = 0.7
-/** Variance of the level common to all nodes of a grid, relative to the smooth part's. */
+/** Variance of the level that all nodes of a grid share, relative to the variance of the smooth part. */
 const LEVEL = 1
-/** Correlation of the grids of two memory clocks. */
+/** Correlation between the grids of two memory clocks. */
 const AMONG_CLOCKS = 0.8
-/** Noise variance of one row, relative to the smooth part's. */
+/** Noise variance of one row, relative to the variance of the smooth part. */
 const NOISE = 0.2
 
 /**
- * Kriging: the most likely node values, given rows that are weighted sums of them, a Gaussian prior that correlates
- * neighbours, and independent noise (C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006,
- * chapter 2 and section 8.3), with the nodes as inducing points. Far from any row the values return to the common
- * level.
+ * Kriging with the nodes as inducing points: finds the most likely node values and their variances. An observation is a
+ * weighted sum of node values plus independent noise. A Gaussian prior correlates neighbouring nodes (C. Rasmussen and
+ * C. Williams, Gaussian Processes for Machine Learning, 2006, chapter 2 and section 8.3). Far from any row, the values
+ * return to the level that all nodes share.
  *
- * @param precision of the prior, n x n, row-major, in units of the smooth part's variance, which is estimated
+ * @param precision inverse covariance of the prior, n x n, row-major, for a smooth part of variance 1; the variance is
+ * estimated here
  */
 export function krige(precision: Float64Array, n: number, observations: readonly NodeObservation[]): KrigedNodes {
   const matrix = Float64Array.from(precision)
@@ -50,8 +51,8 @@ export function krige(precision: Float64Array, n: number, observations: readonly
   const drawn = Float64Array.from(values)
   factorise(matrix, n)
   solveFactorised(matrix, n, values)
-  // `squares - explained` is the squared observations in units of their prior standard deviation; it estimates the
-  // variance scale.
+  // `squares - explained` is the sum of the squared observations in units of their prior standard deviation. It
+  // estimates the variance of the smooth part.
   const explained = values.reduce((sum, value, i) => sum + value * drawn[i]!, 0)
   const size = Math.max(0, squares - explained) / Math.max(1, count)
   const inverse = inverseFromFactor(matrix, n)
@@ -60,7 +61,10 @@ export function krige(precision: Float64Array, n: number, observations: readonly
 
 const known = new Map<number, Float64Array>()
 
-/** Prior precision of one device grid per memory clock (share, batch, tenants) and one host grid (batch, tenants). */
+/**
+ * Prior precision of the nodes of one device grid per memory clock (share, batch, tenants) and of one host grid (batch,
+ * tenants).
+ */
 export function gridPrecision(memClocks: number): Float64Array {
   const found = known.get(memClocks)
   if (found !== undefined) return found
@@ -72,7 +76,7 @@ export function gridPrecision(memClocks: number): Float64Array {
   const nodes = device.length
   const n = memClocks * nodes + host.length
   const precision = new Float64Array(n * n)
-  // Inverse of (1 - c) I + c 11', which correlates the grids of the memory clocks.
+  // Inverse of (1 - c) I + c 11' with c = AMONG_CLOCKS, which correlates the grids of the memory clocks.
   const own = 1 / (1 - AMONG_CLOCKS)
   const shared = (own * AMONG_CLOCKS) / (1 - AMONG_CLOCKS + memClocks * AMONG_CLOCKS)
   for (let a = 0; a < memClocks; a++) {

@@ -24,19 +24,19 @@ export interface StageResiduals {
 
 /** One coordinate of the parameter vector. */
 export interface Slot {
-  /** Network of the parameter, or -1 for the board. */
+  /** Index of the network that owns the parameter, or -1 for the board. */
   readonly network: number
   readonly key: string
-  /** Index in the list of idle powers, or -1. */
+  /** Index in the list of idle powers; -1 for any other parameter. */
   readonly memIndex: number
   readonly lower: number
   readonly upper: number
 }
 
 /**
- * The least-squares problem of one stage of a fit: the logarithms of the free parameters of the board and of every
- * network, fitted jointly, since rows with several networks couple them. A finite difference for a network's parameter
- * only evaluates the rows with that network, which keeps the joint fit affordable.
+ * Least-squares problem of one stage of a fit, over the logarithms of the free parameters of the board and of every
+ * network. These are fitted jointly, because rows with several networks couple them. The finite difference for a
+ * network's parameter evaluates only the rows with that network, which keeps the joint fit affordable.
  */
 export class ModelObjective implements LeastSquaresProblem {
   readonly parameterCount: number
@@ -64,8 +64,9 @@ export class ModelObjective implements LeastSquaresProblem {
     free: FreeParameters,
     readonly stage: StageResiduals,
     /**
-     * Strength of the prior towards the start, in standard deviations per unit of the logarithm. For a prior that
-     * couples parameters: a function of the slots that returns the upper factor U of its precision U'U, row-major.
+     * Strength of the prior towards the start, in standard deviations per unit of ln(parameter). For a prior that
+     * couples parameters: a function of the slots that returns the upper factor U of the prior's precision U'U,
+     * row-major.
      */
     readonly prior: number | ((slots: readonly Slot[]) => Float64Array),
     /** Cap on the predicted power of rows with a nominal clock, W. */
@@ -110,7 +111,7 @@ export class ModelObjective implements LeastSquaresProblem {
     return Float64Array.from(this.slots, (slot) => Math.log(slot.upper))
   }
 
-  /** The current parameters as a parameter vector. */
+  /** The current parameters as a parameter vector, clipped to their bounds. */
   pack(): Float64Array {
     return Float64Array.from(this.slots, (slot) => {
       const value = Math.min(slot.upper, Math.max(slot.lower, this.#get(slot)))
@@ -170,7 +171,7 @@ export class ModelObjective implements LeastSquaresProblem {
     out.set(this.#pull, this.#rowStart[this.#rows.length]! * n)
   }
 
-  /** Reload the networks' current corrections. */
+  /** Reload the networks' corrections after they have changed. */
   readCorrections(): void {
     const { kinds, memClocksMhz } = this.table
     kinds.forEach(({ network, sms, batchSize }, kind) => {
@@ -181,7 +182,7 @@ export class ModelObjective implements LeastSquaresProblem {
   }
 
   /**
-   * Evaluate any row of the table; the result is valid until the next call. For a nominal clock `powerW` is not yet
+   * Evaluate any row of the table; the result is valid until the next call. For a nominal clock, its `powerW` is not
    * capped at the limit; `powerOf` caps it.
    */
   evaluate(row: TableRow): Solution {
@@ -192,7 +193,7 @@ export class ModelObjective implements LeastSquaresProblem {
     return this.#solution
   }
 
-  /** Error-model terms of the row that was evaluated last. */
+  /** Terms of the error model for the row that was evaluated last. */
   featuresOf(row: TableRow): RowFeatures {
     const of = (quantity: Quantity) => {
       const terms = new ErrorTerms(this.networks.length)
@@ -222,7 +223,7 @@ export class ModelObjective implements LeastSquaresProblem {
     return { device: by(from + correctionLayout.deviceSpeed), host: by(from + correctionLayout.hostSpeed) }
   }
 
-  /** Predicted power of a row, W, capped at the limit for a nominal clock. */
+  /** Predicted power of a row, W; capped at the limit for a nominal clock. */
   powerOf(row: TableRow): number {
     const { powerW } = this.evaluate(row)
     return row.nominalClock ? Math.min(powerW, this.limitW) : powerW

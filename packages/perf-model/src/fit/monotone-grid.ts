@@ -6,11 +6,11 @@ const PER_SHARE = CORRECTION_NODES / SHARES
 const ROUNDS = 20
 
 /**
- * Make grids non-decreasing along the share and from one memory clock to the next, with little change: alternating
- * isotonic regressions (pool adjacent violators) along both axes, then running maxima to remove the remaining
+ * Make grids non-decreasing along the share and from one memory clock to the next, with little change. Isotonic
+ * regressions (pool adjacent violators) alternate between both axes; running maxima then remove the remaining
  * violations.
  *
- * @param grids by memory clock, descending, as the model lists them
+ * @param grids one grid per memory clock, clocks descending, as the model lists them
  */
 export function makeMonotone(grids: number[][]): void {
   const ascending = [...grids].reverse()

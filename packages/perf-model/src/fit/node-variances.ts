@@ -12,10 +12,11 @@ import type { ParameterCovariance } from './standard-errors.js'
 const STEP = 1e-4
 
 /**
- * Variance of ln(throughput) or ln(power) at the nodes of the corrections that is due to the parameters of one stage:
- * g' C g with the gradient g for like tenants there (as many as fit, at the middle SM clock).
+ * Variance of ln(throughput) or ln(power) at the nodes of the corrections, due to uncertain parameters of one stage. It
+ * is g' C g, where C is the covariance of the parameters and g is the gradient at the node. The gradient holds for like
+ * tenants at the middle SM clock, as many as the node has or as fit.
  *
- * @returns by memory clock, then in the node order of `correctionGrid`
+ * @returns variances by memory clock, then in the node order of `correctionGrid`
  */
 export function nodeVariances(
   objective: ModelObjective,
@@ -49,7 +50,7 @@ export function nodeVariances(
   )
 }
 
-/** Logarithms of the quantity at all nodes, by memory clock, for the current parameters. */
+/** Logarithms of the quantity at all nodes, by memory clock, at the current parameters. */
 function valuesAtNodes(
   { spec, table: { memClocksMhz }, board, networks }: ModelObjective,
   network: number,

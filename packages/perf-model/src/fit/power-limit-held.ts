@@ -2,11 +2,14 @@ import type { GpuSpec } from '@pctodl/platform'
 import type { ModelObjective } from './model-objective.js'
 import type { TableRow } from './trace-table.js'
 
-/** Rows predicted at this multiple of the limit or above are certainly throttled by it. */
+/** Rows with a predicted power above this multiple of the limit are certainly throttled by it. */
 const SURELY = 1.05
 const MIN_ROWS = 5
 
-/** Power at which a board levels off under its default limit, W: the median of the certainly throttled rows. */
+/**
+ * Power at which a board levels off under its default limit, W: the median of the certainly throttled rows, at most the
+ * limit. With too few such rows, the limit itself.
+ */
 export function powerLimitHeld(spec: GpuSpec, rows: readonly TableRow[], objective: ModelObjective): number {
   const limitW = spec.powerLimitW.default
   const held = rows

@@ -5,20 +5,20 @@ import { traceTable } from './trace-table.js'
 
 export interface RefitOptions {
   /**
-   * Forget the certainty gained from earlier rows (after a new driver, or in another season): the learnt mean stays,
-   * but new rows move it as easily as the first ones did. Default false.
+   * Forget the certainty gained from earlier rows, for example after a new driver or in another season. The learnt mean
+   * stays, but new rows move it as easily as the first rows did. Default false.
    */
   readonly forget?: boolean
 }
 
 /**
- * Update a model with a few new rows of one board, for use while it runs. The board's difference from the equations is
- * learnt in closed form, so ten calls with one row each give the same as one call with ten rows. The equations stay:
- * only predictions of throughput, latency and power move, and their standard deviations shrink. The given model is not
- * changed.
+ * Update a model with a few new rows of one board, while the board is in use. The board's difference from the equations
+ * is learnt in closed form, so ten calls with one row each give the same result as one call with ten rows. The
+ * equations stay unchanged. Only the predictions of throughput, latency and power change, and their standard deviations
+ * shrink. The given model is not changed.
  *
  * @throws UnknownNameError for a network that the model does not know
- * @throws InvalidInputError for rows of which none is usable, or at a memory clock that the model does not know
+ * @throws InvalidInputError if no row is usable, or for a memory clock that the model does not know
  */
 export function refit(model: PerfModel, newRows: readonly TraceRow[], options: RefitOptions = {}): PerfModel {
   assertKnownOptions('options', options, ['forget'])

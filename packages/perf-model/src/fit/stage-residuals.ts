@@ -2,21 +2,21 @@ import type { Solution } from '../solve.js'
 import type { StageResiduals } from './model-objective.js'
 import type { TableRow } from './trace-table.js'
 
-/** Relative errors of one standard deviation. */
+/** Standard deviations of relative errors. */
 const THROUGHPUT_SIGMA = 0.03
 const TENANT_SIGMA = 0.06
 const POWER_SIGMA = 0.02
-/** One standard deviation of a utilisation, points. */
+/** Standard deviation of an error in utilisation, points. */
 const UTILISATION_SIGMA = 3
 
-/** Residuals of the total throughput, and of each tenant's if they differ and were measured. */
+/** Residuals of the total throughput. Unlike tenants with measured throughputs add one residual each. */
 export const throughputResiduals: StageResiduals = {
   count: (row) => 1 + (hasTenantResiduals(row) ? row.kinds.length : 0),
   write(row, solution, out, at) {
     out[at] = Math.log(solution.totalThroughput / row.row.throughput) / THROUGHPUT_SIGMA
     if (!hasTenantResiduals(row)) return
     const count = row.kinds.length
-    // Dividing by the root of the count gives rows with many tenants no more weight than rows with few.
+    // Dividing by the root of the count gives rows with many tenants no more weight than rows with few tenants.
     const scale = 1 / (TENANT_SIGMA * Math.sqrt(count))
     for (let i = 0; i < count; i++) {
       const measured = row.row.tenantThroughput[i]!
@@ -25,7 +25,7 @@ export const throughputResiduals: StageResiduals = {
   },
 }
 
-/** For a nominal clock the prediction is capped at the limit. */
+/** Residuals of the power. For a nominal clock, the predicted power is capped at the limit. */
 export const powerResiduals: StageResiduals = single((row, solution, limitW) => {
   const powerW = row.nominalClock ? Math.min(solution.powerW, limitW) : solution.powerW
   return Math.log(powerW / row.row.powerAverageW) / POWER_SIGMA

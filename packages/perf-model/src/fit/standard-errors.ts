@@ -1,16 +1,16 @@
 import { factorise, inverseFromFactor, type LeastSquaresProblem, type LevenbergMarquardtResult } from '@pctodl/numerics'
 
-/** Covariance of the parameters of a fit that are not on a bound. */
+/** Covariance of the parameters of a fit that are not at a bound. */
 export interface ParameterCovariance {
-  /** Indices of the parameters that are not on a bound. */
+  /** Indices of the parameters that are not at a bound. */
   readonly free: readonly number[]
-  /** Row-major, `free.length` squared. */
+  /** Row-major, `free.length` x `free.length`. */
   readonly covariance: Float64Array
 }
 
 /**
- * J'WJ at a point over some of the parameters, and the weighted sum of squares, with Huber weights W. The residuals of
- * the prior, as many as there are parameters, come last and get no weight.
+ * Returns J'WJ over the parameters `free` at a point, and the weighted sum of squared residuals, with Huber weights W.
+ * The last residuals are those of the prior, one per parameter. Their weight is always 1.
  */
 export function curvatureAt(
   problem: LeastSquaresProblem,
@@ -41,9 +41,9 @@ export function curvatureAt(
 }
 
 /**
- * Covariance of a fit's parameters from the curvature at the optimum: s^2 (J'WJ)^-1 over the parameters that are not on
- * a bound, with the weighted mean square s^2 of the residuals (C. Bates and D. Watts, Nonlinear Regression Analysis,
- * 1988, section 2.3).
+ * Covariance of a fit's parameters from the curvature at the optimum: s^2 (J'WJ)^-1 over the parameters that are not at
+ * a bound, where s^2 is the weighted mean square of the residuals (C. Bates and D. Watts, Nonlinear Regression
+ * Analysis, 1988, section 2.3).
  */
 export function parameterCovariance(
   problem: LeastSquaresProblem,
@@ -60,7 +60,7 @@ export function parameterCovariance(
   return { free, covariance: inverse.map((value) => variance * value) }
 }
 
-/** Standard errors of the logarithms, i.e. relative errors; NaN for a parameter on a bound. */
+/** Standard errors of the parameters' logarithms, which are relative errors; NaN for a parameter at a bound. */
 export function relativeStandardErrors(
   { free, covariance }: ParameterCovariance,
   parameterCount: number,

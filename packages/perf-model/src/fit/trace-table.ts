@@ -3,7 +3,7 @@ import { mixOf } from '../domain.js'
 import type { Mix } from '../parameters.js'
 import { MAX_BATCH_SIZE, type TenantKind } from '../tenant-coefficients.js'
 
-/** One usable row of a trace, its tenants replaced by indices of kinds. */
+/** One usable row of a trace, with its tenants as indices of kinds. */
 export interface TableRow {
   readonly row: TraceRow
   readonly kinds: readonly number[]
@@ -13,9 +13,14 @@ export interface TableRow {
   /** All tenants are of one kind. */
   readonly likeTenants: boolean
   readonly memIndex: number
-  /** The clock was not locked, and `smClockMhz` is the nominal clock, which the power limit may have lowered. */
+  /**
+   * True if the clock was not locked and `smClockMhz` is the nominal clock, which the power limit may have lowered.
+   */
   readonly nominalClock: boolean
-  /** Rows with the same kinds of tenants, whatever their number and clocks, are held out together. */
+  /**
+   * Group of the row. Rows with the same kinds of tenants form a group, in any number and at any clocks, and are held
+   * out together.
+   */
   readonly group: string
 }
 
@@ -29,15 +34,17 @@ export interface TraceTable {
 }
 
 export interface TraceTableOptions {
-  /** Meaning of the clock column where no clock was locked. Default: the measured clock. */
+  /** Meaning of the clock column in rows without a locked clock. Default: the measured clock. */
   readonly unlockedClock?: 'measured' | 'nominal' | undefined
-  /** Memory clocks of the table, descending, with or without rows. Default: those of the rows. */
+  /** Memory clocks of the table, descending; a clock need not have rows. Default: the clocks of the rows. */
   readonly memClocksMhz?: readonly number[] | undefined
 }
 
 /**
- * @throws InvalidInputError if no row is usable, or a row that did not fail cannot be from this board; `rows[i]` counts
- * from 0
+ * Prepare the usable rows of a trace for a fit.
+ *
+ * @throws InvalidInputError if no row is usable, or if a row that did not fail cannot be from this board. The message
+ * counts rows from 0, as `rows[i]`.
  */
 export function traceTable(
   traceRows: readonly TraceRow[],
@@ -84,7 +91,7 @@ export function traceTable(
   return { networkNames, memClocksMhz, kinds, rows, failedRows: traceRows.length - usable.length }
 }
 
-/** Reject infinite values from a sensor or a division by 0: one such row would ruin the fit. */
+/** Reject infinite values, which a sensor or a division by 0 can produce. One such row would ruin the fit. */
 function assertMeasured({ throughput, powerAverageW, tenantThroughput }: TraceRow, name: string): void {
   const finite = (field: string, value: number) => {
     if (!Number.isFinite(value)) throw new InvalidInputError(`${name}.${field}`, value, 'a finite number')
@@ -97,6 +104,8 @@ function assertMeasured({ throughput, powerAverageW, tenantThroughput }: TraceRo
 }
 
 /**
+ * Check that a row can be from this board.
+ *
  * @param name name of the row in error messages
  * @throws InvalidInputError for a row that cannot be from this board
  */

@@ -9,7 +9,7 @@ export interface KnownNetwork {
   readonly work: NetworkWork
 }
 
-/** The parameters that the law predicts; the corrections are handled separately. */
+/** Parameters that the law predicts. The corrections are handled separately. */
 export type LawParameters = Omit<NetworkParameters, 'name' | 'hostSpeed' | 'corrections'>
 
 /**
@@ -39,7 +39,7 @@ const names = Object.keys(start) as (keyof typeof start)[]
 const startLogs = names.map((name) => Math.log(start[name]))
 /** Prior standard deviation of ln(coefficient) about its start: wide, because boards differ a lot. */
 const START_SD = 1.5
-/** Standard deviation of ln(throughput) about the law: networks of equal work differ. */
+/** Standard deviation of ln(throughput) about the law, because networks of equal work differ. */
 const THROUGHPUT_SD = 0.1
 /** Standard deviation of ln(power) about the law. */
 const POWER_SD = 0.05
@@ -49,11 +49,11 @@ const SERIAL_PER_SAMPLE = 1e-3
 
 const shares = [10, 30, 100]
 const batches = [1, 8, 64, 256]
-/** Tenant counts of the sample points, where the share permits. */
+/** Tenant counts of the sample points; counts whose shares would exceed 100 % are skipped. */
 const counts = [1, 3]
 const clockParts = [0.25, 0.6, 1]
 
-/** Maps a network's work to parameters, fitted to known networks and the model's predictions for them. */
+/** Maps a network's work to parameters. The law is fitted to the model's predictions for known networks. */
 export class WorkLaw {
   readonly #coefficients: Coefficients
   readonly #memory: (work: NetworkWork) => Pick<LawParameters, 'memoryBaseMib' | 'memoryPerSampleMib'>
@@ -163,7 +163,10 @@ function pointsOf(model: PerfModel, name: string): Configuration[] {
   })
 }
 
-/** Memory per process: a base plus its weights; per sample of the batch: a multiple of the peak of activations. */
+/**
+ * Law of a process's memory: a base that grows linearly with the weights, and for each sample of the batch a multiple
+ * of the peak of the activations.
+ */
 function memoryLaw(own: readonly { readonly parameters: NetworkParameters; readonly work: NetworkWork }[]) {
   const base = leastSquares(
     own.map(({ work }) => [1, work.weightMelements]),

@@ -23,14 +23,18 @@ interface CountedOperator extends CostedOperator {
   readonly count: number
 }
 
-/** One prefill or decode step on a board, with its operators costed once for evaluation at many clocks. */
+/** One prefill or decode step on a board. Its operators are costed once and can then be evaluated at many clocks. */
 export class LanguageModelPass {
   private constructor(
     private readonly operators: readonly CountedOperator[],
     readonly board: OperatorBoard,
   ) {}
 
-  /** @throws InvalidInputError for a format that was not measured on the board */
+  /**
+   * Cost the operators of a pass.
+   *
+   * @throws InvalidInputError for a number format that was not measured on the board
+   */
   static of(
     graphs: DecoderGraphs,
     decoder: Decoder,
@@ -65,7 +69,7 @@ export class LanguageModelPass {
     return this.board.lowestClockMhz / this.board.boostClockMhz
   }
 
-  /** The fastest estimate within the cap; null if even the lowest clock exceeds it. */
+  /** The fastest estimate within the cap; null if the power exceeds the cap even at the lowest clock. */
   within(capW: number): PassEstimate | null {
     if (this.at(1).watts <= capW) return this.at(1)
     let [low, high] = [this.lowestClock, 1]
@@ -78,7 +82,9 @@ export class LanguageModelPass {
     return this.at(low)
   }
 
-  /** The estimate of least energy within the cap that takes at most `seconds`; null if there is none. */
+  /**
+   * The estimate with minimum energy among those within the cap that take at most `seconds`; null if there is none.
+   */
   minEnergy(capW: number, seconds: number): PassEstimate | null {
     let best: PassEstimate | null = null
     for (let i = 0; i <= 100; i++) {
@@ -102,7 +108,7 @@ function costed(operator: DecoderOperator, board: OperatorBoard, dtype: Operator
   return costOperator({ ...operator, kind, dtype: 'bfloat16', kvDtype: 'bfloat16' }, board)
 }
 
-/** Cost of an elementwise operator: a stream through memory after a launch. Assumed, not measured. */
+/** Cost of an elementwise operator: a launch and a stream through memory. The constants are assumed, not measured. */
 function elementwise(elements: number, board: OperatorBoard): CostedOperator {
   const bytes = 2 * elements
   const memoryS = bytes / (0.75e12 * board.bandwidthTBs)

@@ -9,7 +9,7 @@ import {
   smClocksAt,
 } from '@pctodl/platform'
 
-/** Specification of a board as the operator model uses it: peaks and limits. */
+/** Specification of a board for the operator model: peaks and limits. */
 export interface OperatorBoard {
   readonly name: string
   /** Board whose fitted operators are used for this one; its own name if it was measured. */
@@ -29,7 +29,7 @@ export interface OperatorBoard {
 /** Boards whose operators were measured. */
 const measuredBoards: readonly string[] = ['A100-80GB', 'L40S', 'H100', 'H200', 'GB200', 'RTXPRO6000']
 
-/** Lowest compute capability from which a measured board is used for others, newest first. */
+/** Measured boards that stand in for others, newest first. Each is used from its compute capability upwards. */
 const standIns = [
   [12, 'RTXPRO6000'],
   [10, 'GB200'],
@@ -40,11 +40,14 @@ const standIns = [
 
 const standInOf = ({ computeCapability }: GpuSpec) => standIns.find(([from]) => Number(computeCapability) >= from)?.[1]
 
-/** Assumed idle power as a fraction of the limit, for boards with HBM. */
+/** Assumed idle power as a fraction of the power limit, for boards with HBM. */
 const WAITING = 0.17
-/** The same fraction for boards with GDDR memory. */
+/** Assumed idle power as a fraction of the power limit, for boards with GDDR memory. */
 const WAITING_GDDR = 0.1
-/** The same fraction for chips made by Samsung: best agreement with the sweeps of an RTX 3090. */
+/**
+ * Assumed idle power as a fraction of the power limit, for chips made by Samsung. It agrees best with measured clock
+ * sweeps of an RTX 3090.
+ */
 const WAITING_SAMSUNG = 0.285
 
 function idleOf(spec: GpuSpec): number {
@@ -53,7 +56,7 @@ function idleOf(spec: GpuSpec): number {
   return part * spec.powerLimitW.default
 }
 
-/** @throws InvalidInputError for a board older than any that was measured */
+/** @throws InvalidInputError for a board older than all measured boards */
 function operatorBoard(spec: GpuSpec): OperatorBoard {
   const standIn = standInOf(spec)
   if (standIn === undefined) {
@@ -86,8 +89,10 @@ export const operatorBoards: readonly OperatorBoard[] = Object.values(gpuSpecs)
   .map(operatorBoard)
 
 /**
- * @throws UnknownNameError listing the known boards
- * @throws InvalidInputError for a board older than any that was measured
+ * Find a board by name.
+ *
+ * @throws UnknownNameError that lists the known boards
+ * @throws InvalidInputError for a board older than all measured boards
  */
 export function findOperatorBoard(name: string): OperatorBoard {
   return operatorBoard(findGpuSpec(name))

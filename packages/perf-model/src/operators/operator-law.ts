@@ -1,7 +1,7 @@
 import type { OperatorBoard } from './operator-board.js'
 import { type OperatorDtype, type OperatorWork, peakFlops } from './operator-work.js'
 
-/** A fitted linear function of traits (weights with the constant first), clamped to the range of the fitted values. */
+/** A fitted linear function of traits, clamped to the range of the fitted values. The first weight is the constant. */
 export interface LinearLaw {
   readonly weights: readonly number[]
   readonly range: readonly [lowest: number, highest: number]
@@ -13,7 +13,7 @@ export function evaluateLaw({ weights, range: [lowest, highest] }: LinearLaw, tr
   return Math.min(highest, Math.max(lowest, sum))
 }
 
-/** Predicted seconds at the default clocks and limit. */
+/** Predicted time at the default clocks and power limit, s. */
 export function lawTime(law: LinearLaw, work: OperatorWork): number {
   return work.baseS * Math.exp(evaluateLaw(law, work.traits))
 }
@@ -21,7 +21,7 @@ export function lawTime(law: LinearLaw, work: OperatorWork): number {
 /** Number of leading terms of the power law that have the same meaning on every board. */
 export const usageTraits = 7
 
-/** Terms of the power law: use of the peaks, duration, and shape. */
+/** Inputs of the power law: use of the peaks, duration, and shape of the operator. */
 export function powerTraits(work: OperatorWork, dtype: OperatorDtype, board: OperatorBoard, seconds: number): number[] {
   const flop = work.flop / seconds / peakFlops(board, dtype)
   const bytes = work.bytes / seconds / (board.bandwidthTBs * 1e12)
@@ -31,7 +31,7 @@ export function powerTraits(work: OperatorWork, dtype: OperatorDtype, board: Ope
   return [...use, time, Math.max(0, time), compute, memory, ...work.traits]
 }
 
-/** Predicted watts at the default clocks and limit. */
+/** Predicted power at the default clocks and power limit, W. */
 export function lawPower(law: LinearLaw, traits: readonly number[], board: OperatorBoard): number {
   return Math.min(1, Math.exp(evaluateLaw(law, traits))) * board.powerLimitW
 }

@@ -7,17 +7,17 @@ import parameters from './parameters.json'
 const laws: Readonly<Record<string, { readonly time: LinearLaw; readonly power?: LinearLaw }>> =
   parameters.laws as never
 const usage: Readonly<Record<string, LinearLaw>> = parameters.usage as never
-/** Backends whose kernels were measured, in order of preference. */
+/** Serving backends whose kernels were measured, in order of preference. */
 const backends = ['vllm', 'trtllm'] as const
 
-/** Assumed energy per byte from memory, pJ. */
+/** Assumed energy per byte of memory traffic, pJ. */
 const memoryPjPerByte = 45
 /**
- * Relative voltage never falls below this. Both constants are fitted to an RTX 3090 under power limits
+ * Lower bound of the relative voltage. It and `voltageSlope` are fitted to an RTX 3090 under power limits
  * (`scripts/check-language-models.ts`).
  */
 const voltageFloor = 0.8
-/** Fall of the relative voltage per unit of relative clock. */
+/** Decrease of the relative voltage per unit of relative clock. */
 const voltageSlope = 1.3
 
 /** Time and board power of one operator. */
@@ -26,17 +26,21 @@ export interface OperatorCost {
   readonly watts: number
 }
 
-/** An operator costed on a board; `at` evaluates it at any clock. */
+/** An operator with its cost on a board; `at` returns the cost at any clock. */
 export interface CostedOperator {
   readonly work: OperatorWork
   readonly atDefault: OperatorCost
-  /** Board whose measured power stands in for this board's; null if this board's own was measured. */
+  /** Board whose measured power is used instead; null if this board's own power was measured. */
   readonly wattsFrom: string | null
   /** @param clock as a fraction of the board's default clock */
   at(clock: number): OperatorCost
 }
 
-/** @throws InvalidInputError if the operator was not measured in this format on the board */
+/**
+ * Cost an operator on a board.
+ *
+ * @throws InvalidInputError if the operator was not measured in this format on the board
+ */
 export function costOperator(operator: Operator, board: OperatorBoard, software: string = backends[0]): CostedOperator {
   const { kind, dtype } = operator
   const tail = `${kind} ${dtype}${'kvDtype' in operator ? ` ${operator.kvDtype}` : ''}`
@@ -66,7 +70,7 @@ export function costOperator(operator: Operator, board: OperatorBoard, software:
 }
 
 /**
- * Scale a cost to a lower clock: SM work takes longer at a lower voltage; memory keeps its speed and its energy per
+ * Scale a cost to a lower clock. The SMs work longer, at a lower voltage. Memory keeps its speed and its energy per
  * byte.
  */
 export function atClock(

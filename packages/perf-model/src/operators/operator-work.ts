@@ -1,9 +1,9 @@
 import type { OperatorBoard } from './operator-board.js'
 
-/** Number format of a product, with the names that serving frameworks use. */
+/** Number format of a product, named as in serving frameworks. */
 export type OperatorDtype = keyof typeof formats
 
-/** By format: index into `peakTflops`, bytes per activation, bytes per weight. */
+/** For each format: index into `peakTflops`, bytes per activation, bytes per weight. */
 const formats = {
   bfloat16: [0, 2, 2],
   fp8: [1, 1, 1],
@@ -29,7 +29,7 @@ export interface Gemm {
 
 /**
  * Causal attention of `batch` sequences: over all `length` tokens (prefill), or of one new token over `length` cached
- * ones (decode).
+ * tokens (decode).
  */
 export interface Attention {
   readonly kind: 'prefill' | 'decode'
@@ -40,11 +40,11 @@ export interface Attention {
   readonly heads: number
   readonly kvHeads: number
   readonly headDim: number
-  /** Sliding window in tokens; 0: none. */
+  /** Sliding window in tokens; 0 for none. */
   readonly window: number
 }
 
-/** The routed experts of one layer. */
+/** The routed experts of one layer of a mixture-of-experts model. */
 export interface Moe {
   readonly kind: 'moe'
   readonly dtype: OperatorDtype
@@ -53,7 +53,7 @@ export interface Moe {
   readonly inter: number
   readonly topk: number
   readonly experts: number
-  /** Whether some experts receive far more tokens than others. */
+  /** True if some experts receive far more tokens than others. */
   readonly skewed: boolean
 }
 
@@ -62,13 +62,13 @@ export type Operator = Gemm | Attention | Moe
 /** Work of an operator on a board, and its roofline time. */
 export interface OperatorWork {
   readonly flop: number
-  /** Bytes with each operand read or written once. */
+  /** Memory traffic if each operand is read or written once, bytes. */
   readonly bytes: number
   /** Roofline time of the tensor cores, before any fit, s. */
   readonly computeS: number
   /** Roofline time of the memory, s. */
   readonly memoryS: number
-  /** Smooth maximum of both plus a launch, s. */
+  /** Smooth maximum of `computeS` and `memoryS`, plus a launch, s. */
   readonly baseS: number
   /** Inputs of the fitted efficiency, in a fixed order. */
   readonly traits: readonly number[]
@@ -77,7 +77,7 @@ export interface OperatorWork {
 const launchS = 4e-6
 const log2 = Math.log2
 const hinges = (x: number, ...knots: readonly number[]) => knots.map((knot) => Math.max(0, x - knot))
-/** Log of the slowdown by a partly filled last wave. */
+/** Logarithm of the slowdown by a partly filled last wave of blocks. */
 const waveLoss = (waves: number) => Math.log(Math.ceil(waves) / waves)
 
 /** Smooth maximum of two times (3-norm). */
@@ -85,7 +85,11 @@ export function smoothMax(a: number, b: number): number {
   return Math.cbrt(a ** 3 + b ** 3)
 }
 
-/** @param dtype format of the product; the board must have a peak for it */
+/**
+ * Peak rate of the products in a format, FLOP/s.
+ *
+ * @param dtype format of the product; the board must have a peak for it
+ */
 export function peakFlops(board: OperatorBoard, dtype: OperatorDtype): number {
   return board.peakTflops[formats[dtype][0]] * 1e12
 }
@@ -100,7 +104,7 @@ export function operatorWork(operator: Operator, board: OperatorBoard): Operator
   return operator.kind === 'prefill' ? prefillWork(operator, board) : decodeWork(operator, board)
 }
 
-/** Tile height, tile width, and the fraction of the peak that such tiles reach. */
+/** Tile height, tile width, and the fraction of the peak that tiles of this size reach. */
 const tiles = [
   [128, 256, 0.8],
   [128, 128, 0.74],
@@ -112,7 +116,7 @@ const tiles = [
   [16, 64, 0.16],
 ] as const
 
-/** Time of tiles in whole waves over the SMs, for the best tile size and split of k, s. */
+/** Time of a matrix product in whole waves of tiles over the SMs, for the best tile size and split of k, s. */
 function tiledS(m: number, n: number, k: number, groups: number, peak: number, board: OperatorBoard): number {
   let best = Number.POSITIVE_INFINITY
   for (const [height, width, efficiency] of tiles) {
@@ -240,7 +244,7 @@ function decodeWork(operator: Attention, board: OperatorBoard): OperatorWork {
   const bytes = 2 * batch * kvHeads * perHead + 4 * batch * heads * headDim
   const group = heads / kvHeads
   const waves = (batch * kvHeads) / board.smCount
-  // Kernels with one block per query head: cost of the blocks, and of reading the cache from L2 once per head.
+  // Cost of kernels with one block per query head: the blocks, and reading the cache from L2 once per head.
   const blocksS = (batch * heads * 1.2e-6) / board.smCount
   const perHeadS = (batch * heads * perHead) / (2e12 * board.bandwidthTBs)
   return workOf(
@@ -266,8 +270,10 @@ function decodeWork(operator: Attention, board: OperatorBoard): OperatorWork {
 }
 
 /**
- * @param own operator-specific traits, given u, the side of the roofline (-1 memory-bound to 1 compute-bound), and x,
- * the log of the base time in launches
+ * Assemble the work of an operator from its roofline times.
+ *
+ * @param own returns the operator-specific traits. Its arguments are u, the side of the roofline (-1 memory-bound to 1
+ * compute-bound), and x, the logarithm of the base time in launches.
  */
 function workOf(
   flop: number,

@@ -3,10 +3,10 @@ import type { PerfModel } from '../perf-model.js'
 import type { Predictor } from '../predictor.js'
 import { idlePower } from './idle-power.js'
 
-/** Times and energies of a tenant's batches when it runs alone, by batch size. */
+/** Times and energies of a tenant's batches, by batch size, when the tenant runs alone. */
 export interface BatchCosts {
   readonly aloneMs: Float64Array
-  /** Energy of a batch above that of the idle board, J. */
+  /** Energy of a batch above the energy of the idle board in the same time, J. */
   readonly energyJ: Float64Array
 }
 
@@ -23,8 +23,9 @@ export class BatchCostTable {
   readonly #kept = new Map<string, BatchCosts>()
 
   /**
-   * @param idlePowerW of the board at its clocks with idle processes; required unless the predictor is a `PerfModel`
-   * @throws InvalidInputError if it is required and missing
+   * @param idlePowerW power of the board at its clocks with idle processes, W; required unless the predictor is a
+   * `PerfModel`
+   * @throws InvalidInputError if `idlePowerW` is required and missing
    */
   constructor(predictor: Predictor, idlePowerW?: number) {
     if (idlePowerW === undefined && (predictor as Partial<PerfModel>).parameters === undefined) {
@@ -42,7 +43,9 @@ export class BatchCostTable {
   }
 
   /**
-   * @param sizes `batchSizesUpTo` the largest batch
+   * Costs of a tenant's batches when it runs alone.
+   *
+   * @param sizes result of `batchSizesUpTo` for the largest batch
    * @throws what the predictor throws
    */
   of(model: string, mpsPercent: number, sizes: readonly number[], smClockMhz: number, memClockMhz: number): BatchCosts {
@@ -76,7 +79,10 @@ export class BatchCostTable {
   }
 }
 
-/** Batch sizes of a tenant: powers of two below the largest, and the largest. A batch is padded to the next size. */
+/**
+ * Batch sizes that a tenant runs: the powers of two below the largest size, and the largest. A batch is padded to the
+ * next of these sizes.
+ */
 export function batchSizesUpTo(largest: number): number[] {
   const sizes: number[] = []
   for (let size = 1; size < largest; size *= 2) sizes.push(size)

@@ -1,73 +1,74 @@
 import { LatencyMixture } from './latency-mixture.js'
 import { balanced } from './stationary.js'
 
-/** One queue served by identical servers in batches. Times in ms. */
+/** One queue whose requests identical servers answer in batches. Times are in ms. */
 export interface BatchQueueInput {
   /** Requests/ms. */
   readonly ratePerMs: number
   /** Time of a batch of each size, in the order of the sizes; non-decreasing. */
   readonly batchMs: Float64Array
   readonly servers: number
-  /** Longest time that a free server waits for a batch to fill. */
+  /** Longest time that a free server waits for a batch to fill, ms. */
   readonly delayMs: number
   /**
-   * Variance-to-mean ratio of the number of requests in an interval, >= 1: 1 for independent users (Poisson), b for
-   * Gamma-distributed gaps of burstiness b over long intervals. Default 1.
+   * Variance-to-mean ratio of the number of requests in an interval, >= 1. It is 1 for independent users (Poisson
+   * arrivals). For Gamma-distributed gaps of burstiness b, it is b over long intervals. Default 1.
    */
   readonly burstiness?: number
 }
 
-/** Number of representative arrival times within a batch, for arrivals behind a backlog. */
+/** Number of representative arrival times within a batch, for requests that arrive behind a backlog. */
 const MOMENTS = 3
-/** States of a lower probability are ignored. */
+/** States with a lower probability are ignored. */
 const LEAST = 1e-7
-/** Upper limit of the backlog's decay rate per request: a backlog that falls faster is negligible. */
+/** Upper limit of the backlog's decay rate per request. A backlog that decays faster is negligible. */
 const STEEPEST = 4
 /** Utilisation from which the servers count as overloaded. */
 const MAX_LOAD = 0.995
-/** Tail probability of a backlog that is not resolved further. */
+/** Tail probability below which a backlog is not resolved further. */
 const MIN_BACKLOG = 5e-4
 
 const latencies = new LatencyMixture()
 
 /**
- * Latencies of requests to servers that batch all waiting requests, up to the largest size; a batch takes the time of
- * the next larger size. Several servers are modelled as one that starts that many times as many batches, each of the
- * same latency.
+ * Latencies of requests to servers that batch all waiting requests, up to the largest size. A batch takes the time of
+ * the next larger size. Several servers are modelled as one server that starts correspondingly more batches; the
+ * latency of a batch stays the same.
  *
- * Embedded Markov chain of the bulk queue (Bailey, 1954) on few states. The number of arrivals during a batch depends
- * only on its size, so the batch size is the state; one more state is a full batch with a backlog, whose length is
- * assumed geometric with the asymptotic decay rate of the exact chain. Latencies are a mixture of uniform
- * distributions: a request that arrives during a batch waits for the rest of it and then takes the time of the next.
+ * The model is the embedded Markov chain of the bulk queue (Bailey, 1954), on few states. The number of arrivals during
+ * a batch depends only on its size, so the batch size is the state. One more state is a full batch with a backlog. The
+ * length of the backlog is assumed geometric, with the asymptotic decay rate of the exact chain. Latencies are a
+ * mixture of uniform distributions: a request that arrives during a batch waits for the rest of that batch, and then
+ * takes the time of the next batch.
  */
 export class BatchQueue {
-  /** Queue that `latencies` belongs to. A search creates many queues and asks each once, so one is enough. */
+  /** Queue to which `latencies` belongs. A search creates many queues and asks each once, so one mixture is enough. */
   static #measured: BatchQueue | undefined
   /** Batch sizes, ascending. */
   readonly sizes: readonly number[]
   /** Fraction of the batches of each size. */
   readonly shares: Float64Array
-  /** Batches/ms over all servers. */
+  /** Batches/ms of all servers together. */
   batchesPerMs = 0
   /** Fraction of time in which a server is busy, 0..1. */
   utilisation = 0
-  /** Whether the servers cannot keep up, so that latencies grow without bound. */
+  /** True if the servers cannot keep up, so that latencies grow without bound. */
   overloaded = false
   readonly #most: number
   /** For each request count, the index of the batch size that runs it. */
   readonly #kindOf: Uint16Array
   readonly #moves: Float64Array
   readonly #states: Float64Array
-  /** By state: probability that the queue is empty at the end of its batch. */
+  /** For each state, the probability that the queue is empty at the end of its batch. */
   readonly #idle: Float64Array
-  /** By state: mean time that a free server then waits for a batch to fill, ms. */
+  /** For each state, the mean time after its batch that a free server waits for the next batch to fill, ms. */
   readonly #waitsMs: Float64Array
   #ratePerMs = 0
   #batchMs: Float64Array = new Float64Array()
   #servers = 1
   #delayMs = 0
   #burstiness = 1
-  /** Ratio of the probabilities of backlogs that differ by one request. */
+  /** Ratio of the probabilities of two backlogs that differ by one request. */
   #decay = 0
 
   /** @param sizes batch sizes, ascending */
@@ -118,21 +119,22 @@ export class BatchQueue {
     return latencies.quantileMs(share)
   }
 
-  /** Fraction of the requests answered within a time, 0..1. */
+  /** Fraction of the requests that are answered within a time, 0..1. */
   within(latencyMs: number): number {
     if (this.overloaded) return 0
     this.#measure()
     return latencies.within(latencyMs)
   }
 
-  /** Service time of a state's batch as if all servers were one, ms. */
+  /** Time of a state's batch divided by the number of servers, as if all servers were one, ms. */
   #takesMs(state: number): number {
     return this.#batchMs[Math.min(state, this.sizes.length - 1)]! / this.#servers
   }
 
   /**
-   * 1 / z where z > 1 solves E[z^(arrivals during a full batch)] = z^(most): the asymptotic decay of the exact chain's
-   * backlog. In x = ln z the difference is concave, so Newton's method converges to its root from the right.
+   * Returns 1 / z, where z > 1 solves E[z^(arrivals during a full batch)] = z^(most): the asymptotic decay of the exact
+   * chain's backlog. In x = ln z, the difference of the logarithms is concave, so Newton's method converges to the root
+   * from the right.
    */
   #findDecay(arrivals: number): number {
     const most = this.#most
@@ -145,7 +147,7 @@ export class BatchQueue {
       const power = Math.exp(x)
       const excess =
         spread === 1 ? most * x - arrivals * (power - 1) : most * x + shape * Math.log((1 - q * power) * spread)
-      // The root is further right: so steep a decay is negligible.
+      // The root lies further right, so the decay is steep enough to be negligible.
       if (step === 0 && excess >= 0) break
       const move = excess / (spread === 1 ? most - arrivals * power : most - (shape * q * power) / (1 - q * power))
       x -= move
@@ -154,7 +156,7 @@ export class BatchQueue {
     return Math.exp(-x)
   }
 
-  /** Transition probabilities out of a state. */
+  /** Compute the transition probabilities out of a state. */
   #leave(state: number): void {
     const kinds = this.sizes.length
     const row = state * (kinds + 1)
@@ -185,8 +187,10 @@ export class BatchQueue {
   }
 
   /**
-   * Transition for `left` waiting requests when a server becomes free. Arrivals while it waits are replaced by their
-   * mean, split between the two nearest integers.
+   * Add the transition for `left` waiting requests when a server becomes free. Arrivals while the server waits are
+   * replaced by their mean, split between the two nearest integers.
+   *
+   * @returns time that the server waits, ms
    */
   #place(row: number, left: number, share: number, takesMs: number): number {
     const waitMs = this.#collectMs(left, takesMs)
@@ -198,8 +202,8 @@ export class BatchQueue {
   }
 
   /**
-   * How long a free server waits for a batch to fill when `left` requests remain, the first of which arrived early in
-   * the last batch.
+   * Time that a free server waits for a batch to fill when `left` requests remain, ms. The first of them is assumed to
+   * have arrived early in the last batch.
    */
   #collectMs(left: number, takesMs: number): number {
     if (this.#delayMs === 0 || left >= this.#most) return 0
@@ -227,9 +231,9 @@ export class BatchQueue {
 
   /**
    * Distribution of the number of requests in an interval: Poisson, or the negative binomial with the same mean and a
-   * variance `burstiness` times as large; p(k + 1) = p(k) (base + more k) / (k + 1).
+   * variance `burstiness` times as large. The probabilities satisfy p(k + 1) = p(k) (base + more k) / (k + 1).
    *
-   * @param beside 1: number of other requests in the interval, given one request in it
+   * @param beside 1: the number of other requests, given one request in the interval; 0: the number of all requests
    */
   #counts(arrivals: number, beside: 0 | 1): Counts {
     const spread = this.#burstiness
@@ -249,8 +253,8 @@ export class BatchQueue {
   }
 
   /**
-   * Latencies of requests that arrive on an idle server after a batch of this state, and of those that arrive during a
-   * batch that leaves no backlog.
+   * Add the latencies of requests that arrive on an idle server after a batch of this state, and of requests that
+   * arrive during a batch of this state that leaves no backlog.
    */
   #measureState(state: number): void {
     const most = this.#most
@@ -285,7 +289,7 @@ export class BatchQueue {
       }
       share += probability
       waited += probability * waitMs
-      // Requests that arrive while the server waits to fill a batch, weighted per request that was left.
+      // Add requests that arrive while the server waits to fill a batch. Their weight is per request that was left.
       latencies.add((weight * arrivals * probability * this.#ratePerMs * waitMs) / left, this.#batchMs[next]!, waitMs)
       rest -= probability
       restMean -= left * probability
@@ -296,8 +300,8 @@ export class BatchQueue {
   }
 
   /**
-   * Latencies of requests that arrive during one batch and exceed the next batch: the first go with the next one, the
-   * others later.
+   * Add the latencies of requests that arrive during one batch and are too many for the next batch. The first of them
+   * run in the next batch, the others later.
    */
   #measureOverflow(weight: number, together: number, takesMs: number): void {
     const most = this.#most
@@ -313,7 +317,7 @@ export class BatchQueue {
     }
   }
 
-  /** Latencies of requests that arrive during a full batch with a backlog. */
+  /** Add the latencies of requests that arrive during a full batch with a backlog. */
   #measureBacklog(): void {
     const most = this.#most
     const last = this.sizes.length - 1
@@ -345,7 +349,7 @@ export class BatchQueue {
         rest -= share
         sum += share
       }
-      // From here on only the backlog matters, counted in whole batches.
+      // From here on, only the backlog matters. It is counted in whole batches.
       while (rest > MIN_BACKLOG) {
         const to = (before + 1) * most
         const within = rest * (1 - this.#decay ** Math.max(0, to - ahead))
@@ -360,7 +364,7 @@ export class BatchQueue {
     }
   }
 
-  /** Size index of a batch with `count` requests in line, including the arrivals until it begins. */
+  /** Size index of a batch with `count` requests in line, plus the arrivals until the batch begins. */
   #kindBehind(count: number, untilMs: number): number {
     return this.#kindOf[Math.min(this.#most, Math.round(count + this.#ratePerMs * untilMs))]!
   }

@@ -1,6 +1,9 @@
 import type { PerfModelParameters } from '../parameters.js'
 
-/** Power of a board with idle processes, W: power at zero activity plus the clock tree, with a linear voltage. */
+/**
+ * Power of a board with idle processes, W: power at zero activity plus the clock tree's power, at a voltage linear in
+ * the clock.
+ */
 export function idlePower(
   { boardParameters }: PerfModelParameters,
   boostClockMhz: number,

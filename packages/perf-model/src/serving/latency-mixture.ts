@@ -14,8 +14,10 @@ export class LatencyMixture {
   }
 
   /**
+   * Add a uniform distribution to the mixture.
+   *
    * @param weight ignored if not above 0
-   * @param widthMs 0: a constant latency
+   * @param widthMs 0 for a constant latency
    */
   add(weight: number, lowMs: number, widthMs: number): void {
     if (weight <= 0) return
@@ -27,7 +29,7 @@ export class LatencyMixture {
     this.#total += weight
   }
 
-  /** Fraction that takes at most this long, 0..1. */
+  /** Fraction of the latencies that are at most this long, 0..1. */
   within(latencyMs: number): number {
     let sum = 0
     for (let i = 0; i < this.#count; i++) {

@@ -3,12 +3,12 @@ import type { Predictor } from '../predictor.js'
 import { type BatchCosts, BatchCostTable, batchSizesUpTo } from './batch-costs.js'
 import { BatchQueue } from './batch-queue.js'
 
-/** Fraction of requests that must be answered within the objective. */
+/** Fraction of requests that must be answered within the objective for the objective to be met. */
 const WANTED = 0.99
 
 export interface ServicePrediction {
   readonly service: string
-  /** Latency from arrival to answer, ms; Infinity if the tenants cannot keep up. */
+  /** Percentiles of the latency from arrival to answer, ms; Infinity if the tenants cannot keep up. */
   readonly p50Ms: number
   readonly p90Ms: number
   readonly p99Ms: number
@@ -22,7 +22,7 @@ export interface ServicePrediction {
   readonly meanBatch: number
   /** Answered requests/s: the arrival rate, or the capacity if overloaded. */
   readonly answeredPerS: number
-  /** Maximum requests/s of the tenants at the other services' present load. */
+  /** Maximum requests/s that the service's tenants could answer at the present load of the other services. */
   readonly capacityPerS: number
 }
 
@@ -36,20 +36,20 @@ export interface ServingPrediction {
 export interface ServingModelOptions {
   /** Power of the board at its clocks with idle processes, W. Required unless the predictor is a `PerfModel`. */
   readonly idlePowerW?: number
-  /** Cached batch costs to share with other configurations of the same predictor. */
+  /** Cached batch costs, to share with other configurations of the same predictor. */
   readonly costs?: BatchCostTable
 }
 
 /** Maximum rounds of the fixed-point iteration between batch times and utilisations. */
 const ROUNDS = 30
-/** Largest change of a utilisation at which it has converged. */
+/** Largest change of a utilisation at which the iteration has converged. */
 const SETTLED = 0.001
 /** Initial utilisation. */
 const FIRST_UTILISATION = 0.5
 
 interface ServiceTimes {
   readonly service: Service
-  /** Sum of the mpsPercent of its tenants. */
+  /** Sum of the `mpsPercent` of the service's tenants. */
   readonly shares: number
   readonly instances: number
   readonly most: number
@@ -61,7 +61,7 @@ interface ServiceTimes {
   utilisation: number
 }
 
-/** Batch times of the tenants of a service with equal shares. */
+/** Batch times of those tenants of a service that have the same share. */
 interface TenantTimes extends BatchCosts {
   readonly mpsPercent: number
   count: number
@@ -71,9 +71,9 @@ interface TenantTimes extends BatchCosts {
 
 /**
  * Predicts latency, attainment and power of a configuration at given request rates. Batch times are predicted once for
- * each size that a tenant runs (powers of two and the largest: a batch is padded to the next), both alone and with all
- * others running. At given rates the co-runners run for a fraction of the time, which interpolates between the two;
- * each service is then a batch queue (`BatchQueue`).
+ * each size that a tenant runs, both alone and with all other tenants running. The sizes are powers of two and the
+ * largest size; a batch is padded to the next size. At given rates, the co-runners run for a fraction of the time.
+ * Batch times are interpolated by this fraction, and each service is then a batch queue (`BatchQueue`).
  */
 export class ServingModel {
   readonly #services: readonly ServiceTimes[]
@@ -81,7 +81,7 @@ export class ServingModel {
 
   /**
    * @param configuration every tenant names a service; tenants of one service have equal batch sizes
-   * @throws InvalidInputError naming the field; what the predictor throws
+   * @throws InvalidInputError that names the field, and what the predictor throws
    */
   constructor(
     predictor: Predictor,
@@ -148,6 +148,8 @@ export class ServingModel {
   }
 
   /**
+   * Predict power, and latency and attainment of each service.
+   *
    * @param ratesPerS requests/s, in the order of the services, each above 0
    * @param burstiness variance-to-mean ratio of the number of requests in an interval, in the order of the services,
    * from 1 to 1000; default 1
@@ -159,9 +161,10 @@ export class ServingModel {
   }
 
   /**
-   * `predict` without the latency quantiles, for searches.
+   * Predict attainment and power without the latency quantiles. Searches use it because it is faster than `predict`.
    *
-   * @param into receives the fraction of requests answered in time, in the order of the services; 0 if overloaded
+   * @param into receives the fraction of requests answered within the objective, in the order of the services; 0 if
+   * overloaded
    * @returns mean board power, W
    * @throws what `predict` throws
    */
@@ -179,7 +182,7 @@ export class ServingModel {
     if (burstiness !== undefined) {
       assertList('burstiness', burstiness, services.length, 'a number from 1 to 1000', (x) => x >= 1 && x <= 1000)
     }
-    // Utilisations reinforce each other, so the iteration might not recover from that of an overload.
+    // Utilisations reinforce each other, so the iteration might not recover from the utilisation of an overload.
     for (const of of services) if (of.queue.overloaded) of.utilisation = FIRST_UTILISATION
     let moved = 1
     for (let round = 0; round < ROUNDS && moved > SETTLED; round++) {
@@ -203,12 +206,15 @@ export class ServingModel {
     return powerW
   }
 
-  /** Interpolate batch times between alone and all others running, by the fraction of time that the others run. */
+  /**
+   * Interpolate batch times between running alone and running with all others, by the fraction of time that the others
+   * run.
+   */
   #adoptNeighbours(of: ServiceTimes): void {
     let running = 0
     let shares = 0
     for (const other of this.#services) {
-      // Of the own service, all tenants but one.
+      // In its own service, count all tenants but one.
       const part = other === of ? (other.shares * (other.instances - 1)) / other.instances : other.shares
       running += part * other.utilisation
       shares += part
@@ -225,8 +231,9 @@ export class ServingModel {
 }
 
 /**
- * Batch times while all others run: the slowdown of a batch of one where all run batches of one, that of the largest
- * batch where all run their largest, and linear in the index of the size between them.
+ * Batch times while all others run. The slowdown of a batch of one is predicted with every tenant at batch size 1; the
+ * slowdown of the largest batch, with every tenant at its largest size. Between these two, the slowdown is linear in
+ * the index of the size.
  */
 function together({ aloneMs }: BatchCosts, ofOneMs: number, largestMs: number): Float64Array {
   const last = aloneMs.length - 1
@@ -241,7 +248,7 @@ function withOne(tenant: Tenant): Tenant {
   return { ...tenant, batchSize: 1 }
 }
 
-/** Power above idle, W: batch rate of each size times its energy. */
+/** Power above idle, W: batch rate times the energy of a batch, summed over the batch sizes. */
 function powerOf({ queue, sizes, tenants, instances }: ServiceTimes): number {
   let perBatchJ = 0
   for (let s = 0; s < sizes.length; s++) {

@@ -1,9 +1,9 @@
-/** Probability that replaces 0. */
+/** Probability that is used instead of 0. */
 const NEVER = 1e-12
 
 /**
  * Stationary distribution of a Markov chain by elimination without subtraction (Grassmann, Taksar and Heyman, 1985). A
- * state without a transition to an earlier one gets one of negligible probability.
+ * state without a transition to an earlier state gets such a transition with negligible probability.
  *
  * @param moves transition probabilities, row-major; overwritten
  * @param shares receives the distribution

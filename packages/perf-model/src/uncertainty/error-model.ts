@@ -2,47 +2,53 @@ import { factorise, inverseFromFactor, mean, solveFactorised } from '@pctodl/num
 import { type ErrorState, FACTORS } from '../parameters.js'
 import { type ErrorTerms, MIX_TERMS, NETWORK_TERMS } from './error-terms.js'
 
-/** The mean and the factors: eight sums, which a CPU overlaps. */
+/** Columns of the weights: the mean and the factors. A CPU overlaps their eight sums. */
 const COLUMNS = 1 + FACTORS
-/** Weight of the prior in rows when the scale of the variances is estimated. */
+/** Weight of the prior, in rows, when the scale of the variances is estimated. */
 const PRIOR_ROWS = 30
-/** Rows that tell as much as one independent row: what the equations miss is alike in similar configurations. */
+/**
+ * Number of rows that carry as much information as one independent row. The equations err alike on similar
+ * configurations.
+ */
 const ROWS_PER_NEWS = 2
 /** Lower bound of a standard deviation. */
 const MIN_SD = 5e-4
 /** Upper bound of a standard deviation, for extrapolations far from any row. */
 const MAX_SD = 1
 
-/** One row: the terms of its prediction and ln(measured / predicted), with the prediction of the equations. */
+/** Terms of one row's prediction, and its error ln(measured / predicted), where the equations alone predict. */
 export interface ErrorRow extends Pick<ErrorTerms, 'phi' | 'residual'> {
   readonly error: number
 }
 
 /**
- * Boards of one kind differ from the equations, and from each other, in few ways: ln(measured / predicted) = phi . (mean
- * + the sum of a_k factor_k) + residual. Each a_k is standard normal among boards, and one more per network moves that
- * network alone. Rows of a board update the a_k in closed form (C. Rasmussen and C. Williams, Gaussian Processes for
- * Machine Learning, 2006, section 2.1). One scale of all variances is learnt too: it grows if a board deviates more than
- * expected.
+ * Model of the error ln(measured / predicted) of the equations. Boards of one kind differ from the equations, and from
+ * each other, in few ways: error = phi . (mean + the sum of a_k factor_k) + residual. Each a_k is standard normal among
+ * boards. One more such position per network moves that network alone. Rows of a board update the positions in closed
+ * form (C. Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, section 2.1). A common scale of
+ * all variances is learnt too; it grows if a board deviates more than expected.
  */
 export class ErrorModel {
   readonly state: ErrorState
   readonly #names: readonly string[]
-  /** Weights of each term of phi: its mean, then its part of each factor. */
+  /** Weights of each term of phi: first the weight of the mean, then the weight of each factor. */
   readonly #weights: Float64Array
   readonly #learnt: Float64Array
-  /** Undefined before the first row: independent, with the variance 1. */
+  /**
+   * Covariance of the learnt positions. Undefined before the first row: the positions are then independent, with
+   * variance 1.
+   */
   readonly #covariance: Float64Array | undefined
-  /** Values of the factors for the last terms. */
+  /** Values of the factors for the terms that were entered last. */
   readonly #factors: Float64Array
   /** Result of `evaluate`: posterior mean of ln(measured / predicted). */
   centre = 0
-  /** Result of `evaluate`: its standard deviation. */
+  /** Result of `evaluate`: standard deviation of ln(measured / predicted). */
   sd = 0
 
   /**
-   * @param names networks in the order of the terms; others in the state are dropped, and one that it lacks gets the
-   * average of its networks
+   * @param names networks in the order of the terms. Other networks in the state are dropped. A network that the state
+   * lacks gets the average of the state's networks.
    */
   constructor(state: ErrorState, names: readonly string[]) {
     this.state = state
@@ -82,9 +88,9 @@ export class ErrorModel {
   }
 
   /**
-   * Write `centre` and `sd` for the terms of a prediction.
+   * Compute `centre` and `sd` for the terms of a prediction.
    *
-   * @param beyondVariance extra variance of a configuration less certain than the fit's rows
+   * @param beyondVariance extra variance of a configuration that is less certain than the fit's rows
    */
   evaluate(terms: Pick<ErrorTerms, 'phi' | 'residual'>, beyondVariance: number): void {
     let centre = this.#enter(terms.phi)
@@ -109,7 +115,12 @@ export class ErrorModel {
     this.sd = Math.min(MAX_SD, Math.max(MIN_SD, Math.sqrt(this.state.scale * variance + beyondVariance)))
   }
 
-  /** Compute the values of the factors, unrolled: a loop over them takes three times as long. @returns that of the mean */
+  /**
+   * Compute the values of the factors. The sums are unrolled, because a loop over the factors takes three times as
+   * long.
+   *
+   * @returns the value of the mean
+   */
   #enter(phi: Float64Array): number {
     const factors = this.#factors
     const weights = this.#weights
@@ -152,7 +163,7 @@ export class ErrorModel {
     return sum
   }
 
-  /** Posterior state after more rows of the board. */
+  /** Posterior state after learning more rows of the board. */
   updated(rows: readonly ErrorRow[]): ErrorState {
     const learnt = this.#learnt
     const n = learnt.length
@@ -197,7 +208,7 @@ export class ErrorModel {
   }
 }
 
-/** The error state among boards of one kind, with its scale estimated from the errors of some rows. */
+/** Error state of boards of one kind, with the scale of its variances estimated from the errors of some rows. */
 export function scaledTo(kind: ErrorState, names: readonly string[], rows: readonly ErrorRow[]): ErrorState {
   const wide = { ...kind, rows: 0, scale: 1, mean: [], learnt: [], covariance: [] }
   const model = new ErrorModel(wide, names)
@@ -208,7 +219,7 @@ export function scaledTo(kind: ErrorState, names: readonly string[], rows: reado
   return { ...wide, scale: digits((PRIOR_ROWS + squares) / (PRIOR_ROWS + rows.length)) }
 }
 
-/** Weights in the order of some networks; for one without weights those of the others, averaged. */
+/** Weights rearranged to the order of `names`. A network without weights gets the average of the others' weights. */
 function inOrderOf(names: readonly string[], networks: readonly string[], list: readonly number[]): Float64Array {
   const out = new Float64Array(MIX_TERMS + names.length * NETWORK_TERMS)
   if (list.length === 0) return out
@@ -228,7 +239,7 @@ function identity(n: number): Float64Array {
   return matrix
 }
 
-/** Rounded for parameter files, with more digits than an update needs. */
+/** Round a value for parameter files, with more digits than an update needs. */
 function digits(value: number): number {
   return Number(value.toPrecision(10))
 }

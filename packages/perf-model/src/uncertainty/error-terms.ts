@@ -4,32 +4,36 @@ import { RESIDUAL_TERMS } from '../parameters.js'
 import type { Solution } from '../solve.js'
 import { tenantLayout } from '../tenant-coefficients.js'
 
-/** Variables of a tenant: batch, share, clock, contention, time off the device, number of tenants. */
+/** Number of variables of a tenant: batch size, share, clock, contention, time off the device, number of tenants. */
 const VARIABLES = 6
-/** Products of up to three of the variables, the empty one included. */
+/** Number of products of up to three of the variables, including the empty product. */
 const PRODUCTS = 84
-/** Terms of the mix: the idle part, the products of the variables, the memory clock. */
+/** Number of terms of the mix: the idle part, the products of the variables, the memory clock. */
 export const MIX_TERMS: number = 1 + PRODUCTS + 1
-/** Terms per network: its part of the prediction, alone and times each variable. */
+/** Number of terms per network: its part of the prediction, alone and times each variable. */
 export const NETWORK_TERMS: number = 1 + VARIABLES
 
-/** More tenants count as this many: the prior has seen no more. */
+/** A larger number of tenants counts as this number, because the prior has seen no more. */
 const MANY_TENANTS = 20
 
 export type Quantity = 'throughput' | 'power'
 
-/** Terms of one prediction. */
+/** Prediction of the equations, with its terms of the error model. */
 export interface PredictedTerms extends Pick<ErrorTerms, 'phi' | 'residual'> {
   readonly predicted: number
 }
 
 /**
- * Terms phi of the expected ln(measured / predicted) of one quantity, and terms of the residual's variance. Each tenant
- * adds to phi what six variables between -1 and 1 say of it, weighted with its part of the prediction.
+ * Terms phi of the expected ln(measured / predicted) of one quantity, and terms of the residual's variance. Six
+ * variables between -1 and 1 describe each tenant. The tenant adds their products to phi, weighted by its part of the
+ * prediction.
  */
 export class ErrorTerms {
   readonly phi: Float64Array
-  /** 1; the concentration of the prediction on few networks; that times the number of tenants. */
+  /**
+   * Three terms: 1, the concentration of the prediction on few networks, and the concentration times the number of
+   * tenants on a logarithmic scale from 0 to 1.
+   */
   readonly residual: Float64Array = new Float64Array(RESIDUAL_TERMS)
   readonly #variables = new Float64Array(VARIABLES)
 
@@ -70,7 +74,7 @@ export class ErrorTerms {
       phi[own]! += part
       for (let i = 0; i < VARIABLES; i++) phi[own + 1 + i]! += part * variables[i]!
     }
-    // What no tenant draws is the idle part.
+    // The part that no tenant draws is the idle part.
     phi[0] = Math.max(0, 1 - phi[1]!)
     phi[MIX_TERMS - 1] = 1 - memClocksMhz[mix.memIndex]! / memClocksMhz[0]!
     let concentration = 0
