@@ -1,46 +1,46 @@
 import type { Layer, LayerGraph, OperatorWork } from '@pctodl/model-zoo'
 
 /**
- * Up to this many positions, attention has the efficiency and traffic that the calibration fits to MaxViT's windows:
- * each window is a product too small for a tile of the tensor units.
+ * Largest number of positions at which attention has the efficiency and traffic that the calibration fits to MaxViT's
+ * windows. Each window is a product too small for a tile of the tensor units.
  */
 const WINDOW = 64
 
 /**
- * Attention over more positions, in one kernel or three, attains `PEAK` of the tensor peak for long sequences and half
- * of that at `HALF` positions. Identified on prefill attention of an A100 (aiconfigurator, 128 features a head, 128 to
- * 16,384 positions; within 6 %). Faster tensor units need proportionally more positions, because exponentials do not
- * get faster; H100, H200 and GB200 agree.
+ * Attention over more than `WINDOW` positions attains `PEAK` of the tensor peak for long sequences and half of that at
+ * `HALF` positions, in one kernel or in three. Identified on prefill attention of an A100 (aiconfigurator, 128 features
+ * a head, 128 to 16,384 positions; within 6 %). Faster tensor units need proportionally more positions, because their
+ * exponentials are no faster. Measurements of H100, H200 and GB200 agree.
  */
 const PEAK = 0.57
 const HALF = 200
 const TENSOR_FLOP_OF_A100 = 2048
 
 /**
- * Number of positions that each query attends to; 0 if the operator is not attention. Derived from the amounts: a
- * product of d terms has 2 d FLOP per result.
+ * Number of positions that each query attends to; 0 if the operator is not attention. Derived from FLOPs and element
+ * counts: each result of a product with d terms takes 2 d FLOP.
  */
 export function positionsOf(work: OperatorWork): number {
   if (work.operatorClass !== 'attention') return 0
   const { inputElements, outputElements } = work
   const depth = work.flops / (2 * outputElements)
-  // The scores have more elements than queries and keys, and their product with the values reads them. In a fused
-  // kernel they are never written.
+  // The product of queries and keys writes more elements (the scores) than it reads. The product with the values reads
+  // the scores. A fused kernel never writes them.
   if (inputElements < outputElements) return (2 * depth * outputElements) / inputElements
   return inputElements === 3 * outputElements ? depth / 2 : depth
 }
 
-/** Attained share of the tensor peak, 0..1; null where the calibrated one applies. */
+/** Attained share of the tensor peak, 0..1; null if the calibrated share applies. */
 export function attentionEfficiency(positions: number, tensorFlopPerClockPerSm: number): number | null {
   if (positions <= WINDOW) return null
   return (PEAK * positions) / (positions + HALF * (tensorFlopPerClockPerSm / TENSOR_FLOP_OF_A100))
 }
 
 /**
- * A network whose attention is one kernel: scores stay on the SM, and scaling, masking and normalising are part of it.
- * Frameworks do not fuse across learned weights (MaxViT's relative position bias).
+ * Returns the network with each attention as one kernel: scores stay on the SM, and the kernel includes scaling,
+ * masking and normalising. Frameworks do not fuse across learned weights, such as MaxViT's relative position bias.
  *
- * @returns the same graph where there is nothing to join
+ * @returns the same graph if there is nothing to fuse
  */
 export function withFusedAttention(graph: LayerGraph): LayerGraph {
   const readers = new Map<string, Layer[]>()

@@ -1,6 +1,6 @@
 import type { ThermalPhysics } from './board-physics.js'
 
-/** Thermal model with two nodes: a die that responds within a second, on a cooler that takes half a minute. */
+/** Thermal model with two nodes: the die responds within a second, the cooler within half a minute. */
 export class BoardHeat {
   readonly #thermal: ThermalPhysics
   #coolerC: number

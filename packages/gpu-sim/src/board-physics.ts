@@ -1,9 +1,9 @@
 import type { OperatorClass } from '@pctodl/model-zoo'
 
 /**
- * Coefficients of one board, without the host that feeds it (`HostProfile`). `GpuSpec` has the data sheet; these values
- * need measurements. They are global: none belongs to a network. `pnpm --filter @pctodl/gpu-sim calibrate` fits those
- * that can be fitted.
+ * Coefficients of one board, without the host that feeds it (`HostProfile`). `GpuSpec` has the figures of the data
+ * sheet; the values here need measurements. They apply to every network. `pnpm --filter @pctodl/gpu-sim calibrate` fits
+ * those that can be fitted.
  */
 export interface BoardPhysics {
   readonly work: WorkPhysics
@@ -20,66 +20,65 @@ export interface WorkPhysics {
    */
   readonly efficiency: MatrixEfficiency
   /**
-   * Depth of a matrix product (the length of its sums) at which half of that share is lost to filling and draining the
-   * pipeline.
+   * Depth of a matrix product (number of terms per sum) at which filling and draining the pipeline costs half of that
+   * share.
    */
   readonly halfDepth: number
   /**
-   * Attained share of the vector peak for matrix work on vector units; above 1 where an algorithm saves
-   * multiplications.
+   * Attained share of the vector peak for matrix work on vector units; above 1 if an algorithm saves multiplications.
    */
   readonly vectorEfficiency: MatrixEfficiency
   /** Depthwise convolution on the vector units: FLOP per clock and SM. */
   readonly depthwiseFlopPerClockPerSm: number
   /**
-   * Energy per operation of matrix products and attention, relative to `flopPj`, where it was measured apart from
-   * convolutions: on tensor units in half precision, on vector units in single precision. Default: that of
-   * convolutions, and a busy unit draws the same power at any precision.
+   * Energy per operation of matrix products and attention, relative to `flopPj`: `tensor` in half precision on tensor
+   * units, `vector` in single precision on vector units. Set for boards on which it was measured apart from
+   * convolutions. Default: the energy of convolutions, with a busy unit drawing the same power at any precision.
    */
   readonly productEnergy?: { readonly tensor: number; readonly vector: number }
   /** DRAM bandwidth that one SM can request at the boost clock, GB/s. */
   readonly smBandwidthGBs: number
   /** Attainable share of the peak DRAM bandwidth, 0..1. */
   readonly dramEfficiency: number
-  /** Memory traffic relative to the minimum (each operand once), by operator class. */
+  /** Memory traffic relative to the minimum (each operand moved once), by operator class. */
   readonly traffic: Readonly<Record<OperatorClass, number>>
-  /** Share of the traffic that hits L2 for a small working set, 0..1. */
+  /** Share of the traffic that hits L2 if the working set is small, 0..1. */
   readonly l2HitShare: number
-  /** Working set, in units of the L2 size, at which that share has halved. */
+  /** Working set at which the L2 hit share has halved, in units of the L2 size. */
   readonly l2CapacityFactor: number
-  /** L2 bandwidth per SM over its DRAM bandwidth. */
+  /** L2 bandwidth of an SM relative to its DRAM bandwidth. */
   readonly l2BandwidthFactor: number
   /**
-   * How strongly co-runners' traffic is felt outside their memory-bound phases: 1 = not at all (independent phases),
-   * 0 = always (equal split).
+   * How much a tenant's DRAM traffic suffers from co-runners' traffic outside their memory-bound phases: 1 = not at all
+   * (independent phases), 0 = always (equal split).
    */
   readonly contentionExponent: number
   /**
-   * How tenants share DRAM. `proportional`: no loss until the requests exceed the bandwidth, then proportional shares.
-   * `queue`: requests wait longer the busier DRAM is, so neighbours have a cost before it is full. `max-min`: small
-   * requests are served in full, large ones share the rest.
+   * How tenants share DRAM. `proportional`: no loss until requests exceed the bandwidth, then shares in proportion to
+   * requests. `queue`: requests wait longer the busier DRAM is, so co-runners cost time before it is full. `max-min`:
+   * small requests are served in full; large ones share the rest.
    */
   readonly contention: 'proportional' | 'queue' | 'max-min'
   /**
-   * Relative slowdown of kernels while all other SMs run kernels of others, because the crossbar, L2 banks and page
-   * walkers are shared.
+   * Relative slowdown of kernels while all other SMs run kernels of co-runners. Its cause is the shared crossbar, L2
+   * banks and page walkers.
    */
   readonly neighbourCost: number
   /**
-   * What counts of the neighbours: `resident` kernels, or the share of their time in which they `compute`. In the
-   * latter case, a kernel is slowed less the more of its own time is arithmetic.
+   * Which activity of co-runners slows a kernel: `resident` counts their kernels on the device, `compute` the share of
+   * time in which these kernels compute. Under `compute`, a kernel with more arithmetic of its own is slowed less.
    */
   readonly neighbourLaw: 'resident' | 'compute'
   /**
-   * How the times of arithmetic and traffic combine to an operator's time: `soft` with exponent 2, `smooth` with 4 (19
-   * % above when equal), `sharp` as their maximum.
+   * How arithmetic time and traffic time combine to an operator's time: `soft` and `smooth` as p-norms with exponents 2
+   * and 4 (4: 19 % above when equal), `sharp` as their maximum.
    */
   readonly saturation: 'soft' | 'smooth' | 'sharp'
-  /** Relative slowdown of a MIG instance while all others are busy, 0..1. */
+  /** Relative slowdown of a MIG instance while all other instances are busy, 0..1. */
   readonly migNeighbourCost: number
 }
 
-/** Shares of a peak by kind of matrix work. */
+/** Attained share of a peak, by kind of matrix work. */
 export interface MatrixEfficiency {
   readonly conv: number
   readonly pointwise: number
@@ -105,7 +104,7 @@ export interface PowerPhysics {
   readonly flopPj: number
   /**
    * Energy of a vector-unit operation at boost voltage, including issue and registers, pJ; proportional to V^2. An
-   * operator without matrix work counts one for each element read or written, a depthwise convolution one for each
+   * operator without matrix work counts one operation per element read or written, a depthwise convolution one per
    * multiplication.
    */
   readonly vectorOpPj: number
@@ -113,13 +112,13 @@ export interface PowerPhysics {
   readonly l2BytePj: number
   /** Energy of a byte of DRAM traffic, pJ/B. */
   readonly dramBytePj: number
-  /** Decrease of the relative voltage V/V(boost) per relative clock below boost ... */
+  /** Decrease of the relative voltage V/V(boost) per relative decrease of the clock below boost ... */
   readonly voltageSlope: number
   /** ... down to this floor. */
   readonly voltageFloor: number
   /**
-   * Voltage curve. `knee`: a line and a floor. `rounded`: the same with a bend a tenth of the boost clock wide. `bent`:
-   * a parabola down to the floor.
+   * Shape of the voltage curve. `knee`: a line that ends in a constant floor. `rounded`: the same with a bend a tenth
+   * of the boost clock wide. `bent`: a parabola down to the floor.
    */
   readonly voltageCurve: 'knee' | 'rounded' | 'bent'
   /** Power with no process on the board and nothing locked, W. */
@@ -128,7 +127,7 @@ export interface PowerPhysics {
   readonly ripple: number
 }
 
-/** Two nodes: the die responds within a second, the cooler within half a minute. */
+/** Thermal model with two nodes: the die responds within a second, the cooler within half a minute. */
 export interface ThermalPhysics {
   readonly ambientC: number
   /** Thermal resistance from the sensor on the die to the air, K/W. */
@@ -141,17 +140,18 @@ export interface ThermalPhysics {
 }
 
 export interface FirmwarePhysics {
-  /** Margin below a binding limit at which the firmware aims, as a share of the limit, 0..1. */
+  /** Distance below an active power limit at which the firmware aims, as a share of the limit, 0..1. */
   readonly margin: number
   /** Additional margin, W. */
   readonly marginW: number
-  /** Power bound of the board's own under any limit up to `plateauUpToW`, W; null: none. */
+  /** The board's own bound on power, in force at any limit up to `plateauUpToW`, W; null: none. */
   readonly plateauW: number | null
-  /** Limits above this lift the plateau, W. */
+  /** Limit above which `plateauW` no longer applies, W. */
   readonly plateauUpToW: number
   /**
-   * Control law. `integral`: follows the mean of power and alternates between two clock states where one is too high
-   * and the next too low. `step`: steps down above the limit, and up again below it by the hysteresis.
+   * Control law. `integral`: follows the mean of power, and alternates between two clock states if one draws too much
+   * and the next too little. `step`: steps down above the limit, and up again once power is below the limit by the
+   * hysteresis.
    */
   readonly law: 'integral' | 'step'
   readonly periodMs: number
@@ -166,30 +166,33 @@ export interface FirmwarePhysics {
 export interface SensorPhysics {
   readonly periodMs: number
   /**
-   * Averaging window of the plain reading, ms: 1000 on boards that average. If it is shorter than the period, the rest
-   * is not seen.
+   * Averaging window of the plain power reading, ms; 1000 on boards that average. Power outside the window is never
+   * read if the window is shorter than the refresh period.
    */
   readonly averageWindowMs: number
   readonly instantWindowMs: number
-  /** Spread of a unit's constant gain: standard deviation around 1, and the range outside which no unit was found. */
+  /**
+   * Spread of the constant gain of individual units: standard deviation around 1, and the range of gains found on
+   * units.
+   */
   readonly gainSigma: number
   readonly gainRange: readonly number[]
-  /** Standard deviation of a unit's constant offset, W. */
+  /** Standard deviation of the constant offset of individual units, W. */
   readonly offsetSigmaW: number
   readonly noiseW: number
   readonly quantumW: number
 }
 
 export interface ProcessPhysics {
-  /** GPU memory of a process before its network: context and framework, bytes. */
+  /** GPU memory that a process takes before it loads its network: context and framework, bytes. */
   readonly contextBytes: number
   /** GPU memory kept by the driver and the MPS server, bytes. */
   readonly reservedBytes: number
-  /** Allocator overhead relative to the largest set of live activations. */
+  /** Memory of activations relative to the largest set of live activations; the excess is the allocator's overhead. */
   readonly activationFactor: number
   /** Time to start a process and its framework, ms. */
   readonly startMs: number
-  /** Rate at which weights are read and copied to the board, GB/s. */
+  /** Rate at which weights are read from storage and copied to the board, GB/s. */
   readonly loadGBs: number
   /** Time to end a process, ms. */
   readonly stopMs: number

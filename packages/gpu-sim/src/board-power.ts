@@ -10,10 +10,12 @@ export interface PowerBreakdown {
   readonly totalW: number
 }
 
-/** Half the width of the bend of a `rounded` curve, relative to the boost clock. */
+/** Half the width of the bend of a `rounded` voltage curve, relative to the boost clock. */
 const BEND = 0.05
 
-/** Core voltage relative to that at the boost clock: rising above a knee, constant below. */
+/**
+ * Core voltage relative to the voltage at the boost clock. It rises with the clock above a knee and is constant below.
+ */
 export function relativeVoltage(spec: GpuSpec, { power }: Pick<BoardPhysics, 'power'>, smClockMhz: number): number {
   const { voltageSlope: slope, voltageFloor: floor } = power
   const clock = smClockMhz / spec.boostClockMhz
@@ -28,8 +30,9 @@ export function relativeVoltage(spec: GpuSpec, { power }: Pick<BoardPhysics, 'po
 }
 
 /**
- * Board power of a load at given clocks and temperature: board and DRAM background, leakage, and the CMOS dynamic terms
- * (activity x V^2 x f for clocked structures, V^2 per operation and per byte, energy per DRAM byte).
+ * Board power of a load at given clocks and temperature. Sums board and DRAM background, leakage, and CMOS dynamic
+ * power: activity x V^2 x f for clocked structures, V^2 per operation and per byte, and a constant energy per DRAM
+ * byte.
  */
 export function boardPower(
   spec: GpuSpec,
@@ -57,7 +60,7 @@ export function boardPower(
   return { staticW, leakageW, dynamicW, totalW: staticW + leakageW + dynamicW }
 }
 
-/** Power and temperature in thermal equilibrium, where heat raises leakage and leakage adds heat. */
+/** Power and temperature in thermal equilibrium; leakage rises with temperature and heats the board itself. */
 export function settledPower(
   spec: GpuSpec,
   physics: BoardPhysics,

@@ -5,7 +5,7 @@ interface Request {
   readonly apply: () => void
 }
 
-/** Settings that a lease can change, as they were when it was taken. */
+/** Settings that a lease can change, as they were when the lease was taken. */
 export interface SettingsSnapshot {
   readonly smRange: ClockRange | null
   readonly memLockMhz: number | null

@@ -1,19 +1,19 @@
 import type { PowerPhysics, WorkPhysics } from './board-physics.js'
 
 /**
- * Equations of a board and its host that the measurements cannot tell apart. Each was fitted separately; the package's
- * documentation gives the fit errors.
+ * A combination of equations for board and host. The measurements cannot tell these combinations apart. Each was fitted
+ * separately; the package's documentation gives the fit errors.
  */
 export interface BoardStructure {
   readonly name: string
   readonly contention: WorkPhysics['contention']
   readonly saturation: WorkPhysics['saturation']
   readonly voltageCurve: PowerPhysics['voltageCurve']
-  /** Exponent of the overlap of launches and kernels, see `HostProfile`. */
+  /** Exponent by which launches and kernels overlap, see `HostProfile`. */
   readonly overlap: number
 }
 
-/** The first one is the shipped board. */
+/** The shipped board uses the first one. */
 export const boardStructures: readonly BoardStructure[] = [
   { name: 'shipped', contention: 'queue', saturation: 'smooth', voltageCurve: 'knee', overlap: 6 },
   {

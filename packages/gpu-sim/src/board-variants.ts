@@ -9,9 +9,11 @@ import { calibratedBoards, energiesOf, originOfBoard, physicsOfBoard } from './p
 
 /** Another board that also agrees with the measurements; the README gives the errors by board and equations. */
 export interface BoardVariant {
-  /** Board, seed if it is not 1, and index: `A100~v3`, `A100~s7v3`. Accepted wherever a board's name is. */
+  /**
+   * Board, seed if it is not 1, and index: `A100~v3`, `A100~s7v3`. Every option that takes a board's name accepts it.
+   */
   readonly name: string
-  /** Difference from the shipped board, in words. */
+  /** Description of how it differs from the shipped board. */
   readonly differs: string
   readonly spec: GpuSpec
   readonly physics: BoardPhysics
@@ -21,7 +23,7 @@ export interface BoardVariant {
 export interface BoardVariantsOptions {
   /** Number of variants. Default 8. */
   readonly count?: number
-  /** Each seed gives other variants. Default 1. */
+  /** Seed of the drawn variants. Default 1. */
   readonly seed?: number
 }
 
@@ -30,11 +32,11 @@ interface StructureFit {
   readonly structure: string
   readonly physics: BoardPhysics
   readonly host: Omit<HostProfile, 'name'>
-  /** Fitted coefficients, as paths, e.g. `host.kernelFloorUs`. */
+  /** Paths of the fitted coefficients, e.g. `host.kernelFloorUs`. */
   readonly paths: readonly string[]
   /**
-   * Lower triangular matrix that turns independent normal numbers into relative changes of these coefficients that the
-   * measurements allow.
+   * Lower triangular matrix that turns independent standard normal numbers into relative changes of the coefficients.
+   * It spans the changes that the measurements allow.
    */
   readonly spread: readonly (readonly number[])[]
 }
@@ -45,9 +47,10 @@ const fits: Readonly<Record<string, readonly StructureFit[]>> = {
 }
 
 /**
- * Boards that all fit the measurements and differ from each other: in coefficients (drawn from the posterior of the
- * fit), in the equations of contention, saturation, voltage and host, and in firmware, cooler and sensor. A method that
- * only works on one exact truth fails on some of them. The first variants of a seed are the same for every `count`.
+ * Returns boards that all fit the measurements and differ from each other. They differ in coefficients (drawn from the
+ * posterior of the fit), in the equations of contention, saturation, voltage and host, and in firmware, cooler and
+ * sensor. A method that works only on one exact board fails on some variants. The first variants of a seed are the same
+ * for every `count`.
  *
  * @param board key, product name or alias
  * @throws UnknownNameError for a board that cannot be simulated
@@ -61,7 +64,10 @@ export function boardVariants(board: string, { count = 8, seed = 1 }: BoardVaria
   return Array.from({ length: count }, (_, i) => boardVariant(spec, i + 1, seed))
 }
 
-/** The variant with a name like `A100~v3`; null for a name without `~`. @throws InvalidInputError for one misspelt */
+/**
+ * Finds the variant with a name like `A100~v3`; null for a name without `~`. @throws InvalidInputError for a misspelt
+ * one
+ */
 export function findBoardVariant(name: string): BoardVariant | null {
   if (!name.includes('~')) return null
   const [, board, seed, index] = /^(.+)~(?:s(\d{1,9}))?v([1-9]\d{0,4})$/.exec(name) ?? []
@@ -76,7 +82,7 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
   const random = new SeededRandom(seedFrom(spec.key, seed, 'variant', index))
   const origin = originOfBoard(spec)
   const ofOrigin = fits[origin]!
-  // Structures alternate, so that few variants already differ in structure.
+  // Structures alternate, so that even a few variants differ in structure.
   const fit = ofOrigin[index % ofOrigin.length]!
   const drawn = drawCoefficients(fit, random)
   const known = { spec: findGpuSpec(origin), physics: drawn.physics }
@@ -121,8 +127,8 @@ function boardVariant(spec: GpuSpec, index: number, seed: number): BoardVariant 
 }
 
 /**
- * A derived board whose energies come from another board than its work: they vary as much as those of the drawn board
- * do from its fit.
+ * Varies a derived board whose energies are scaled from another board than its other coefficients. The energies vary as
+ * much as the energies of that other board do around its fit.
  */
 function derivedVariant(spec: GpuSpec, drawn: KnownBoard): BoardPhysics {
   const energies = energiesOf(spec)
@@ -139,10 +145,13 @@ function derivedVariant(spec: GpuSpec, drawn: KnownBoard): BoardPhysics {
 
 const whole = ['efficiency', 'l2HitShare', 'contentionExponent']
 const LARGEST_SHARE = 0.99
-/** Lower bound for a step that a coefficient at its bound would stop entirely. */
+/** Minimum share of a drawn step that is kept, so that a coefficient at its bound cannot stop the whole step. */
 const SHORTEST_STEP = 0.3
 
-/** Maximum logarithmic distance of a variant's coefficient from its fit; beyond it the fit is no longer a parabola. */
+/**
+ * Maximum logarithmic distance of a variant's coefficient from its fit. Further away, the fit error is no longer a
+ * parabola.
+ */
 const FURTHEST = 0.5
 
 function drawCoefficients(fit: StructureFit, random: SeededRandom) {
@@ -158,8 +167,8 @@ function drawCoefficients(fit: StructureFit, random: SeededRandom) {
       isShare: keys.some((key) => whole.includes(key)),
     }
   })
-  // Coefficients compensate each other, so stopping one alone would leave the measurements. The whole step is shortened
-  // instead.
+  // Coefficients compensate each other: limiting one alone would contradict the measurements. So the whole step is
+  // shortened.
   const shares = places.map(({ parent, key, isShare }, i) => {
     const room = isShare && changes[i]! > 0 ? Math.max(0, Math.log(LARGEST_SHARE / parent[key]!)) : FURTHEST
     return Math.abs(changes[i]!) <= room ? 1 : room / Math.abs(changes[i]!)
@@ -173,7 +182,7 @@ function drawCoefficients(fit: StructureFit, random: SeededRandom) {
 }
 
 /**
- * A third of the boards get a plateau at 93 to 97 % of the default limit; the air-cooled RTX 3090 always has its own.
+ * A third of the boards get a plateau at 93 to 97 % of the default limit. The air-cooled RTX 3090 always keeps its own.
  */
 function drawFirmware(spec: GpuSpec, firmware: FirmwarePhysics, random: SeededRandom) {
   const law = random.uniform() < 0.3 ? ('step' as const) : ('integral' as const)
@@ -195,7 +204,7 @@ function drawFirmware(spec: GpuSpec, firmware: FirmwarePhysics, random: SeededRa
   return { physics, words }
 }
 
-/** Vary window and refresh, as another driver or reading would. */
+/** Varies averaging window and refresh interval, as another driver or another NVML field would. */
 function drawSensor(spec: GpuSpec, sensor: SensorPhysics, random: SeededRandom): SensorPhysics {
   const windows = spec.powerReading === 'one-second-average' ? [1000, 1000, 100] : [25, 25, 100]
   return {

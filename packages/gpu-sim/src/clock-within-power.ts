@@ -1,6 +1,7 @@
 /**
- * The highest of `count` clock states whose power is within a limit, if power rises with the clock; -1 if even the
- * lowest exceeds it. Interpolates, and bisects every other time so that a curved function cannot slow it down.
+ * Returns the index of the highest clock state whose power is within a limit; -1 if even the lowest exceeds it. Power
+ * must rise with the clock. The search interpolates, and bisects every other step so that a curved function cannot slow
+ * it down.
  *
  * @param top index of the highest state that may be chosen
  * @param bottom index of the lowest

@@ -1,6 +1,6 @@
 import type { SteadyState } from './steady-state.js'
 
-/** Combine the states of a board's isolated parts. Tenants are in the order of the parts. */
+/** Combines the states of a board's isolated parts into one. Tenants stay in the order of the parts. */
 export function combineStates(
   parts: readonly { readonly state: SteadyState; readonly bandwidthShare: number }[],
 ): SteadyState {

@@ -12,16 +12,16 @@ export interface KnownBoard {
 }
 
 export interface DeriveOptions {
-  /** Reduce the energies of a board that would not hold its base clock at its default limit. Default true. */
+  /** Reduces the energies of a board that could not hold its base clock at its default limit. Default true. */
   readonly sustain?: boolean
-  /** Board whose energies are scaled; the voltage curve remains that of `from`. Default `from`. */
+  /** Board whose energies are scaled; the voltage curve is still the one of `from`. Default `from`. */
   readonly energies?: KnownBoard
 }
 
 /**
- * Coefficients of an uncalibrated board, scaled from a calibrated one by their data sheets. An extrapolation: right in
- * direction and order, not to a percent. Coefficients of the host (launches, images, process start) and of the
- * framework (traffic, attained share of peaks) are copied.
+ * Derives the coefficients of an uncalibrated board from a calibrated one by the ratio of their data sheets. The result
+ * is an extrapolation: right in direction and order of magnitude, not to a percent. Coefficients of the host (launches,
+ * images, process start) and of the framework (traffic, attained share of peaks) are copied.
  */
 export function derivePhysics(
   spec: GpuSpec,
@@ -35,7 +35,7 @@ export function derivePhysics(
     ...from.physics,
     work: { ...deriveWork(spec, from), ...productsOf(spec, from, power) },
     power,
-    // A cooler is built for its board: the same temperature rise at the default limit.
+    // A cooler is built for its board, so the temperature rise at the default limit is the same.
     thermal: {
       ...thermal,
       resistance: thermal.resistance / limits,
@@ -48,9 +48,9 @@ export function derivePhysics(
 }
 
 /**
- * Vendors promise the base clock at the default limit. If the scaled coefficients take the board below it under one of
- * the zoo's networks, its energies are too high (its chips are better, at a lower voltage, than the process alone
- * suggests) and are reduced until the promise holds.
+ * Reduces the energies of a board until it holds its base clock at its default limit under every network of the zoo.
+ * Vendors promise this clock. If the scaled coefficients break that promise, the energies are too high: the chips run
+ * at a lower voltage than their process alone suggests.
  *
  * @throws InvalidInputError if the board exceeds its limit before it computes
  */
@@ -76,7 +76,10 @@ function sustainingBaseClock(spec: GpuSpec, physics: BoardPhysics): BoardPhysics
   return sustaining
 }
 
-/** Power at the base clock of the network that draws most, as one process on all SMs or four on a quarter each. */
+/**
+ * Power at the base clock under the network that draws the most, run as one process on all SMs or as four with a
+ * quarter each.
+ */
 function worstAtBaseClock(spec: GpuSpec, physics: BoardPhysics): { totalW: number; dynamicW: number } {
   const solver = new SteadyStateSolver(spec, physics, { host: 'device-only' })
   const memClockMhz = spec.performanceMemClocksMhz[0]!
@@ -97,7 +100,7 @@ function worstAtBaseClock(spec: GpuSpec, physics: BoardPhysics): { totalW: numbe
 function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoard): WorkPhysics {
   const boost = spec.boostClockMhz / known.boostClockMhz
   // An SM has the same number of requests in flight at any clock. A board with more bandwidth per SM was built to use
-  // it.
+  // that bandwidth.
   const request = Math.max(boost, bandwidthPerSm(spec) / bandwidthPerSm(known))
   return {
     ...work,
@@ -119,16 +122,16 @@ function deriveWork(spec: GpuSpec, { spec: known, physics: { work } }: KnownBoar
 }
 
 /**
- * GeForce boards since Ampere accumulate at half rate; such tensor units are easier to keep busy. Identified on vision
- * transformers of an RTX 3090.
+ * GeForce boards since Ampere accumulate at half rate, and their tensor units are easier to keep busy. Identified on
+ * vision transformers of an RTX 3090.
  */
 const HALF_RATE = 512
 const HALF_RATE_PRODUCTS = 0.88
 
 /**
- * Cost of a neighbour on other SMs where pairs were measured, apart from the clock that both lose to the limit. Fitted
- * to AlexNet and SSD beside each other on a V100 (iGniter). ResNet-50 beside VGG-19 and KACE's pairs were left out of
- * the fit.
+ * Slowdown by a co-runner on other SMs, for chips on which pairs were measured. It excludes the lower clock that both
+ * get at the power limit. Fitted to AlexNet and SSD beside each other on a V100 (iGniter). ResNet-50 beside VGG-19 and
+ * KACE's pairs were left out of the fit.
  */
 const measuredNeighbours: Readonly<Record<string, Pick<WorkPhysics, 'neighbourCost' | 'neighbourLaw'>>> = {
   GV100: { neighbourCost: 0.27, neighbourLaw: 'compute' },
@@ -157,8 +160,8 @@ function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { 
     idleW: power.idleW * Math.sqrt(spec.powerLimitW.default / known.powerLimitW.default),
     dramBackgroundWPerMhz: power.dramBackgroundWPerMhz * background,
     clockTreeW: power.clockTreeW * area * boost * (own.process.clockTree / theirs.process.clockTree) * squared,
-    // The power of an occupied SM differs by a factor of ten between chips; that of the same chip is used if there is
-    // one.
+    // The power of an occupied SM differs by a factor of ten between chips, so a value measured on the same chip takes
+    // precedence.
     busySmW:
       spec.chip === from.spec.chip
         ? from.physics.power.busySmW * (spec.boostClockMhz / from.spec.boostClockMhz) * squared
@@ -173,17 +176,17 @@ function derivePower(spec: GpuSpec, from: KnownBoard, { spec: known, physics: { 
 }
 
 /**
- * Energy of a vector-unit operation relative to a tensor-unit one, as on the V100, whose units differ eight times in
- * rate. Before Volta, matrix work has vector units only.
+ * Energy of a vector-unit operation relative to a tensor-unit operation. It follows the V100, whose two kinds of units
+ * differ eight times in rate. Before Volta, chips run matrix work on vector units only.
  */
 function withoutTensorUnits({ tensorFlopPerClockPerSm, fp32FlopPerClockPerSm }: GpuSpec): number {
   return 8 / (tensorFlopPerClockPerSm / fp32FlopPerClockPerSm)
 }
 
 /**
- * Energy of an operation of a matrix product on TSMC 7N at boost voltage, pJ. Tensor units, half precision: identified
- * on products of an H200 at its limit (690 W at 680 TFLOP/s). Vector units, single precision: between fused
- * multiply-adds of constants (7, A100) and a large product (10, V100 at 297 W).
+ * Energy per operation of a matrix product on TSMC 7N at boost voltage, pJ. `tensor` (half precision) is identified on
+ * products of an H200 at its limit (690 W at 680 TFLOP/s). `vector` (single precision) lies between fused multiply-adds
+ * of constants (7, A100) and a large product (10, V100 at 297 W).
  */
 const PRODUCT_PJ = { tensor: 1.5, vector: 8 }
 
@@ -195,7 +198,7 @@ function productsOf(spec: GpuSpec, from: KnownBoard, power: PowerPhysics): Pick<
 }
 
 /**
- * Voltage against clock, where a chip of a process was measured. With these values, the power of compute-bound kernels
+ * Voltage curves by process, each measured on one of its chips. With these values, the power of compute-bound kernels
  * at ten clocks of a V100 (NV-DVFS-Benchmark, rows from 600 MHz up) follows V^2 f within 1 %.
  */
 const measuredVoltage: Readonly<Record<string, { readonly slope: number; readonly floor: number }>> = {
@@ -204,8 +207,9 @@ const measuredVoltage: Readonly<Record<string, { readonly slope: number; readonl
 }
 
 /**
- * The same chip has the same voltage curve over MHz, so a lower boost clock sits lower on it. Another chip has the
- * curve measured for its process, or else the same curve relative to its own boost clock.
+ * A board with the same chip has the same voltage curve over MHz; a lower boost clock is a lower point on this curve.
+ * Another chip has the curve measured for its process. Without a measurement, it has the same curve relative to its own
+ * boost clock.
  */
 function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
   const { voltageSlope, voltageFloor } = power
@@ -219,9 +223,9 @@ function deriveVoltage(spec: GpuSpec, known: GpuSpec, power: PowerPhysics) {
 }
 
 /**
- * How boards of a generation regulate at a limit: a V100 at 300 W settles at 295 to 298 W, and as many watts below one
- * of 100 W. The air-cooled RTX 3090 has a bound of its own: 327 to 334 W at every limit from 330 to 370 W (club-3090's
- * sweeps).
+ * How boards of a generation regulate power at a limit. A V100 with a limit of 300 W settles at 295 to 298 W; with one
+ * of 100 W it settles as many watts below. The air-cooled RTX 3090 has a bound of its own: 327 to 334 W at every limit
+ * from 330 to 370 W (club-3090's sweeps).
  */
 function deriveFirmware(spec: GpuSpec, firmware: FirmwarePhysics): FirmwarePhysics {
   return {
@@ -233,7 +237,7 @@ function deriveFirmware(spec: GpuSpec, firmware: FirmwarePhysics): FirmwarePhysi
   }
 }
 
-/** How the sensor of a generation averages: arXiv 2312.02741 and NVML's description of its power reading. */
+/** How the sensor of a generation averages. Sources: arXiv 2312.02741, and NVML's description of its power reading. */
 function deriveSensor(spec: GpuSpec, sensor: SensorPhysics): SensorPhysics {
   if (spec.architecture === 'Volta') return { ...sensor, periodMs: 20, averageWindowMs: 10, instantWindowMs: 10 }
   if (spec.architecture === 'Turing') return { ...sensor, periodMs: 100, averageWindowMs: 100, instantWindowMs: 100 }

@@ -6,26 +6,31 @@ import { type HostName, type HostProfile, hostNames, hostOfBoard } from './host-
 export const precisions = ['fp32', 'tf32', 'fp16', 'int8'] as const
 export type Precision = (typeof precisions)[number]
 
-/** How tenants run, and which networks exist besides the zoo's. */
+/** How tenants run, and which networks they may run besides the zoo's. */
 export interface Execution {
   /**
    * Precision of all tenants. `fp32` runs matrix work on the vector units. `tf32`, the usual treatment of single
-   * precision in frameworks, uses tensor units that support it and is otherwise the same as `fp32`. `int8` stores
-   * weights and activations in bytes. Default `fp16`.
+   * precision in frameworks, runs it on tensor units if they support it, and is otherwise the same as `fp32`. `int8`
+   * stores weights and activations in bytes. Default `fp16`.
    */
   readonly precision?: Precision
   /** Networks that tenants may run besides the zoo's, by name: `graphFromOnnx` of `@pctodl/model-zoo` reads them. */
   readonly networks?: readonly LayerGraph[]
-  /** All-zero images toggle fewer bits than real ones and draw less. Default `real`. */
+  /**
+   * Content of the input images. All-zero images toggle fewer bits than real ones and draw less power. Default `real`.
+   */
   readonly inputs?: 'real' | 'zeros'
   /**
-   * `graph`: operators are replayed from a CUDA graph or a compiled plan instead of being launched one by one. Default
-   * `eager`.
+   * How operators are launched. `graph`: replayed from a CUDA graph or a compiled plan, not launched one by one.
+   * Default `eager`.
    */
   readonly launch?: 'eager' | 'graph'
   /** Host that feeds the board. Default: the board's usual host, see `hostOfBoard`. */
   readonly host?: HostName | HostProfile
-  /** `off`: without an MPS daemon, clients time-slice the whole board, whatever their shares. Default `running`. */
+  /**
+   * Whether an MPS daemon runs. With `off`, clients time-slice the whole board, whatever their shares. Default
+   * `running`.
+   */
   readonly mps?: 'running' | 'off'
 }
 
@@ -49,13 +54,13 @@ export function assertExecution(execution: Execution): void {
   }
 }
 
-/** Device-side time from one node of a CUDA graph to the next: a few microseconds. */
+/** Device time between two nodes of a CUDA graph, us: a few microseconds. */
 const GRAPH_LAUNCH_US = 2.5
 
 /**
- * Remaining energy of operations and bytes for all-zero inputs. Bit flips cost energy, and weights and activations
- * after the first bias are not zero. Inputs alone change the power of a matrix product by up to 40 % (arXiv
- * 2409.18324).
+ * Energy of operations and bytes for all-zero inputs, relative to real ones. Bit flips cost energy; weights, and
+ * activations after the first bias, are not zero. The input data alone changes the power of a matrix product by up to
+ * 40 % (arXiv 2409.18324).
  */
 const ZERO_INPUTS = { flop: 0.75, l2Byte: 0.8, dramByte: 0.85 } as const
 
@@ -65,7 +70,9 @@ export function elementBytes({ precision = 'fp16' }: Execution): number {
   return bytesPerElement[precision]
 }
 
-/** Before Turing, four products share a lane of the vector units (DP4A, from compute capability 6.1 on). */
+/**
+ * Number of int8 products that share a lane of the vector units before Turing (DP4A, from compute capability 6.1 on).
+ */
 const INT8_PER_VECTOR_LANE = 4
 
 /** Whether matrix work of this precision runs on the tensor units. */
@@ -74,7 +81,7 @@ export function onTensorUnits(spec: GpuSpec, { precision = 'fp16' }: Execution):
   return precision === 'fp16' || (precision === 'tf32' && spec.tf32FlopPerClockPerSm !== null)
 }
 
-/** FLOP per clock and SM of matrix work. */
+/** Peak rate of matrix work, FLOP per clock and SM. */
 export function matrixFlopPerClockPerSm(spec: GpuSpec, { precision = 'fp16' }: Execution): number {
   if (precision === 'fp16') return spec.tensorFlopPerClockPerSm
   if (precision === 'int8') {
@@ -89,11 +96,11 @@ export function matrixEfficiency(spec: GpuSpec, work: WorkPhysics, execution: Ex
   if (onTensorUnits(spec, execution)) return work.efficiency
   const { vectorEfficiency } = work
   if (execution.precision !== 'int8') return vectorEfficiency
-  // Winograd-style convolution needs more precision than int8 has.
+  // Winograd-style convolution needs more precision than int8 has, so its saving does not apply.
   return { ...vectorEfficiency, conv: Math.min(vectorEfficiency.conv, vectorEfficiency.linear) }
 }
 
-/** Host of an execution; a CUDA graph replaces the launches of any host. */
+/** Host of an execution. A CUDA graph replaces the launch times of any host. */
 export function hostUnder(spec: GpuSpec, { host: wanted, launch = 'eager' }: Execution): HostProfile {
   const host = hostOfBoard(spec, wanted)
   if (launch !== 'graph' || host.launchUs <= GRAPH_LAUNCH_US) return host
@@ -103,8 +110,8 @@ export function hostUnder(spec: GpuSpec, { host: wanted, launch = 'eager' }: Exe
 
 /**
  * Energy per operation by kind of matrix work, relative to half precision on tensor units. A busy unit draws the same
- * power at any precision, so energy per operation is proportional to its time. Operations that an algorithm saves cost
- * nothing.
+ * power at any precision, so energy per operation is proportional to its time. Multiplications that an algorithm saves
+ * cost no energy.
  */
 export function energyPerFlop(spec: GpuSpec, work: WorkPhysics, execution: Execution): MatrixEfficiency {
   const attained = matrixEfficiency(spec, work, execution)
@@ -118,7 +125,7 @@ export function energyPerFlop(spec: GpuSpec, work: WorkPhysics, execution: Execu
   }
 }
 
-/** Energy per operation of a plain product on the same scale, for boards with a separate value. */
+/** Energy per operation of a plain matrix product on the same scale, for boards with a separate value. */
 export function productEnergy(
   spec: GpuSpec,
   { productEnergy: own }: WorkPhysics,

@@ -5,7 +5,7 @@ import type { GpuPartition } from './gpu-partition.js'
 import type { PowerSensor } from './power-sensor.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
-/** Operations on a board that faults need. */
+/** Operations that faults need from a board. */
 export interface FaultyBoard {
   readonly spec: GpuSpec
   readonly sensor: PowerSensor
@@ -25,7 +25,7 @@ const clientFailures = {
   'client-killed': { failure: 'killed by signal 9', failureKind: 'killed' },
 } as const
 
-/** Applies the faults of a scenario to a board, and decides how calls to the board behave. */
+/** Applies the faults of a scenario to a board, and decides how calls to the board behave while faults are active. */
 export class FaultInjector {
   /** The faults that have struck so far, in order. */
   readonly struck: StruckFault[] = []
@@ -54,7 +54,7 @@ export class FaultInjector {
     }
   }
 
-  /** Telemetry to return instead of the reading; undefined while telemetry works. */
+  /** Telemetry to return in place of the reading; undefined while telemetry works. */
   telemetry(timeMs: number): Telemetry | undefined {
     if (this.#schedule.active('telemetry-failing')) return { ...unreadable, timeMs }
     return this.#frozen ? { ...this.#frozen, timeMs } : undefined
@@ -75,24 +75,24 @@ export class FaultInjector {
     return this.#schedule.active('setter-ignored', concerns) === undefined
   }
 
-  /** @returns factor on the load time of a process that is being launched */
+  /** @returns factor by which the load time of a process launched now is multiplied */
   loadFactor(): number {
     return this.#schedule.active('slow-load')?.factor ?? 1
   }
 
-  /** A process launched on a lost board fails. */
+  /** Fails a process that is launched on a lost board. */
   launched(process: SimulatedProcess): void {
     if (this.#lost) process.fail(LOST, 'gpu-lost')
   }
 
-  /** Add a fault that occurs `atMs` from now. @throws InvalidInputError */
+  /** Adds a fault that occurs `fault.atMs` from now. @throws InvalidInputError */
   add(fault: Fault, nowMs: number): void {
     this.strike(nowMs)
     this.#schedule.add(fault, nowMs)
     this.strike(nowMs)
   }
 
-  /** Begin and end the faults that are due. */
+  /** Begins and ends the faults that are due. */
   strike(nowMs: number): void {
     for (let edge = this.#schedule.next(nowMs); edge; edge = this.#schedule.next(nowMs)) {
       const { fault, begins, timeMs } = edge
@@ -103,7 +103,11 @@ export class FaultInjector {
     }
   }
 
-  /** @returns the affected process */
+  /**
+   * Begins a fault.
+   *
+   * @returns the affected process
+   */
   #begin(fault: Fault): SimulatedProcess | undefined {
     const board = this.#board
     switch (fault.kind) {
@@ -129,7 +133,7 @@ export class FaultInjector {
       case 'client-hung':
         return this.#strikeClient(fault)
       default:
-        // Faults of setters, telemetry, load times and speed are checked where they take effect.
+        // Faults of setters, telemetry, load times and speed take effect elsewhere, when the board asks for them.
         return undefined
     }
   }

@@ -2,19 +2,19 @@ import { InvalidInputError } from '@pctodl/platform'
 
 export type Setter = 'sm-clock' | 'mem-clock' | 'power-limit'
 
-/** Occurs at a time, ms after the board was created. */
+/** A fault that occurs at a time, ms after the board was created. */
 interface Event {
   readonly atMs: number
 }
 
-/** Begins at a time and lasts; without a duration, until the end. */
+/** A fault that lasts for a duration; without one, until the end of the run. */
 interface Episode extends Event {
   readonly durationMs?: number
 }
 
 /**
- * Affects one process: the index counts the living processes of the board in the order of their start. Default: a
- * random one.
+ * A fault that affects one process. `tenant` is its index among the living processes of the board in the order of their
+ * start. Default: a random one.
  */
 interface Struck {
   readonly tenant?: number
@@ -36,7 +36,7 @@ export type Fault =
   | ({ readonly kind: 'telemetry-failing' } & Episode)
   /** Readings repeat the last one. */
   | ({ readonly kind: 'telemetry-frozen' } & Episode)
-  /** All clients die; new processes time-slice until `startMps`. */
+  /** All clients die. New processes time-slice until `startMps` is called. */
   | ({ readonly kind: 'mps-daemon-crash' } & Event)
   /** A fatal fault in one client takes down every client of its server; the next client gets a new server. */
   | ({ readonly kind: 'mps-server-fault' } & Event & Struck)
@@ -59,7 +59,7 @@ export type FaultKind = Fault['kind']
 /** The faults of a run. The same scenario affects every policy alike. */
 export interface FaultScenario {
   readonly faults: readonly Fault[]
-  /** Seed of the choice of tenants where none is named, and of the jitter. Default 1. */
+  /** Seed that chooses the tenant where none is named, and draws the jitter. Default 1. */
   readonly seed?: number
   /** The start of each fault is delayed by a random time from 0 to this, ms. Default 0. */
   readonly jitterMs?: number
@@ -81,7 +81,7 @@ const checks: Readonly<Record<string, FieldCheck>> = {
   offsetW: [isNumber, 'a number of watts'],
 }
 
-/** Fields of each kind besides `kind` and `atMs`; those with a `!` are required. */
+/** Fields that each kind has besides `kind` and `atMs`; those with a `!` are required. */
 const fields: Readonly<Record<FaultKind, readonly string[]>> = {
   'gpu-lost': [],
   'setter-refused': ['durationMs', 'setter', 'reason'],
@@ -101,7 +101,7 @@ const fields: Readonly<Record<FaultKind, readonly string[]>> = {
 export const faultKinds = Object.keys(fields) as readonly FaultKind[]
 
 /**
- * Validate a scenario from a file or caller; later code trusts it.
+ * Validates a scenario from a file or caller; later code trusts it.
  *
  * @throws InvalidInputError naming the fault and the field
  */

@@ -8,7 +8,7 @@ export interface StruckFault {
   readonly kind: FaultKind
   /** On the board's clock, ms. */
   readonly timeMs: number
-  /** Id of the affected process; null if there is none, or none was alive. */
+  /** Id of the affected process; null if the fault affects none, or if no process was alive. */
   readonly processId: number | null
 }
 
@@ -26,7 +26,7 @@ export class FaultSchedule {
   #next = 0
 
   /**
-   * @param startMs time to which the scenario's times are relative, ms
+   * @param startMs time from which the times of the scenario count, ms
    * @throws InvalidInputError for an invalid scenario
    */
   constructor(scenario: FaultScenario, startMs: number) {
@@ -37,17 +37,17 @@ export class FaultSchedule {
   }
 
   /**
-   * Add a fault. All edges that are due must have been taken.
+   * Adds a fault. The caller must have taken all edges that are due.
    *
-   * @param nowMs time to which its own is relative, ms
-   * @throws InvalidInputError for a fault that is not one
+   * @param nowMs time from which the fault's own time counts, ms
+   * @throws InvalidInputError for an invalid fault
    */
   add(fault: Fault, nowMs: number): void {
     assertFaultScenario({ faults: [fault] })
     this.#plan(fault, nowMs + fault.atMs)
   }
 
-  /** The next edge that is due; undefined if there is none. */
+  /** The next begin or end of a fault that is due; undefined if there is none. */
   next(nowMs: number): Edge | undefined {
     const edge = this.#edges[this.#next]
     if (!edge || edge.timeMs > nowMs) return undefined
@@ -57,7 +57,7 @@ export class FaultSchedule {
     return edge
   }
 
-  /** The latest active fault of a kind. */
+  /** The active fault of a kind that began last. */
   active<Kind extends FaultKind>(kind: Kind, accepts?: (fault: FaultOf<Kind>) => boolean): FaultOf<Kind> | undefined {
     return this.#active.findLast(
       (fault): fault is FaultOf<Kind> => fault.kind === kind && (accepts?.(fault as FaultOf<Kind>) ?? true),
@@ -69,7 +69,7 @@ export class FaultSchedule {
     if ('durationMs' in fault && fault.durationMs !== undefined) {
       this.#edges.push({ timeMs: beginMs + fault.durationMs, fault, begins: false })
     }
-    // A stable sort, so taken edges stay in front.
+    // The sort is stable, so edges already taken stay in front.
     this.#edges.sort((a, b) => a.timeMs - b.timeMs)
   }
 

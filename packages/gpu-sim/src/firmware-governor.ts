@@ -13,15 +13,15 @@ export function regulatedLimitW(firmware: FirmwarePhysics, powerLimitW: number):
   return (1 - margin) * Math.min(powerLimitW, bound) - marginW
 }
 
-/** Gain of the integral law: clock states per relative excess of power and period. */
+/** Gain of the integral law: clock states by which it moves each period, per relative excess of power. */
 const INTEGRAL_GAIN = 6
-/** Relative excess above which the clock drops at once by a proportional number of states. */
+/** Relative excess of power above which the clock drops at once, by a number of states proportional to the excess. */
 const FAR = 0.04
 
 /**
- * The firmware's control loop. It picks the SM clock within the locked range (or up to the boost clock) and lowers it
- * while its average of power exceeds the limit, below the locked range if needed. Power limits rely on it. It reacts
- * within tens of milliseconds, so a sudden load overshoots briefly.
+ * The firmware's control loop; power limits rely on it. It picks the SM clock within the locked range, or up to the
+ * boost clock. It lowers the clock while its average of power exceeds the limit, below the locked range if needed. It
+ * reacts within tens of milliseconds, so a sudden load overshoots briefly.
  */
 export class FirmwareGovernor {
   readonly #spec: GpuSpec
@@ -29,9 +29,9 @@ export class FirmwareGovernor {
   #states: readonly number[]
   /** Index of the present clock. */
   #index: number
-  /** Fractional clock index that the integral law wants on average. */
+  /** Fractional clock index that the integral law aims at on average. */
   #level: number
-  /** Credit of the upper state while alternating between two, 0..1. */
+  /** Accumulated fraction of the upper state while the clock alternates between two states, 0..1. */
   #owed = 0
   #averageW: number | null = null
   #sinceStepMs = 0
@@ -90,7 +90,7 @@ export class FirmwareGovernor {
     else this.#step(this.#averageW, targetW, top)
   }
 
-  /** Follow the mean of power; between two states, alternate in proportion. */
+  /** Follows the mean of power. Between two states it alternates in proportion. */
   #integrate(excess: number, top: number): void {
     if (this.#index > top || this.#level > top) this.#settleAt(top)
     if (excess > FAR) {
@@ -116,7 +116,7 @@ export class FirmwareGovernor {
     } else if (this.#index > top) {
       this.#settleAt(top)
     } else if (this.#index < top && (!this.#powerCapped || averageW < this.#physics.hysteresis * targetW)) {
-      // Far from the limit the clock rises at once; near it, state by state.
+      // Far below the limit the clock rises by up to eight states at once; near it, state by state.
       this.#settleAt(averageW < 0.9 * targetW ? Math.min(top, this.#index + 8) : this.#index + 1)
     }
     if (this.#index === top && averageW <= targetW) this.#powerCapped = false
@@ -128,7 +128,7 @@ export class FirmwareGovernor {
     this.#owed = 0
   }
 
-  /** A clock request takes effect: jump to it. The power limit lowers the clock again if necessary. */
+  /** Makes a clock request take effect: the clock jumps to it. The power limit lowers the clock again if necessary. */
   request(range: ClockRange | null): void {
     this.#powerCapped = false
     if (range) this.#settleAt(this.#indexOf(range.maxMhz))

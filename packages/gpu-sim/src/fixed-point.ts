@@ -1,16 +1,16 @@
 const DEPTH = 5
 const MAX_STEPS = 200
 
-/** A map from numbers within 0..1 to as many others. */
+/** A map from a vector of numbers within 0..1 to another of the same length. */
 export interface UnitMap {
-  /** Write the image of `x` to `image`. */
+  /** Writes the image of `x` to `image`. */
   map(x: Float64Array, image: Float64Array): void
 }
 
 /**
- * Fixed points of maps of a few dozen numbers within 0..1, by Anderson acceleration: the next guess is the combination
- * of recent ones with the smallest residual if the map were linear. Plain iteration needs half steps, and some forty of
- * them, where two tenants displace each other; this needs about eight. Memory is kept between calls.
+ * Finds fixed points of maps of a few dozen numbers within 0..1, by Anderson acceleration. The next guess combines
+ * recent ones such that the residual would be smallest if the map were linear. Where two tenants displace each other,
+ * plain iteration needs half steps and about forty of them; this needs about eight. Its memory is kept between calls.
  */
 export class FixedPoint {
   #size = 0
@@ -48,7 +48,7 @@ export class FixedPoint {
         return step
       }
       if (step > 1) kept = this.#remember(kept)
-      // Restart regularly: history from the other side of a kink (a share that reached 1) misleads.
+      // Restarts regularly: history from the other side of a kink (a share that reached 1) misleads.
       if (step % 25 === 0) kept = 0
       this.#combine(x, kept)
       this.#lastResidual.set(residual)
@@ -88,7 +88,7 @@ export class FixedPoint {
   #combine(x: Float64Array, kept: number): void {
     const image = this.#image
     if (kept === 0) {
-      // Without history, take half a step, which cannot overshoot.
+      // Without history, half a step is taken: it cannot overshoot.
       for (let i = 0; i < x.length; i++) x[i] = 0.5 * (x[i]! + image[i]!)
       return
     }
@@ -102,7 +102,7 @@ export class FixedPoint {
     for (let i = 0; i < x.length; i++) x[i] = Math.min(1, Math.max(0, x[i]!))
   }
 
-  /** Least squares for the weights: at most `DEPTH` unknowns, by elimination with slight regularisation. */
+  /** Finds the weights by least squares: elimination with at most `DEPTH` unknowns and slight regularisation. */
   #solveNormalEquations(kept: number): void {
     const a = this.#normal
     const b = this.#weights

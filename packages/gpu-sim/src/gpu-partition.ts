@@ -19,7 +19,7 @@ export class GpuPartition {
   #solver: SteadyStateSolver
   #mps: 'running' | 'off'
   #running: readonly SimulatedProcess[] = []
-  /** Mean state of the last tick, where processes run step by step. */
+  /** Mean state of the last tick if processes run step by step. */
   #mean: SteadyState | null = null
   #serving: ServingEngine | null = null
   readonly #settled = new Map<number, SteadyState>()
@@ -45,7 +45,7 @@ export class GpuPartition {
     return this.#running.length > 0
   }
 
-  /** Set whether an MPS server serves this partition's processes from now on. */
+  /** Sets whether processes of this partition share it through MPS from now on, or time-slice it. */
   shareThrough(mps: 'running' | 'off'): void {
     this.#mps = mps
     this.#solver = new SteadyStateSolver(this.spec, this.#physics, { ...this.#execution, mps })
@@ -53,7 +53,7 @@ export class GpuPartition {
     this.refresh()
   }
 
-  /** From now on requests decide which processes run; `settledAt` then returns the mean of the last tick. */
+  /** Lets requests decide from now on which processes run; `settledAt` then returns the mean of the last tick. */
   serveWith(serving: ServingEngine): void {
     this.#serving = serving
     serving.setSolver(this.#solver)
@@ -65,7 +65,7 @@ export class GpuPartition {
     return networkWork(model, this.#networks)
   }
 
-  /** Processes launched from now on may also run this network. */
+  /** Adds a network that processes launched from now on may run. */
   addNetwork(graph: LayerGraph): void {
     const networks = [...(this.#execution.networks ?? []), graph]
     this.#networks = networksOf(networks)
@@ -73,7 +73,7 @@ export class GpuPartition {
     this.shareThrough(this.#mps)
   }
 
-  /** Let a waiting process run one batch, optionally of another size. */
+  /** Lets a waiting process run one batch, optionally of another size. */
   begin(process: SimulatedProcess, atMs: number, batchSize?: number): void {
     if (batchSize !== undefined) {
       process.requestBatchSize(batchSize)
@@ -106,7 +106,11 @@ export class GpuPartition {
     for (const process of this.processes) this.fail(process, failure, kind)
   }
 
-  /** @param cause key by which `resume` finds the process */
+  /**
+   * Stops a process from computing.
+   *
+   * @param cause key by which `resume` finds the process
+   */
   hang(process: SimulatedProcess, cause: object): void {
     process.hung = true
     this.#hung.set(cause, process)
@@ -125,9 +129,9 @@ export class GpuPartition {
   }
 
   /**
-   * Run batches for one tick.
+   * Runs batches for one tick.
    *
-   * @param slowdown factor caused by other parts of the board
+   * @param slowdown factor caused by other partitions of the board
    */
   run(nowMs: number, smClockMhz: number, memClockMhz: number, slowdown = 1): void {
     let changed = false
@@ -168,7 +172,7 @@ export class GpuPartition {
     if (changed) this.refresh()
   }
 
-  /** To be called when a process has started, ended, failed or stopped computing. */
+  /** Updates the running processes. Must be called when a process has started, ended, failed or stopped computing. */
   refresh(): void {
     this.#running = this.processes.filter((process) => process.state === 'running' && !process.hung && !process.waiting)
     this.#settled.clear()

@@ -3,34 +3,38 @@ import { InvalidInputError } from '@pctodl/platform'
 import paperHosts from '../coefficients/paper-hosts.json' with { type: 'json' }
 
 /**
- * The machine and framework that feed a board. They are separate because the same board does four times as much in
- * another host.
+ * The machine and framework that feed a board. Separate from the board, because the same board does four times as much
+ * work in another host.
  */
 export interface HostProfile {
   readonly name: string
   /** Host time to launch one operator, us. */
   readonly launchUs: number
-  /** Operators/s that all clients together can launch. */
+  /** Operators that all clients together can launch per second, 1/s. */
   readonly launchCapacityPerS: number
   /** Host time per image (conversion and copy), us. */
   readonly imageHostUs: number
   /**
-   * Additional host time per image once the input batch no longer fits the host cache (from about `spillBatch` on), us.
+   * Additional host time per image once the input batch no longer fits the host's cache (from about `spillBatch` images
+   * on), us.
    */
   readonly imageSpillUs: number
   readonly spillBatch: number
-  /** Images/s that all clients together can prepare and copy. */
+  /** Images that all clients together can prepare and copy per second, 1/s. */
   readonly imageCapacityPerS: number
   /**
-   * Overlap of launches and kernels: the exponent of the p-norm of their times. 6: in parallel, 12 % longer than either
+   * Exponent of the p-norm that combines the times of launches and kernels. 6: in parallel, 12 % longer than either
    * when equal. 1: one after the other.
    */
   readonly overlap: number
-  /** Device time per kernel that depends on neither clock nor SMs, us: its start, its end, and the gap to the next. */
+  /**
+   * Device time per kernel that depends on neither clock nor SMs, us: its start, its end, and the gap to the next
+   * kernel.
+   */
   readonly kernelFloorUs: number
   /**
-   * Whether each convolution result on tensor units is written once more, because tensor units need channels last and
-   * the framework keeps channels first. Default false.
+   * Whether each convolution result on tensor units is copied once more. Tensor units need channels last; some
+   * frameworks keep channels first. Default false.
    */
   readonly channelsFirst?: boolean
   /**
@@ -42,15 +46,15 @@ export interface HostProfile {
   readonly fuses: boolean
 }
 
-/** Names of the hosts available for every board. */
+/** Names of the hosts that any board can have. */
 export const hostNames = ['paper', 'eager-pytorch', 'eager-pytorch-nchw', 'tensorrt-like', 'device-only'] as const
 export type HostName = (typeof hostNames)[number]
 
-/** Preparation elsewhere or in advance: inputs lie on the device. */
+/** Inputs are prepared elsewhere or in advance and lie on the device. */
 const preparedInputs = { imageHostUs: 0, imageSpillUs: 0, spillBatch: 45, imageCapacityPerS: 1e9 } as const
 
 /**
- * Launch times of a recent processor under eager PyTorch: 5 to 8 us per operator. Engines fuse operators and replay a
+ * Launch times of a recent processor under eager PyTorch, 5 to 8 us per operator. Engines fuse operators and replay a
  * graph.
  */
 const eagerPytorch: HostProfile = {
@@ -89,11 +93,10 @@ const hosts: Readonly<Record<Exclude<HostName, 'paper'>, HostProfile>> = {
 }
 
 /**
- * The host of a board: by name, by description, or its usual one. The usual one is `paper`, the host of the
- * measurements, for the two calibrated boards, and `eager-pytorch` for all others, since nothing suggests a slow host
- * for them.
+ * Returns the host of a board: by name, by description, or its usual one. The usual host of the two calibrated boards
+ * is `paper`, on which they were measured. For all others it is `eager-pytorch`, since nothing suggests a slow host.
  *
- * @throws InvalidInputError for a name that is no host's
+ * @throws InvalidInputError for an unknown name
  */
 export function hostOfBoard(spec: GpuSpec, host?: HostName | HostProfile): HostProfile {
   if (typeof host === 'object') return host

@@ -18,11 +18,11 @@ export interface MigInstance {
   readonly profile: MigProfile
   /** Its first memory slice. */
   readonly start: number
-  /** SMs, memory, bandwidth and L2 of the instance, described as a board. */
+  /** The instance described as a board: its SMs, memory, bandwidth and L2. */
   readonly spec: GpuSpec
 }
 
-/** The MIG instances of a board, isolated from each other in everything but clocks, power and heat. */
+/** The MIG instances of a board. They share only clocks, power and heat. */
 export class MigPartitions {
   readonly #spec: GpuSpec
   readonly #physics: BoardPhysics
@@ -50,7 +50,11 @@ export class MigPartitions {
     for (const partition of this.#partitions) partition.addNetwork(graph)
   }
 
-  /** @param wanted first memory slice; default: the first free placement */
+  /**
+   * Creates an instance.
+   *
+   * @param wanted first memory slice; default: the first free placement
+   */
   create(name: string, mps: 'running' | 'off', wanted?: number): MigInstance {
     const profile = findMigProfile(this.#spec, name)
     if (wanted !== undefined && !profile.placements.includes(wanted)) {

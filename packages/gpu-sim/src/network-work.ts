@@ -22,12 +22,12 @@ export const operatorClasses: readonly OperatorClass[] = [
  */
 export interface NetworkWork {
   readonly name: string
-  /** The network itself, of which hosts make other kernels. */
+  /** The network's graph; some hosts turn it into other kernels. */
   readonly graph: LayerGraph
   readonly size: number
   /**
-   * Number of operators with arithmetic, which come first; the others only move values. Both parts are sorted by
-   * working set.
+   * Number of operators with arithmetic, which come first; the remaining ones only move values. Both parts are sorted
+   * by working set.
    */
   readonly computing: number
   /** Index into `operatorClasses`. */
@@ -35,7 +35,7 @@ export interface NetworkWork {
   readonly occurrences: Float64Array
   readonly flops: Float64Array
   readonly elements: Float64Array
-  /** The larger one of input and output, in elements: the amount that L2 would have to hold. */
+  /** The larger one of input and output, in elements: L2 hits depend on whether it fits. */
   readonly workingElements: Float64Array
   readonly outputElements: Float64Array
   readonly weightElements: Float64Array
@@ -47,16 +47,16 @@ export interface NetworkWork {
   /** Bytes of weights in half precision. */
   readonly weightBytes: number
   readonly peakActivationBytesPerSample: number
-  /** Whether inputs are already on the device, so that preparing them takes no time. */
+  /** Whether inputs are already on the device. Preparing them then takes no time. */
   readonly prefetched: boolean
 }
 
 const cache = new Map<string, NetworkWork>()
 
-/** Networks besides the zoo's, by the name that tenants use. */
+/** Networks besides the zoo's, by the name in a tenant's `model`. */
 export type Networks = ReadonlyMap<string, NetworkWork>
 
-/** @throws InvalidInputError for two networks of one name, or one with the name of a network of the zoo */
+/** @throws InvalidInputError for two networks of the same name, or the name of a network of the zoo */
 export function networksOf(graphs: readonly LayerGraph[] = []): Networks {
   const networks = new Map<string, NetworkWork>()
   for (const graph of graphs) {
@@ -95,7 +95,7 @@ export function networkWork(model: string, networks?: Networks): NetworkWork {
 }
 
 /**
- * Canonical name of a load that a simulated board knows without a graph: a network of the zoo, by name or alias, or a
+ * Canonical name of a load that a simulated board can run without a graph: a network of the zoo, by name or alias, or a
  * microbenchmark.
  *
  * @throws UnknownNameError
@@ -104,7 +104,7 @@ export function loadName(model: string): string {
   return networkWork(model).name
 }
 
-/** A function of graphs that computes each result once. */
+/** Returns a function of graphs that computes each graph's result once. */
 export function perGraph<T>(compute: (graph: LayerGraph) => T): (graph: LayerGraph) => T {
   const known = new WeakMap<LayerGraph, { readonly result: T }>()
   return (graph) => {

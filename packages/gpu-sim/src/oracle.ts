@@ -19,27 +19,27 @@ import { neighbours, type Slot, shareMultisets } from './slots.js'
 import { SteadyStateSolver } from './steady-state.js'
 
 export interface OracleOptions extends Execution {
-  /** Shares are multiples of this, percent; a divisor of 100. Default 10. */
+  /** Step of the shares in the first search, percent; a divisor of 100. Default 10. */
   readonly sharePercentStep?: number
   /**
-   * Step to which the best of these are refined, percent; a divisor of `sharePercentStep`. Default: the same, no
-   * refinement.
+   * Step to which the best configurations are refined, percent; a divisor of `sharePercentStep`. Default: equal to it,
+   * no refinement.
    */
   readonly finestSharePercentStep?: number
   /**
-   * Model a board whose own limit holds the power: between two clock states it alternates as the cap allows. Default
-   * false: one locked clock.
+   * Whether the board holds the cap by its own power limit, alternating between two clock states. Default false: one
+   * locked clock.
    */
   readonly betweenClocks?: boolean
-  /** Default 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256. */
+  /** Batch sizes to try. Default 1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256. */
   readonly batchSizes?: readonly number[]
-  /** Default: all of the board's memory clocks but those of idle states. */
+  /** Memory clocks to try. Default: all of the board's except those of idle states. */
   readonly memClocksMhz?: readonly number[]
   /** Default 48, the limit of MPS clients. */
   readonly maxTenants?: number
   /**
-   * Number of best configurations with a single batch size from which the search over mixed batch sizes starts. Default
-   * 100.
+   * Number of best configurations with one common batch size from which the search over mixed batch sizes starts.
+   * Default 100.
    */
   readonly starts?: number
   /** Default: the coefficients of the board. */
@@ -49,15 +49,15 @@ export interface OracleOptions extends Execution {
 export interface Oracle {
   readonly configuration: Configuration
   /**
-   * True throughput, samples/s; with `betweenClocks`, alternating between the configuration's clock and the state
-   * above.
+   * True throughput, samples/s; with `betweenClocks`, the mean while alternating between the configuration's clock and
+   * the next higher state.
    */
   readonly throughput: number
   /** True mean power in thermal equilibrium, W; at most the cap. */
   readonly powerW: number
   /** Number of steady states computed. */
   readonly evaluations: number
-  /** Resolution of the search; the best point in between may be slightly better. */
+  /** Resolution of the search. A point between its steps may be slightly better. */
   readonly resolution: {
     readonly sharePercentStep: number
     readonly finestSharePercentStep: number
@@ -80,13 +80,15 @@ interface Found {
 const defaultBatchSizes = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
 
 /**
- * The best static configuration of one network under a power cap, found by a search over the simulated board itself: an
- * upper bound for policies. For tests and reports only; a policy that uses it is cheating. Every multiset of shares is
- * tried with every batch size common to all tenants. The best ones are improved by changing shares and batch sizes of
- * single tenants until nothing helps. For each set of tenants the clock is solved, not sampled: power rises with it,
- * and so does throughput (within 0.01 % for mixed batch sizes), so the best is the highest state within the cap.
+ * Finds the best static configuration of one network under a power cap by searching over the simulated board itself. It
+ * is an upper bound for policies, for tests and reports only: a policy that uses it is cheating.
  *
- * @throws InfeasibleCapError where nothing keeps the cap
+ * Every multiset of shares is tried with every batch size common to all tenants. The best ones are then improved by
+ * changing shares and batch sizes of single tenants until no change helps. For each set of tenants the clock is solved,
+ * not sampled. Power rises with the clock, and so does throughput (within 0.01 % for mixed batch sizes), so the highest
+ * state within the cap is the best.
+ *
+ * @throws InfeasibleCapError if no configuration keeps the cap
  * @throws InvalidInputError, UnknownNameError
  */
 export function findOracle(
@@ -105,7 +107,7 @@ class OracleSearch {
   readonly #spec: GpuSpec
   readonly #model: string
   readonly #powerCapW: number
-  /** Size of a share unit in percent, and the number of units in a step of the grid that is searched exhaustively. */
+  /** Smallest step of a share in percent, and the number of such steps in a step of the exhaustively searched grid. */
   readonly #step: number
   readonly #coarse: number
   readonly #betweenClocks: boolean
@@ -193,7 +195,7 @@ class OracleSearch {
     }
   }
 
-  /** Move to the best neighbour until none is better. */
+  /** Moves to the best neighbouring configuration until none is better. */
   #climb(start: Found): Found {
     let here = start
     for (;;) {
@@ -207,7 +209,10 @@ class OracleSearch {
     }
   }
 
-  /** The best clocks for these tenants; null if they do not fit, exceed the cap or cannot reach `atLeast`. */
+  /**
+   * The best clocks for these tenants; null if the tenants do not fit, exceed the cap, or cannot reach `atLeast`
+   * samples/s.
+   */
   #evaluate(slots: readonly Slot[], atLeast = 0): Found | null {
     const key = slots.map(({ units, batch }) => units * 64 + batch).join()
     const seen = this.#seen.get(key)
@@ -226,7 +231,7 @@ class OracleSearch {
     return best
   }
 
-  /** The highest SM clock within the cap; null if there is none, or if it gives at most `atLeast`. */
+  /** The highest SM clock within the cap; null if there is none, or if its throughput is at most `atLeast`. */
   #bestClock(slots: readonly Slot[], settle: Settle, memClockMhz: number, atLeast: number): Found | null {
     const clocks = smClocksAt(this.#spec, memClockMhz)!
     const tried = new Map<number, Found>()
@@ -244,7 +249,7 @@ class OracleSearch {
     const top = clocks.findLastIndex((mhz) => mhz <= this.#spec.boostClockMhz)
     const topW = powerAt(top)
     if (tried.get(top)!.throughput <= atLeast) return null
-    // Start where the last one was: most candidates have too little throughput at the clock at which they already draw
+    // Starts at the last solution. Most candidates have too little throughput at that clock, where they already draw
     // too much.
     const near = Math.min(top, this.#lastIndex.get(memClockMhz) ?? top)
     const isAbove = powerAt(near) > this.#limitW
@@ -258,7 +263,7 @@ class OracleSearch {
     return found.throughput > atLeast ? found : null
   }
 
-  /** The share of the state above at which mean power equals the limit. */
+  /** Adds the share of time in the next higher state at which mean power equals the limit. */
   #withStateAbove(
     locked: Found,
     tried: ReadonlyMap<number, Found>,

@@ -14,27 +14,28 @@ const calibrated: Readonly<Record<string, BoardPhysics>> = {
 export const calibratedBoards: readonly string[] = Object.keys(calibrated)
 
 /**
- * Keys of the boards of this release, calibrated ones first. All of them, and any other specification, can be
- * simulated.
+ * Keys of the boards of this release, calibrated ones first. All of them can be simulated, and so can any other
+ * `GpuSpec`.
  */
 export const simulatedBoards: readonly string[] = [...new Set([...calibratedBoards, ...Object.keys(gpuSpecs)])]
 
-/** Cache: deriving a board simulates its power under seven networks. */
+/** Cached, because deriving a board simulates its power under seven networks. */
 const derived = new WeakMap<GpuSpec, BoardPhysics>()
 
 /**
- * Key of the calibrated board for a board: itself, or the one from which its work is scaled, which has the same kind of
- * memory.
+ * Key of the calibrated board from which a board is derived: itself if it is calibrated, else the one with the same
+ * kind of memory.
  */
 export function originOfBoard(spec: GpuSpec): string {
   if (spec.key in calibrated) return spec.key
-  // An SM with HBM has several times the bandwidth of one with GDDR.
+  // An SM of a board with HBM has several times the bandwidth of one with GDDR.
   return memoryTypeOf(spec).startsWith('HBM') ? 'A100' : '3080Ti'
 }
 
 /**
- * The board whose energies are scaled: the origin for the same chip and memory, else the A100, whose streaming and
- * arithmetic were measured separately (the 3080 Ti's L2 and DRAM energies compensate each other).
+ * The board whose energies are scaled. It is the calibrated board of origin if chip and memory are the same, else the
+ * A100: its streaming and arithmetic were measured separately, whereas the L2 and DRAM energies of the 3080 Ti
+ * compensate each other.
  */
 export function energiesOf(spec: GpuSpec): KnownBoard {
   const origin = originOfBoard(spec)

@@ -5,15 +5,15 @@ import type { SensorPhysics } from './board-physics.js'
 export const TICK_MS = 5
 
 /**
- * The board's power sensor. It differs from the truth: it has a constant gain and offset of its own, averages,
- * refreshes at its own interval, is noisy and quantised.
+ * The board's power sensor. Its readings differ from true power: it has a constant gain and offset, averages, refreshes
+ * at its own interval, is noisy, and rounds to a step.
  */
 export class PowerSensor {
   readonly #physics: SensorPhysics
   readonly #random: SeededRandom
   readonly #gain: number
   readonly #offsetW: number
-  /** True power of the last ticks, in a ring as long as the longest window. */
+  /** True power of the last ticks, W, in a ring buffer as long as the longest averaging window. */
   readonly #recentW: Float64Array
   #filled = 0
   #next = 0
@@ -31,7 +31,7 @@ export class PowerSensor {
     this.#untilRefreshMs = physics.periodMs * random.uniform()
   }
 
-  /** Advance by one tick of true power. */
+  /** Advances by one tick of true power. */
   tick(trueW: number): void {
     this.#recentW[this.#next] = trueW
     this.#next = (this.#next + 1) % this.#recentW.length
@@ -43,23 +43,26 @@ export class PowerSensor {
     this.#instantW = this.#read(this.#physics.instantWindowMs)
   }
 
-  /** Power as the shunts measure it, before averaging and noise; the firmware acts on it. */
+  /** Power as the shunts measure it, W, before averaging and noise. The firmware acts on it. */
   seen(trueW: number): number {
     const { gain, offsetW } = this.#bias
     return gain * this.metered(trueW) + offsetW
   }
 
-  /** The same without a fault: power on this unit's scale, in which limits are set and energy is counted. */
+  /**
+   * Power as measured without a sensor fault, W: true power with the unit's gain and offset. Limits are set and energy
+   * is counted on this scale.
+   */
   metered(trueW: number): number {
     return this.#gain * trueW + this.#offsetW
   }
 
-  /** True power for a power on this unit's scale, W: the inverse of `metered`. */
+  /** True power that corresponds to a power on this unit's scale, W: the inverse of `metered`. */
   trueWatts(meteredW: number): number {
     return (meteredW - this.#offsetW) / this.#gain
   }
 
-  /** Set a sensor fault on top of the constant error. */
+  /** Sets a sensor fault on top of the unit's constant error. */
   setBias(bias: { readonly gain: number; readonly offsetW: number }): void {
     this.#bias = bias
   }
@@ -86,7 +89,7 @@ export class PowerSensor {
   }
 }
 
-/** Gain of one unit: normal around 1, drawn again outside the range ever found. */
+/** Gain of one unit: normally distributed around 1, drawn again if it is outside the range found on units. */
 function drawGain({ gainSigma, gainRange }: SensorPhysics, random: SeededRandom): number {
   const [low, high] = [gainRange[0]!, gainRange[1]!]
   for (;;) {

@@ -3,12 +3,12 @@ import type { BoardPhysics, ProcessPhysics } from './board-physics.js'
 import { type Execution, elementBytes } from './execution.js'
 import { type NetworkWork, networksOf, networkWork } from './network-work.js'
 
-/** GPU memory of a process that has loaded its network but run no batch, bytes. */
+/** GPU memory of a process that has loaded its network but not yet run a batch, bytes. */
 export function loadedBytes(physics: ProcessPhysics, network: NetworkWork, bytesPerElement: number): number {
   return physics.contextBytes + (network.weightBytes * bytesPerElement) / 2
 }
 
-/** GPU memory of a running process, bytes: context, weights, and the activations that are live at once. */
+/** GPU memory of a running process, bytes: context, weights, and all activations that are live at the same time. */
 export function runningBytes(
   physics: ProcessPhysics,
   network: NetworkWork,
@@ -19,7 +19,7 @@ export function runningBytes(
   return loadedBytes(physics, network, bytesPerElement) + perSample * batchSize * physics.activationFactor
 }
 
-/** SMs and memory of a running tenant, for messages, searches and reports. */
+/** SMs and memory that a running tenant takes, for messages, searches and reports. */
 export function tenantFootprint(
   { spec, physics }: { readonly spec: GpuSpec; readonly physics: BoardPhysics },
   { model, mpsPercent, batchSize }: Tenant,

@@ -4,7 +4,10 @@ import { type BoardVariant, findBoardVariant } from './board-variants.js'
 import type { HostProfile } from './host-profile.js'
 import { physicsOfBoard } from './physics-of-board.js'
 
-/** Designation of a board: its key, name or alias, the name of a variant (`A100~v3`), a specification, or a variant. */
+/**
+ * Anything that names a board: its key, name or alias, the name of a variant (`A100~v3`), a specification, or a
+ * variant.
+ */
 export type SimulatedBoard = string | GpuSpec | BoardVariant
 
 export interface ResolvedBoard {
@@ -12,14 +15,14 @@ export interface ResolvedBoard {
   readonly name: string
   readonly spec: GpuSpec
   readonly physics: BoardPhysics
-  /** Host of a variant; other boards have their usual one. */
+  /** Host of a variant; other boards have their usual host. */
   readonly host?: HostProfile
 }
 
 /**
  * @param physics replaces the board's own coefficients
  * @throws UnknownNameError for a board that cannot be simulated
- * @throws InvalidInputError for an invalid name of a variant
+ * @throws InvalidInputError for an invalid variant name
  */
 export function resolveBoard(board: SimulatedBoard, physics?: BoardPhysics): ResolvedBoard {
   const variant = typeof board === 'string' ? findBoardVariant(board) : 'physics' in board ? board : null
@@ -30,7 +33,7 @@ export function resolveBoard(board: SimulatedBoard, physics?: BoardPhysics): Res
   return { name: spec.key, spec, physics: physics ?? physicsOfBoard(spec) }
 }
 
-/** The board's host, unless the execution names one. */
+/** Adds the board's host to an execution that names none. */
 export function inHost<T extends { readonly host?: unknown }>(execution: T, { host }: ResolvedBoard): T {
   return host === undefined || execution.host !== undefined ? execution : { ...execution, host }
 }

@@ -1,9 +1,9 @@
 import { type GpuSpec, InvalidInputError, memoryTypeOf } from '@pctodl/platform'
 
 /**
- * Properties of processes, generations, memories and chips that data sheets do not state. Only ratios to a calibrated
- * board are used. Each line names its source: measured on a board, published, identified (from a table, jointly with
- * others) or assumed.
+ * Properties of processes, generations, memories and chips that data sheets do not state. Only their ratio to the
+ * values of a calibrated board matters. Each table names its sources: measured on a board, published, identified
+ * (fitted to a table together with others) or assumed.
  */
 
 interface Process {
@@ -16,9 +16,12 @@ interface Process {
 }
 
 /**
- * Switching: the foundries' statements (7 nm draws 60 % less than 16 nm, of which 12 nm has saved a quarter; 5 nm, of which 4N is a variant,
- * 30 % less than 7 nm; Samsung's 8 nm 10 % less than its 10 nm). Leakage and clock tree: measured without load on A100 (60 W), V100 (49 and
- * 53.5 W) and RTX 3090 (127 W); 4N: identified on the lowest readings of H200 (128 W) and GB200 (211 W); 16FF: assumed, as 12FFN.
+ * Switching energy follows the foundries' statements: 7 nm draws 60 % less than 16 nm, 12 nm a quarter less than 16 nm,
+ * 5 nm (of which 4N is a variant) 30 % less than 7 nm, Samsung's 8 nm 10 % less than its 10 nm.
+ *
+ * Leakage and clock tree are measured without load on A100 (60 W), V100 (49 and 53.5 W) and RTX 3090 (127 W), and
+ * identified for 4N on the lowest readings of H200 (128 W) and GB200 (211 W). The values of 16FF are assumed to be
+ * those of 12FFN.
  */
 const processes: Readonly<Record<string, Process>> = {
   'TSMC 16FF': { switching: 1 / 0.4, leakage: 0.02, clockTree: 0.02 },
@@ -30,9 +33,9 @@ const processes: Readonly<Record<string, Process>> = {
 }
 
 /**
- * Energy of moving a byte or operand on the chip at boost voltage, relative to Ampere's: wires shrink less than gates.
- * Measured by streaming: Volta (V100, vectorAdd), Ampere (A100, BabelStream), Hopper and Blackwell (identified on
- * decode attention of H200 and GB200). Others: assumed.
+ * Energy of moving a byte or operand on the chip at boost voltage, relative to Ampere's. It falls less per process than
+ * switching energy, because wires shrink less than gates. Measured by streaming on Volta (V100, vectorAdd) and Ampere
+ * (A100, BabelStream); identified on decode attention for Hopper (H200) and Blackwell (GB200). The others are assumed.
  */
 const movement: Readonly<Record<string, number>> = {
   Pascal: 1.6,
@@ -47,25 +50,31 @@ const movement: Readonly<Record<string, number>> = {
 }
 
 /**
- * Chips whose arithmetic draws more than their process suggests: GB202, identified on networks of an RTX PRO 6000 Max-Q
- * at its limit of 300 W; AD102, identified on large products of an L40S (205 TFLOP/s), assumed to be at its limit of
- * 350 W.
+ * Factor for chips whose arithmetic draws more than their process suggests. GB202 is identified on networks of an RTX
+ * PRO 6000 Max-Q at its limit of 300 W. AD102 is identified on large products of an L40S (205 TFLOP/s), assumed to run
+ * at its limit of 350 W.
  */
 const hungrier: Readonly<Record<string, number>> = { AD102: 2, GB202: 1.5 }
 
 interface Memory {
-  /** Energy of a byte in DRAM and its interface, pJ. */
+  /** Energy per byte of DRAM and its interface, pJ. */
   readonly bytePj: number
-  /** Power of refresh, interface and controller per 32 bits of width, W. */
+  /** Power of refresh, interface and controller per 32 bits of bus width, W. */
   readonly backgroundW: number
   /** Attained share of the peak bandwidth, 0..1. Default 0.85. */
   readonly attained?: number
 }
 
 /**
- * HBM2 and HBM2e: identified on the A100. HBM3, HBM3e: background identified on H200 and GB200, NVLink of the module included; energy assumed as
- * HBM2's. GDDR: published energy of device and interface (GDDR5 14, GDDR6 7.5, GDDR6X 7.25 pJ/bit; controller included by the ratio that HBM2
- * has); GDDR6X background: RTX 3090; GDDR5X, GDDR7: assumed between their neighbours; LPDDR5 (4 pJ/bit): background assumed; attained bandwidth of GDDR7: identified on networks of an RTX 5090.
+ * HBM2, HBM2e: identified on the A100.
+ *
+ * HBM3, HBM3e: background identified on H200 and GB200, including the module's NVLink; energy assumed equal to HBM2's.
+ *
+ * GDDR: published energy of device and interface (GDDR5 14, GDDR6 7.5, GDDR6X 7.25 pJ/bit), increased for the
+ * controller by the same ratio as for HBM2. Background of GDDR6X measured on the RTX 3090; GDDR5X and GDDR7 assumed
+ * between the neighbouring generations. Attained bandwidth of GDDR7 identified on networks of an RTX 5090.
+ *
+ * LPDDR5: published 4 pJ/bit; background assumed.
  */
 const memories: Readonly<Record<string, Memory>> = {
   HBM2: { bytePj: 23.9, backgroundW: 0.027 },
@@ -80,14 +89,16 @@ const memories: Readonly<Record<string, Memory>> = {
   LPDDR5: { bytePj: 25, backgroundW: 0.2 },
 }
 
-/** Die areas, mm2: the whitepapers of their generations. */
+/** Die areas, mm2. Source: the whitepapers of the generations. */
 const dies: Readonly<Record<string, number>> = { GA102: 628, GA100: 826, GV100: 815, TU104: 545, GH100: 814 }
-/** Die area of other chips per SM, mm2: between those of the last four generations, assumed. */
+/**
+ * Die area per SM of chips without a published area, mm2. Assumed: between the values of the last four generations.
+ */
 const MM2_PER_SM = 6
 
 /**
- * A name that is in no table counts as the entry of its family with the nearest number: `TSMC 3N` as a 4 nm process,
- * `HBM4` as HBM3e.
+ * Silicon properties of a board. A name that is in no table counts as the entry of its family with the nearest number:
+ * `TSMC 3N` as a 4 nm process, `HBM4` as HBM3e.
  *
  * @throws InvalidInputError for a process without a number, or a kind of memory without family
  */
@@ -101,7 +112,7 @@ export function siliconOf(spec: GpuSpec): {
   const process = nearest('process', spec.process, processes, '')
   return {
     process: { ...process, switching: process.switching * (hungrier[spec.chip] ?? 1) },
-    // An unmeasured generation moves bytes like the last measured one.
+    // An unmeasured generation is assumed to need the same energy for movement as the last measured one.
     movement: movement[spec.process] ?? movement[spec.architecture] ?? movement['Blackwell']!,
     memory: nearest('memoryType', memoryType, memories, /^[A-Za-z]*/.exec(memoryType)![0]),
     dieMm2: spec.dieMm2 ?? dies[spec.chip] ?? MM2_PER_SM * spec.smCount,
@@ -111,7 +122,7 @@ export function siliconOf(spec: GpuSpec): {
 function nearest<T>(field: string, value: string, table: Readonly<Record<string, T>>, family: string): T {
   if (Object.hasOwn(table, value)) return table[value]!
   const numberIn = (name: string) => Number(/\d+/.exec(name)?.[0] ?? Number.NaN)
-  // Of two equally near entries the later one: tables go from old to new.
+  // Tables are ordered from old to new; of two equally near entries the later one counts.
   const near = Object.keys(table)
     .filter((name) => name.startsWith(family) && !Number.isNaN(numberIn(value)))
     .reduceRight<string | null>((best, name) => {

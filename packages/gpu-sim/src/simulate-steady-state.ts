@@ -11,7 +11,7 @@ export interface SimulatedSteadyState extends SteadyState {
   /** True mean power of the warm board, W. */
   readonly powerW: number
   readonly temperatureC: number
-  /** Clock under the power limit, MHz; its mean where the firmware alternates between two states. */
+  /** SM clock under the power limit, MHz; the mean clock if the firmware alternates between two states. */
   readonly smClockMhz: number
   /** Name of the host. */
   readonly host: string
@@ -25,8 +25,8 @@ export interface SteadyStateOptions extends Execution {
 }
 
 /**
- * Ground truth of configurations on a board without running time: their warm steady state under a power limit. Returns
- * a function that caches its results. For tests, reports and oracles.
+ * Returns a function that computes the true warm steady state of a configuration under a power limit, without running
+ * time. It caches its results. For tests, reports and oracles.
  *
  * @throws UnknownNameError for a board that cannot be simulated
  */
@@ -62,7 +62,7 @@ export function simulateSteadyState(
   }
 }
 
-/** Mean of two states of the same tenants, where the second one has a share of the time, 0..1. */
+/** Mean of two states of the same tenants. `share` is the second state's share of the time, 0..1. */
 function alternating(low: SimulatedSteadyState, high: SimulatedSteadyState, share: number): SimulatedSteadyState {
   const between = (a: number, b: number) => a + share * (b - a)
   const mean = { ...low } as { -readonly [K in keyof SimulatedSteadyState]: SimulatedSteadyState[K] }

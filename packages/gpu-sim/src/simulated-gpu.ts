@@ -36,15 +36,15 @@ import { idleState, type SteadyState } from './steady-state.js'
 
 export interface SimulatedGpuOptions extends Execution {
   readonly clock: Clock
-  /** Seed of the board's sensor error, its noise and the load's fluctuation. Default 1. */
+  /** Seed of the sensor's error and noise, and of the load's fluctuation. Default 1. */
   readonly seed?: number
   /** Default: the coefficients of the board. */
   readonly physics?: BoardPhysics
-  /** Faults and their times. Default: none. */
+  /** Faults to inject, with their times. Default: none. */
   readonly faults?: FaultScenario
   /**
-   * Power that the firmware regulates: the sensor's, as on a real board (one that reads 1 % low lets the board draw 1 %
-   * too much), or the true power. Default `sensor`.
+   * Power that the firmware regulates. `sensor`: the reading, as on a real board; a sensor that reads 1 % low lets the
+   * board draw 1 % too much. `truth`: the true power. Default `sensor`.
    */
   readonly firmwareReads?: 'truth' | 'sensor'
 }
@@ -56,9 +56,9 @@ export interface Truth {
   readonly powerW: number
   readonly energyJ: number
   /**
-   * Energy as the board's sensor would count it if it saw every instant, J: in the watts in which limits are set and
-   * regulated. It includes the unit's constant gain, which nothing on the board can detect. It excludes sensor faults,
-   * which distort readings and can be seen in the energy counter.
+   * Energy on the scale of the board's sensor, in whose watts limits are set and regulated, J. It counts every instant.
+   * It includes the unit's constant gain, which nothing on the board can detect. It excludes sensor faults: they
+   * distort readings but show against the energy counter.
    */
   readonly meteredEnergyJ: number
   readonly temperatureC: number
@@ -67,13 +67,13 @@ export interface Truth {
   readonly throughput: number
 }
 
-/** The load's fluctuation is correlated over some tens of milliseconds, as batches begin and end. */
+/** The load's fluctuation is correlated over some tens of milliseconds, because batches begin and end. */
 const RIPPLE_KEPT = Math.exp(-TICK_MS / 40)
 const RIPPLE_NEW = Math.sqrt(1 - RIPPLE_KEPT * RIPPLE_KEPT)
 
 /**
- * A board in virtual (or any other) time. It computes nothing until somebody reads or acts, and then catches up with
- * the clock in ticks of `TICK_MS`.
+ * A simulated board in virtual (or any other) time. It computes nothing until it is read or changed, and then catches
+ * up with the clock in ticks of `TICK_MS`.
  */
 export class SimulatedGpu implements Gpu {
   /** Key of the board, or name of the variant. */
@@ -185,8 +185,8 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * True power for a power on the scale of this unit's sensor, in which its limits and caps are set, W. For judges and
-   * oracles: a policy that uses it is cheating.
+   * True power for a power on the scale of this unit's sensor, W. Limits and caps are set on that scale. For tests,
+   * reports and oracles: a policy that uses it is cheating.
    */
   trueWatts(meteredW: number): number {
     return this.#sensor.trueWatts(meteredW)
@@ -206,15 +206,15 @@ export class SimulatedGpu implements Gpu {
     }
   }
 
-  /** Faults so far, in order. Also ground truth. */
+  /** Faults so far, in order. For tests and reports, like `truth`. */
   struckFaults(): readonly StruckFault[] {
     this.#advance()
     return this.#faults.struck
   }
 
   /**
-   * Inject a fault besides those of the scenario, with `atMs` counted from now; 0 takes effect at once. For callers
-   * that wait for an event whose time they cannot know.
+   * Injects a fault besides those of the scenario. Its `atMs` counts from now; 0 takes effect at once. For callers that
+   * wait for an event whose time they cannot know.
    *
    * @throws InvalidInputError naming the field
    */
@@ -224,10 +224,11 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Start a process on the board, or on one of its MIG instances. It runs once it has loaded, or fails if memory does
+   * Starts a process on the board, or on one of its MIG instances. It runs once it has loaded, or fails if memory does
    * not suffice.
    *
-   * @param options `stepwise`: it runs a batch only when `beginStep` tells it to, and waits with its context loaded in between
+   * @param options `stepwise`: the process runs one batch per call of `beginStep` and waits in between with its context
+   * loaded
    * @throws PctodlError `NOT_SUPPORTED` for a process beside MIG instances, `NO_SUCH_INSTANCE`
    */
   launch(
@@ -246,32 +247,33 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Let a stepwise process run one batch, starting at a time at most one tick ago.
+   * Lets a stepwise process run one batch, starting at a time at most one tick ago.
    *
-   * @param batchSize of this batch; default: what it was launched with, or what `setBatchSize` asked for
+   * @param batchSize of this batch; default: the size of the launch, or of the last `setBatchSize`
    */
   beginStep(process: SimulatedProcess, atMs: number, batchSize?: number): void {
     this.#advance()
     this.#partitionOf(process).begin(process, atMs, batchSize)
   }
 
-  /** Processes launched from now on may also run this network. @throws InvalidInputError for a name that is taken */
+  /** Adds a network that processes launched from now on may run. @throws InvalidInputError for a name that is taken */
   addNetwork(graph: LayerGraph): void {
     this.#whole.addNetwork(graph)
     this.#mig.addNetwork(graph)
   }
 
-  /** @throws UnknownNameError for a network that is unknown on this board */
+  /** @throws UnknownNameError for a network that this board cannot run */
   assertNetwork(model: string): void {
     this.#whole.network(model)
   }
 
   /**
-   * Send requests to the board: tenants that name a service answer its requests from now on; the others run batch after
-   * batch as before.
+   * Sends requests to the board. From now on tenants that name a service answer its requests; the others run batch
+   * after batch as before. Changes nothing if it throws.
    *
-   * @throws InvalidInputError for services that are none; PctodlError `IN_USE` where services are served already, or processes
-   *   run; `NOT_SUPPORTED` on a board that is divided; `ARRIVALS_FAILED` where the first of some arrivals throws. Nothing has changed then
+   * @throws InvalidInputError for invalid services
+   * @throws PctodlError `IN_USE` if services are served already or processes run; `NOT_SUPPORTED` on a board with MIG
+   * instances; `ARRIVALS_FAILED` if the first arrival of a service throws
    */
   serve(services: readonly ServedService[], options: ServingEngineOptions = {}): SimulatedServices {
     this.#advanceAlive()
@@ -292,7 +294,7 @@ export class SimulatedGpu implements Gpu {
     return new SimulatedServices(this, serving)
   }
 
-  /** @throws InvalidInputError for a tenant of a service that the board does not serve, or of another network */
+  /** @throws InvalidInputError for a tenant of a service that the board does not serve, or that has another network */
   assertServes(tenants: readonly Tenant[]): void {
     tenants.forEach(({ service: name, model }, i) => {
       if (name === undefined) return
@@ -311,14 +313,14 @@ export class SimulatedGpu implements Gpu {
     })
   }
 
-  /** Let a process answer the requests of another service, or of none, from the next batch on. */
+  /** Lets a process answer the requests of another service, or of none, from the next batch on. */
   reassign(process: SimulatedProcess, service: string | undefined): void {
     this.#advance()
     process.serve(service)
     this.#whole.refresh()
   }
 
-  /** Resolves when these processes have ended the batches in progress; they begin no others. */
+  /** Drains these processes: they begin no further batches. Resolves when the batches in progress have ended. */
   async drain(processes: readonly SimulatedProcess[], signal?: AbortSignal): Promise<void> {
     const serving = this.#serving
     if (!serving) return
@@ -331,7 +333,7 @@ export class SimulatedGpu implements Gpu {
     }
   }
 
-  /** The batch size changes when the batch in flight is done. */
+  /** Requests another batch size. It changes when the batch in flight is done. */
   setBatchSize(process: SimulatedProcess, batchSize: number): void {
     this.#advance()
     process.requestBatchSize(batchSize)
@@ -342,7 +344,7 @@ export class SimulatedGpu implements Gpu {
     for (const partition of this.#partitions()) partition.terminate(process)
   }
 
-  /** Bring the board up to the clock's time, so that process counters are current. */
+  /** Brings the board up to the clock's time, so that process counters are current. */
   catchUp(): void {
     this.#advance()
   }
@@ -352,10 +354,10 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * Create a MIG instance, e.g. `3g.20gb`, at the first placement that fits, or at a given memory slice.
+   * Creates a MIG instance, e.g. `3g.20gb`, at the first placement that fits, or at a given memory slice.
    *
    * @throws PctodlError `NOT_SUPPORTED` on a board without MIG, `IN_USE` while processes run on the undivided board,
-   *   `NO_ROOM` where no placement is free
+   * `NO_ROOM` if no placement is free
    * @throws UnknownNameError listing the board's profiles
    * @throws InvalidInputError for a start that is no placement of the profile
    */
@@ -367,16 +369,20 @@ export class SimulatedGpu implements Gpu {
     return this.#mig.create(profile, this.#mps, start)
   }
 
-  /** @throws PctodlError `NO_SUCH_INSTANCE`, `IN_USE` while processes run on it */
+  /**
+   * Destroys a MIG instance.
+   *
+   * @throws PctodlError `NO_SUCH_INSTANCE`, `IN_USE` while processes run on it
+   */
   destroyMigInstance(instance: MigInstance): void {
     this.#advanceAlive()
     this.#mig.destroy(instance)
   }
 
   /**
-   * Set whether new processes of a MIG instance share it through MPS or time-slice it.
+   * Sets whether new processes of a MIG instance share it through MPS or time-slice it.
    *
-   * @throws PctodlError `NO_SUCH_INSTANCE`, `IN_USE` while processes run on it, which keep the way they came by
+   * @throws PctodlError `NO_SUCH_INSTANCE`, `IN_USE` while processes run on it
    */
   shareMigInstance(instance: MigInstance, through: 'mps' | 'turns'): void {
     this.#advanceAlive()
@@ -387,13 +393,15 @@ export class SimulatedGpu implements Gpu {
     partition.shareThrough(through === 'mps' ? 'running' : 'off')
   }
 
-  /** Whether clients share through MPS or time-slice. */
+  /** Whether clients of the undivided board share it through MPS or time-slice it. */
   get mps(): 'running' | 'off' {
     this.#advance()
     return this.#mps
   }
 
-  /** Start the MPS daemon. @throws PctodlError `IN_USE` while processes run, which could not become its clients */
+  /**
+   * Starts the MPS daemon. @throws PctodlError `IN_USE` while processes run, since they could not become its clients
+   */
   startMps(): void {
     this.#advanceAlive()
     if (this.#mps === 'running') return
@@ -403,7 +411,7 @@ export class SimulatedGpu implements Gpu {
     this.#shareThrough('running')
   }
 
-  /** Stop the MPS daemon: later clients time-slice. @throws PctodlError `IN_USE` while processes run */
+  /** Stops the MPS daemon; clients launched later time-slice. @throws PctodlError `IN_USE` while processes run */
   stopMps(): void {
     this.#advanceAlive()
     if (this.#mps === 'off') return
@@ -449,8 +457,8 @@ export class SimulatedGpu implements Gpu {
   }
 
   /**
-   * MIG instances share clocks and power, and slow each other slightly: the cost of busy neighbours, in sevenths of the
-   * board.
+   * Factor by which other busy MIG instances slow one down, through shared clocks and power. `busyNeighbours` counts
+   * their slices, each a seventh of the board.
    */
   #slowdownBeside(busyNeighbours: number): number {
     return busyNeighbours <= 0 ? 1 : 1 + this.physics.work.migNeighbourCost * Math.min(1, busyNeighbours / 6)

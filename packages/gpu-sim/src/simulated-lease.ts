@@ -6,17 +6,17 @@ export interface LeasedBoard {
   readonly spec: GpuSpec
   readonly settings: BoardSettings
   /**
-   * Bring the board up to date and request a change.
+   * Brings the board up to date and requests a change.
    *
-   * @param delayed whether the firmware takes a moment for the change
+   * @param delayed whether the firmware delays the change
    * @throws PctodlError `GPU_LOST`, `NO_PERMISSION`, `NOT_SUPPORTED`
    */
   change(setter: Setter, delayed: boolean, apply: () => void): void
-  /** Restore the settings that the lease found and release the board. */
+  /** Restores the settings that the board had when the lease was taken, and releases the board. */
   endLease(): void
 }
 
-/** The lease on a simulated board: checks requests as the driver would, then passes them to the board. */
+/** The lease on a simulated board. It checks requests as the driver would, then passes them to the board. */
 export function simulatedLease(board: LeasedBoard): GpuLease {
   const { spec, settings } = board
   let held = true

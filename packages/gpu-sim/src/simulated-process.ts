@@ -6,7 +6,9 @@ import { loadedBytes, runningBytes } from './process-memory.js'
 /** Why a process failed. */
 export type FailureKind = 'out-of-memory' | 'killed' | 'fatal-fault' | 'mps-lost' | 'gpu-lost'
 
-/** One inference process on a simulated board: it loads, then completes batch after batch, or runs out of memory. */
+/**
+ * One inference process on a simulated board. It loads, then completes batch after batch, or fails for lack of memory.
+ */
 export class SimulatedProcess {
   readonly id: number
   readonly readyAtMs: number
@@ -29,15 +31,15 @@ export class SimulatedProcess {
   /** Time spent on the batch in flight, ms. */
   #inFlightMs = 0
   readonly #stepwise: boolean
-  /** Time from which a stepwise process may begin its next batch; null until it is told. */
+  /** Time at which a stepwise process begins its next batch, ms; null until `begin` sets it. */
   #beginsAtMs: number | null = null
   #ranMs = 0
 
   /**
-   * @param network that the tenant's name means
-   * @param elementBytes of weights and activations
-   * @param loadFactor how many times longer than usual it takes to load
-   * @param stepwise it runs a batch only when it is told to, see `begin`
+   * @param network the network that the tenant's `model` names
+   * @param elementBytes bytes per element of weights and activations
+   * @param loadFactor ratio of the load time to the usual one
+   * @param stepwise whether it runs a batch only after a call of `begin`
    */
   constructor(
     id: number,
@@ -74,7 +76,7 @@ export class SimulatedProcess {
     }
   }
 
-  /** The tenant with the batch size of the batch in flight. */
+  /** The tenant, with the size of the batch in flight as its batch size. */
   get tenant(): Tenant {
     return this.#tenant
   }
@@ -104,7 +106,7 @@ export class SimulatedProcess {
     this.#requestedBatchSize = batchSize
   }
 
-  /** Whether it is a stepwise process between two steps. */
+  /** Whether this is a stepwise process between two steps. */
   get waiting(): boolean {
     return this.#stepwise && this.#beginsAtMs === null
   }
@@ -113,12 +115,12 @@ export class SimulatedProcess {
     return this.#stepwise
   }
 
-  /** Time for which it ran in its last tick, ms; more than a tick if a step began in the one before. */
+  /** Time for which it ran in its last tick, ms. More than a tick if a step began in the tick before. */
   get ranMs(): number {
     return this.#ranMs
   }
 
-  /** Run one batch from a time on; for a stepwise process. */
+  /** Runs one batch from a time on. For stepwise processes. */
   begin(atMs: number): void {
     this.#beginsAtMs = atMs
   }
@@ -128,15 +130,19 @@ export class SimulatedProcess {
     return this.state === 'running' && this.#requestedBatchSize !== this.#tenant.batchSize
   }
 
-  /** Answer the requests of another service, or of none, from now on. */
+  /** Answers the requests of another service, or of none, from now on. */
   serve(service: string | undefined): void {
     const { service: _, ...tenant } = this.#tenant
     this.#tenant = service === undefined ? tenant : { ...tenant, service }
   }
 
-  /** @returns whether a requested batch size can be adopted because a batch has just ended */
+  /**
+   * Runs for one tick.
+   *
+   * @returns whether a requested batch size can be adopted because a batch has just ended
+   */
   run(nowMs: number, tickMs: number, batchMs: number): boolean {
-    // A step begins within this tick, or within the one before if the request came too late for it.
+    // A step begins within this tick, or within the previous one if its request came too late for that one.
     const runMs = this.#stepwise && this.#progress === 0 ? Math.max(0, nowMs - this.#beginsAtMs!) : tickMs
     this.#ranMs = runMs
     this.#progress += runMs / batchMs
@@ -158,7 +164,7 @@ export class SimulatedProcess {
     const leftMs = (this.#progress - completed) * batchMs
     this.batches += completed
     this.samples += completed * this.#tenant.batchSize
-    // The first batch includes the time that it spent at other clocks; the others fit into this tick.
+    // The latency of the first batch includes its time in earlier ticks; the other batches fit into this tick.
     this.latencySumMs += this.#inFlightMs - leftMs
     this.lastCompletionMs = nowMs - leftMs
     this.#progress -= completed

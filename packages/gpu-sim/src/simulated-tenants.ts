@@ -4,9 +4,9 @@ import type { SimulatedGpu } from './simulated-gpu.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
 export interface SimulatedTenantsOptions {
-  /** Allow shares of more than 100 % in sum; their SMs are then time-sliced. Default false. */
+  /** Allows shares whose sum exceeds 100 %; overlapping SMs are then time-sliced. Default false. */
   readonly oversubscribe?: boolean
-  /** MIG instance to run on; shares then refer to its SMs. Default: the undivided board. */
+  /** MIG instance to run on; shares are then percentages of its SMs. Default: the undivided board. */
   readonly instance?: MigInstance
 }
 

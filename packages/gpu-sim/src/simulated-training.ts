@@ -3,36 +3,38 @@ import { TICK_MS } from './power-sensor.js'
 import type { SimulatedGpu } from './simulated-gpu.js'
 import type { SimulatedProcess } from './simulated-process.js'
 
-/** One process of a training job: its board, and its number of samples in each step. */
+/** One process of a training job: its board, and the number of samples that it processes in each step. */
 export interface TrainingWorker {
   readonly gpu: SimulatedGpu
   readonly share: number
   /** Share of the board's SMs, percent. Default 100. */
   readonly mpsPercent?: number
   /**
-   * Number of micro-batches into which the share is split as evenly as possible, run one after the other; their
-   * gradients are accumulated. Default 1.
+   * Number of micro-batches into which the process's samples are split as evenly as possible. They run one after the
+   * other, and their gradients are accumulated. Default 1.
    */
   readonly microBatches?: number
 }
 
 export interface SimulatedTrainingOptions {
-  /** Network whose batch is an optimiser step; `trainingGraph` of `@pctodl/model-zoo` creates one. */
+  /** Network of which one batch is an optimiser step; `trainingGraph` of `@pctodl/model-zoo` creates one. */
   readonly model: string
-  /** Time of the gradient exchange after each step, during which the boards wait, ms. Default 0. */
+  /** Duration of the gradient exchange after each step, in which the boards wait, ms. Default 0. */
   readonly allReduceMs?: number
 }
 
 /**
- * Synchronous data-parallel training on simulated boards with a common clock: in each step every process runs its share
- * once, faster ones wait for the slowest, then gradients are exchanged. The time and power of a share follow from the
- * board: its SMs, limits, clocks, heat and other processes. A step or micro-batch shorter than a tick of the boards (5
- * ms) takes one tick. Each micro-batch also updates the weights, which real accumulation does once per step.
+ * Synchronous data-parallel training on simulated boards with a common clock. In each step every process computes its
+ * samples once, faster processes wait for the slowest, then gradients are exchanged. Time and power follow from the
+ * board: its SMs, limits, clocks, heat and other processes.
+ *
+ * A step or micro-batch shorter than a tick of the boards (5 ms) takes one tick. Each micro-batch also updates the
+ * weights; real accumulation does so once per step.
  */
 export class SimulatedTraining {
   /** Number of completed steps. */
   steps = 0
-  /** Exact end of the last step, in the boards' time, ms, not rounded to ticks. */
+  /** Exact end of the last step on the boards' clock, ms, not rounded to ticks. */
   lastStepMs: number | null = null
   readonly #workers: readonly TrainingWorker[]
   readonly #options: SimulatedTrainingOptions
@@ -65,7 +67,7 @@ export class SimulatedTraining {
     this.#options = options
   }
 
-  /** Start the processes and wait until they have loaded. @throws PctodlError `TRAINING_FAILED` */
+  /** Starts the processes and waits until they have loaded. @throws PctodlError `TRAINING_FAILED` */
   async start(signal?: AbortSignal): Promise<void> {
     if (this.#processes.length > 0) throw new PctodlError('IN_USE', 'this training has been started already')
     const { model } = this.#options
@@ -79,7 +81,7 @@ export class SimulatedTraining {
     this.lastStepMs = this.#clock.now()
   }
 
-  /** Run further steps. @throws PctodlError `TRAINING_FAILED` where a process fails, e.g. for lack of memory */
+  /** Runs further steps. @throws PctodlError `TRAINING_FAILED` if a process fails, e.g. for lack of memory */
   async further(steps: number, signal?: AbortSignal): Promise<void> {
     if (this.lastStepMs === null) throw new PctodlError('NOT_STARTED', 'call start() before steps')
     for (let i = 0; i < steps; i++) {
@@ -93,7 +95,7 @@ export class SimulatedTraining {
         this.#beginPart(rank, begun[rank]!++, process.lastCompletionMs)
         return false
       }
-      // All processes are checked, since each may have a next part to begin.
+      // All processes are asked, since `isDone` may begin the next micro-batch of any of them.
       await this.#until(() => this.#processes.map(isDone).every((done) => done), signal)
       const slowest = Math.max(...this.#processes.map(({ lastCompletionMs }) => lastCompletionMs))
       this.lastStepMs = slowest + (this.#options.allReduceMs ?? 0)
@@ -115,7 +117,7 @@ export class SimulatedTraining {
     const worker = this.#workers[rank]!
     const process = this.#processes[rank]!
     worker.gpu.beginStep(process, atMs)
-    // A size requested now applies from the next part on.
+    // The batch size requested now applies from the next micro-batch on.
     worker.gpu.setBatchSize(process, partOf(worker, part + 1))
   }
 
@@ -141,7 +143,7 @@ export class SimulatedTraining {
   }
 }
 
-/** Samples of a micro-batch: the first ones are the larger; after the last comes the first again. */
+/** Number of samples of a micro-batch. The first ones are the larger; after the last comes the first again. */
 function partOf({ share, microBatches = 1 }: TrainingWorker, part: number): number {
   return Math.ceil((share - (part % microBatches)) / microBatches)
 }

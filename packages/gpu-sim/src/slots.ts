@@ -1,10 +1,12 @@
-/** A tenant in a search: its share in units of the share step, its batch size as an index into a ladder. */
+/** A tenant in a search: its share in units of the share step, and the index of its batch size. */
 export interface Slot {
   readonly units: number
   readonly batch: number
 }
 
-/** Every multiset of shares with a sum of at most `units`, each in descending order. */
+/**
+ * Generates every multiset of shares with a sum of at most `units`. The shares of a multiset are in descending order.
+ */
 export function* shareMultisets(units: number, maxTenants: number): Generator<number[]> {
   function* extend(prefix: number[], free: number): Generator<number[]> {
     if (prefix.length > 0) yield prefix
@@ -17,9 +19,9 @@ export function* shareMultisets(units: number, maxTenants: number): Generator<nu
 }
 
 /**
- * Sets of tenants one change away: a batch size up or down for one tenant, for all of one share, or for all; a unit of
- * share moved, taken or returned; a tenant split, two merged, one added or ended. In canonical order, without
- * duplicates.
+ * Sets of tenants that are one change away, in canonical order and without duplicates. A change is: the next or
+ * previous batch size for one tenant, for all tenants with the same share, or for all; one unit of share moved, taken
+ * or returned; a tenant split, two merged, one added or ended.
  */
 export function neighbours(
   slots: readonly Slot[],

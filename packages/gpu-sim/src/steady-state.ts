@@ -24,15 +24,18 @@ export interface SteadyState {
   readonly throughput: number
   /** Busy SMs, averaged over time. */
   readonly busySms: number
-  /** Matrix work as half-precision FLOP/s of equal power; under `fp16` the actual FLOP/s, else see `energyPerFlop`. */
+  /**
+   * Matrix work, FLOP/s in half precision that would draw the same power. Under `fp16` it is the actual FLOP/s; for
+   * others see `energyPerFlop`.
+   */
   readonly flopPerS: number
-  /** Operations of the vector units, see `PowerPhysics`. */
+  /** Rate of vector-unit operations, 1/s, see `PowerPhysics`. */
   readonly vectorOpsPerS: number
   readonly l2BytesPerS: number
   readonly dramBytesPerS: number
-  /** Share of the time in which any kernel is resident, 0..100. */
+  /** Share of the time in which any kernel is resident, percent. */
   readonly smUtilPercent: number
-  /** Share of the time in which DRAM is busy, 0..100. */
+  /** Share of the time in which DRAM is busy, percent. */
   readonly memUtilPercent: number
 }
 
@@ -49,7 +52,7 @@ export const idleState: SteadyState = {
   memUtilPercent: 0,
 }
 
-/** Mean state of a time of which only a part is busy. */
+/** Mean of a state and idleness. `part` is the state's share of the time. */
 export function scaledState(state: SteadyState, part: number): SteadyState {
   return {
     tenants: state.tenants.map((tenant) => ({
@@ -71,9 +74,9 @@ export function scaledState(state: SteadyState, part: number): SteadyState {
 const fusedAttention = perGraph(withFusedAttention)
 const layoutCopies = perGraph(withLayoutCopies)
 
-/** Computes the rates of tenants that run side by side. Caches loads by network, batch size and SMs. */
+/** Computes the rates of tenants that run side by side. Caches tenants' loads by network, batch size and SMs. */
 export class SteadyStateSolver {
-  /** Coefficients under the execution. */
+  /** Coefficients of the board under the execution. */
   readonly physics: BoardPhysics
   /** Host that feeds the board. */
   readonly host: HostProfile
@@ -81,7 +84,9 @@ export class SteadyStateSolver {
   readonly #execution: Execution
   readonly #networks: Networks
   readonly #fixedPoint = new FixedPoint()
-  /** By model as written, then by batch size and SMs; two names of one network share the inner map. */
+  /**
+   * Loads by the tenant's `model` as written, then by batch size and SMs. Two names of one network share the inner map.
+   */
   readonly #loads = new Map<string, Map<number, TenantLoad>>()
 
   /** @throws InvalidInputError for an invalid execution, or two networks of one name */
@@ -98,7 +103,11 @@ export class SteadyStateSolver {
     return this.prepare(tenants)(smClockMhz, memClockMhz)
   }
 
-  /** Compute everything that does not depend on clocks once; the returned function gives the state at given clocks. */
+  /**
+   * Computes everything that does not depend on clocks.
+   *
+   * @returns a function that gives the state at given clocks
+   */
   prepare(tenants: readonly Tenant[]): (smClockMhz: number, memClockMhz: number) => SteadyState {
     if (tenants.length === 0) return () => idleState
     const timeSliced = this.#execution.mps === 'off'
@@ -166,7 +175,7 @@ function stateOf(mix: TenantMix, spec: GpuSpec, timeSliced: boolean): SteadyStat
     vectorOpsPerS,
     l2BytesPerS,
     dramBytesPerS,
-    // With time slicing, residencies add up; side by side they are independent.
+    // With time slicing, times of residency add up. Side by side, they overlap independently.
     smUtilPercent: 100 * (timeSliced ? Math.min(1, working) : 1 - noneResident),
     memUtilPercent: Math.min(100, (100 * dramBytesPerS) / mix.capacity),
   }

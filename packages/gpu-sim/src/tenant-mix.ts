@@ -4,22 +4,24 @@ import type { FixedPoint, UnitMap } from './fixed-point.js'
 import type { HostProfile } from './host-profile.js'
 import type { TenantLoad } from './tenant-load.js'
 
-/** Residual of the shares of time at which the mix counts as converged; rates are then right to some 1e-10. */
+/**
+ * Residual of the shares of time at which the fixed point counts as converged. Rates are then right to about 1e-10.
+ */
 const TOLERANCE = 1e-12
 
-/** Unknowns per kind, and their positions. */
+/** Number of unknowns per kind of tenant, and their positions. */
 const SHARES = 4
 const FELT = 0
 const LAUNCHING = 1
 const PREPARING = 2
 const RESIDENT = 3
 
-/** Exponent of the law `queue`: the wait for DRAM grows with the third power of its utilisation. */
+/** Exponent of the contention law `queue`: the wait for DRAM grows with the third power of its utilization. */
 const QUEUE = 3
 
 /**
- * Share of the cost of computing neighbours that a kernel's own arithmetic avoids, 0..1: fitted to pairs of AlexNet and
- * SSD.
+ * Share of the slowdown by computing co-runners that a kernel's own arithmetic avoids, 0..1. Fitted to pairs of AlexNet
+ * and SSD.
  */
 export const SHELTERED = 0.7
 
@@ -27,41 +29,44 @@ export const SHELTERED = 0.7
 export interface Kind {
   readonly load: TenantLoad
   count: number
-  /** Position of the kind's operators in the arrays of the mix. */
+  /** Index of the kind's first operator in the arrays of the mix. */
   offset: number
   /** Working sets of the other tenants in L2, bytes. */
   othersBytes: number
-  /** Share of its weights that are no longer in L2 when the next batch reads them, 0..1. */
+  /** Share of the kind's weights that are no longer in L2 when the next batch reads them, 0..1. */
   weightsMissed: number
   totalDramBytes: number
   /** DRAM bandwidth that the tenant's SMs can request at the present clocks, bytes/s. */
   requestBandwidth: number
-  /** Wait factor caused by its own DRAM traffic under the law `queue`, at least 1. */
+  /** Factor by which one tenant's own traffic makes its DRAM accesses wait under the law `queue`, at least 1. */
   aloneInQueue: number
   /** Time of one batch, s. */
   batchS: number
-  /** Time of its kernels, s; `workS`: without contention for SMs or bandwidth. */
+  /** Time of a batch's kernels, s. `workS` excludes contention for SMs and bandwidth. */
   deviceS: number
   workS: number
-  /** Weight of its resident kernels as a neighbour, and its sensitivity to neighbours, 0..1: see `neighbourLaw`. */
+  /** How much its resident kernels slow co-runners, and how much co-runners slow it, 0..1: see `neighbourLaw`. */
   presence: number
   exposure: number
   /** Time of its DRAM traffic, s. */
   memoryS: number
-  /** Time to launch its operators, s. */
+  /** Time to launch a batch's operators, s. */
   launchS: number
-  /** Time to prepare and copy its images, s. */
+  /** Time to prepare and copy a batch's images, s. */
   imageS: number
 }
 
 /**
- * A set of tenants with everything that does not depend on clocks computed, so that a search over clocks pays for it
- * once. Operator by operator, a batch takes the longer of its arithmetic and its memory traffic (with a short overlap
- * penalty) plus a floor per kernel, while the host launches the next operators in parallel. The slower side sets the
- * pace, and the host time per image comes on top. Tenants contend for DRAM, L2, overlapping SM shares, and the total
- * rates at which clients can launch and prepare images. Contention depends on how busy they are, which depends on
- * contention: a fixed point in four shares of time per kind (how much of its traffic is felt, launching, preparing, on
- * the device).
+ * A set of tenants that run together. Everything that does not depend on clocks is computed once, so a search over
+ * clocks is cheap.
+ *
+ * Operator by operator, a batch takes the longer of its arithmetic and its memory traffic (plus a small penalty for
+ * imperfect overlap) and a fixed time per kernel. Meanwhile the host launches the next operators. The slower of device
+ * and host sets the pace; the host time per image is added.
+ *
+ * Tenants contend for DRAM, L2, overlapping SM shares, and the total rates at which clients can launch and prepare
+ * images. Contention depends on how busy they are, which depends on contention: a fixed point in four shares of time
+ * per kind (contended DRAM traffic, launching, preparing, on the device).
  */
 export class TenantMix implements UnitMap {
   readonly kinds: readonly Kind[]
@@ -72,12 +77,13 @@ export class TenantMix implements UnitMap {
   readonly #timeSliced: boolean
   readonly #fixedPoint: FixedPoint
   /**
-   * Bytes that miss L2. For operators with arithmetic: per operator. For those without: suffix sums (followed by a 0),
-   * because their time is a sum without roots.
+   * Bytes that miss L2. For operators with arithmetic: per operator. For the others: suffix sums followed by a 0,
+   * because their times simply add up.
    */
   readonly #dramBytes: Float64Array
   /**
-   * Times of an operator's arithmetic, raised to the saturation exponent, and of its L2 traffic, at the present clock.
+   * Times of an operator's arithmetic and of its L2 traffic at the present clock, each raised to the saturation
+   * exponent.
    */
   readonly #computeSP: Float64Array
   readonly #l2S: Float64Array
@@ -122,7 +128,7 @@ export class TenantMix implements UnitMap {
     return this.#capacity
   }
 
-  /** Update the kinds' times to these clocks. */
+  /** Updates the times of all kinds to these clocks. */
   settle(smClockMhz: number, memClockMhz: number): void {
     this.#capacity = this.#work.dramEfficiency * memoryBandwidth(this.#spec, memClockMhz)
     this.#adoptClock(smClockMhz)
@@ -130,14 +136,14 @@ export class TenantMix implements UnitMap {
     this.#fixedPoint.solve(this, shares, TOLERANCE)
   }
 
-  /** One iteration: from shares of time to batch times, and back to shares of time. */
+  /** One iteration of the fixed point: from shares of time to batch times, and back to shares of time. */
   map(shares: Float64Array, image: Float64Array): void {
     if (this.#timeSliced) this.#takeTurns(shares)
     else this.#runTogether(shares)
     this.#finishBatches(shares, image)
   }
 
-  /** L2 is shared, so its hits depend on all working sets. */
+  /** Computes the bytes that miss L2. L2 is shared, so hits depend on the working sets of all tenants. */
   #missL2(): void {
     const { l2HitShare, l2CapacityFactor } = this.#work
     const size = l2CapacityFactor * this.#spec.l2Bytes
@@ -147,7 +153,7 @@ export class TenantMix implements UnitMap {
       everybody += count * load.meanWorkingBytes
       weights += count * load.totalWeightBytes
     }
-    // Weights are needed again a whole batch later; they are still there only if everything read in between fits beside
+    // Weights are read again a whole batch later. They are still in L2 only if everything read in between fits beside
     // them.
     const reuse = ((weights + everybody) / this.#spec.l2Bytes) ** 2
     const weightsMissed = reuse / (1 + reuse)
@@ -190,7 +196,7 @@ export class TenantMix implements UnitMap {
     }
   }
 
-  /** With MPS, kernels of all clients run at the same time. */
+  /** Computes device times with MPS: kernels of all clients run at the same time. */
   #runTogether(shares: Float64Array): void {
     const { kinds } = this
     let demand = 0
@@ -203,7 +209,7 @@ export class TenantMix implements UnitMap {
       sms += resident
       present += presence * resident
     }
-    // Shares above 100 % in sum overlap: the SMs are time-sliced.
+    // Shares whose sum exceeds 100 % overlap; the overlapping SMs are time-sliced.
     const overlap = Math.max(1, sms / this.#spec.smCount)
     for (let k = 0; k < kinds.length; k++) {
       const kind = kinds[k]!
@@ -218,7 +224,10 @@ export class TenantMix implements UnitMap {
     }
   }
 
-  /** Without MPS, one client's kernels have the board at a time; each waits for the average number of others. */
+  /**
+   * Computes device times without MPS: one client's kernels have the board at a time. Each waits for the average number
+   * of other clients.
+   */
   #takeTurns(shares: Float64Array): void {
     const { kinds } = this
     let present = 0
@@ -230,7 +239,7 @@ export class TenantMix implements UnitMap {
     }
   }
 
-  /** Add the host's time to the kernels' times, and compute the resulting shares of time. */
+  /** Adds the host's time to the kernels' times, and computes the resulting shares of time. */
   #finishBatches(shares: Float64Array, image: Float64Array): void {
     const { kinds } = this
     const { launchUs, launchCapacityPerS, imageCapacityPerS, overlap } = this.#host
@@ -257,13 +266,13 @@ export class TenantMix implements UnitMap {
     }
   }
 
-  /** A time raised to the exponent with which arithmetic and traffic are combined. */
+  /** Raises a time to the exponent with which arithmetic and traffic are combined. */
   #toPower(seconds: number): number {
     const { saturation } = this.#work
     return saturation === 'smooth' ? fourthPower(seconds) : saturation === 'soft' ? seconds * seconds : seconds
   }
 
-  /** Share of its request that a tenant of kind `k` gets beside others that request `others` bytes/s, 0..1. */
+  /** Share of its requested bandwidth that a tenant of kind `k` gets while others request `others` bytes/s, 0..1. */
   #served(k: number, request: number, others: number, shares: Float64Array): number {
     const proportional = Math.min(1, this.#capacity / (request + others))
     const { contention } = this.#work
@@ -276,8 +285,8 @@ export class TenantMix implements UnitMap {
   }
 
   /**
-   * Water filling: the level that cuts off the tenant and the felt parts of the others, relative to the tenant's
-   * request.
+   * Share of its requested bandwidth that a tenant of kind `k` gets by water filling: the highest level, at most 1
+   * request, to which all requests can be served. Requests of others count by the share of time in which they contend.
    */
   #maxMinShare(k: number, request: number, shares: Float64Array): number {
     const byRequest = this.kinds
@@ -297,7 +306,10 @@ export class TenantMix implements UnitMap {
     return 1
   }
 
-  /** Per operator, the smooth maximum of arithmetic and traffic, plus the fixed time of a kernel. */
+  /**
+   * Time of a batch's kernels, s. Sums over the operators the smooth maximum of arithmetic and traffic, and adds the
+   * fixed time of each kernel.
+   */
   #deviceS(kind: Kind, bandwidth: number, overlap: number): number {
     const { load, offset } = kind
     const { occurrences, computing, size } = load.work
@@ -327,8 +339,8 @@ export class TenantMix implements UnitMap {
   }
 
   /**
-   * Working set, bytes, above which an operator's traffic is bound by DRAM instead of L2: the larger it is, the more
-   * bytes miss, and DRAM is slower once the missing share exceeds the ratio of the bandwidths.
+   * Working set above which DRAM, not L2, limits an operator's traffic, bytes. The larger the working set, the more
+   * bytes miss. DRAM is the limit once the missing share exceeds the ratio of DRAM to L2 bandwidth.
    */
   #dramBoundFrom(kind: Kind, bandwidthRatio: number): number {
     const { l2HitShare, l2CapacityFactor } = this.#work
@@ -359,7 +371,7 @@ function newKind(load: TenantLoad, offset: number): Kind {
   }
 }
 
-/** First index from `low` on whose value is at least `value`; `high` if there is none. */
+/** First index in `low`..`high` whose value is at least `value`; `high` if there is none. */
 function lowerBound(ascending: Float64Array, low: number, high: number, value: number): number {
   let from = low
   let to = high
@@ -376,12 +388,18 @@ function fourthPower(x: number): number {
   return squared * squared
 }
 
-/** Smooth maximum of two times: close to the larger one when they differ, 19 % above when equal (imperfect overlap). */
+/**
+ * Smooth maximum of two times: close to the larger one if they differ, 19 % above if they are equal (imperfect
+ * overlap).
+ */
 function fourthRootOfFourths(a: number, b: number): number {
   return Math.sqrt(Math.sqrt(fourthPower(a) + fourthPower(b)))
 }
 
-/** Time of two overlapping activities: the p-norm of their times. p = 6: 12 % above the longer one when both are equal; p = 1: serialized. */
+/**
+ * Time of two overlapping activities: the p-norm of their times, with p = `exponent`. p = 6: 12 % above the longer one
+ * if both are equal; p = 1: one after the other.
+ */
 function overlapped(a: number, b: number, exponent: number): number {
   const high = Math.max(a, b)
   const r = Math.min(a, b) / high

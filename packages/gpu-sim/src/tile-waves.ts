@@ -8,8 +8,8 @@ const tiles = [
 
 /**
  * Factor by which a matrix operator takes longer than its FLOPs alone imply, at least 1. Thread blocks run in whole
- * waves over the SMs, and the last wave is rarely full, so small batches waste large shares. Libraries choose a smaller
- * tile where that is cheaper, so the best tiling counts.
+ * waves over the SMs. The last wave is rarely full, so small batches waste large shares. The result is for the best
+ * tiling, since libraries choose a smaller tile where that is faster.
  *
  * @param outputElements of the operator at its batch
  * @param sms streaming multiprocessors of the tenant

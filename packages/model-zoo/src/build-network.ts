@@ -19,7 +19,7 @@ const architectures: Readonly<Record<NetworkName, () => NetworkGraph>> = {
 }
 
 /**
- * The layer graph of a network, by its torchvision name or an alias of the field (`mnasnet`, `maxvit`).
+ * Builds the layer graph of a network, given its torchvision name or a common alias (`mnasnet`, `maxvit`).
  *
  * @throws UnknownNameError listing the networks that exist.
  */

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '@pctodl/platform'
 
-/** A decoder-only language model, by the sizes that determine its work. */
+/** A decoder-only language model, described by the sizes that determine its work. */
 export interface Decoder {
   readonly family: string
   readonly layers: number
@@ -13,7 +13,7 @@ export interface Decoder {
   readonly vocabulary: number
   /** Whether the input embedding is also the output layer. */
   readonly tied: boolean
-  /** Sliding window of each layer; 0: full attention. */
+  /** Sliding window of each layer, tokens; 0: full attention. */
   readonly windows: readonly number[]
   readonly experts: DecoderExperts | null
   /** Longest context of the configuration, tokens. */
@@ -24,19 +24,19 @@ export interface DecoderExperts {
   readonly count: number
   readonly topk: number
   readonly inter: number
-  /** Inner size of the shared expert used by every token; 0: none. */
+  /** Inner size of the shared expert that every token passes; 0: no shared expert. */
   readonly sharedInter: number
-  /** Layers with experts; the others are dense. */
+  /** Number of layers with experts; the others are dense. */
   readonly layers: number
 }
 
-/** One operator of a pass, `count` times. */
+/** One operator of a pass over the decoder, run `count` times. */
 export type DecoderOperator = { readonly name: string; readonly count: number } & (
   | { readonly kind: 'gemm'; readonly m: number; readonly n: number; readonly k: number }
   | {
       readonly kind: 'prefill' | 'decode'
       readonly batch: number
-      /** Tokens of each sequence; in decode, the cached ones. */
+      /** Number of tokens of each sequence; in decode, of the cached ones. */
       readonly length: number
       readonly heads: number
       readonly kvHeads: number
@@ -51,14 +51,14 @@ export type DecoderOperator = { readonly name: string; readonly count: number } 
       readonly topk: number
       readonly experts: number
     }
-  /** Norms, rotations, activations, residuals: elements read and written. */
+  /** Norms, rotations, activations and residual sums: number of elements read and written. */
   | { readonly kind: 'elementwise'; readonly elements: number }
 )
 
 export interface DecoderPass {
   readonly phase: 'prefill' | 'decode'
   readonly batch: number
-  /** Prompt tokens of each sequence, or tokens cached before the step. */
+  /** Prefill: prompt tokens of each sequence. Decode: tokens of each sequence cached before the step. */
   readonly length: number
 }
 
@@ -77,9 +77,9 @@ const families = [
 ]
 
 /**
- * Read a Hugging Face `config.json`.
+ * Reads a Hugging Face `config.json`.
  *
- * @throws InvalidInputError naming the field that is missing, wrong or of an architecture that is not supported
+ * @throws InvalidInputError naming the field that is missing or wrong, or the architecture if it is not supported
  */
 export function decoderFromConfig(json: unknown): Decoder {
   if (typeof json !== 'object' || json === null || Array.isArray(json))
@@ -130,7 +130,7 @@ export function decoderFromConfig(json: unknown): Decoder {
   }
 }
 
-/** Sizes above those of any real model are mistakes, and would exhaust memory. */
+/** Larger sizes than those of any real model are mistakes, and would exhaust memory. */
 const LARGEST_SIZE = 1e7
 const MAX_LAYERS = 10_000
 
@@ -189,7 +189,7 @@ function expertsOf(
   }
 }
 
-/** Weights of the matrices and embeddings, without norms. */
+/** Number of weights in the matrices and embeddings, without norms. */
 export function decoderParameters(decoder: Decoder): number {
   const { layers, hidden, heads, kvHeads, headDim, inter, vocabulary, tied, experts } = decoder
   const attention = hidden * headDim * (2 * heads + 2 * kvHeads)
@@ -202,7 +202,7 @@ export function decoderParameters(decoder: Decoder): number {
   )
 }
 
-/** Bytes of the keys and values of sequences with `length` tokens. */
+/** Bytes of cached keys and values for sequences with `length` tokens. */
 export function kvCacheBytes(
   { windows, kvHeads, headDim }: Decoder,
   batch: number,
@@ -213,7 +213,7 @@ export function kvCacheBytes(
   return 2 * batch * tokens * kvHeads * headDim * bytesPerElement
 }
 
-/** The operators on one board of a prefill, or of a decode step that produces one token per sequence. */
+/** The operators that one board runs in a prefill, or in a decode step that produces one token per sequence. */
 export function decoderOperators(decoder: Decoder, { phase, batch, length }: DecoderPass): DecoderOperator[] {
   const { layers, hidden, heads, kvHeads, headDim, inter, vocabulary, windows, experts } = decoder
   const m = phase === 'prefill' ? batch * length : batch

@@ -8,7 +8,7 @@ import type {
   WeightTensor,
 } from './network-graph.js'
 
-/** The output of a node while a graph is built. `channels` is needed by the next weighted layer. */
+/** The output of a node while a graph is built. The next layer with weights needs `channels`. */
 export interface Activation {
   readonly id: string
   readonly channels: number
@@ -17,7 +17,7 @@ export interface Activation {
 export interface ConvOptions {
   readonly kernel?: number
   readonly stride?: number
-  /** Default: half the kernel, which keeps the size at stride 1. */
+  /** Padding on each side, pixels. Default: half the kernel, which keeps the size at stride 1. */
   readonly padding?: number
   readonly groups?: number
   readonly bias?: boolean
@@ -26,7 +26,7 @@ export interface ConvOptions {
 export interface ConvNormOptions extends ConvOptions {
   readonly first?: number
   readonly epsilon?: number | undefined
-  /** Written over its input where the framework can. */
+  /** Activation after the norm. It overwrites its input if the framework can do so. */
   readonly activation?: ActivationKind
 }
 
@@ -44,8 +44,8 @@ interface NodeTensors {
 }
 
 /**
- * Builds a network operator by operator, in the order of an eager framework's calls. Every method adds one node and
- * returns its output; square kernels and strides are given as one number.
+ * Builds a network operator by operator, in the order in which an eager framework calls them. Every method adds one
+ * node and returns its output. One number stands for a square kernel or stride.
  */
 export class GraphBuilder {
   readonly #nodes: GraphNode[] = []
@@ -78,7 +78,10 @@ export class GraphBuilder {
     )
   }
 
-  /** A convolution, its batch norm and an activation: the elements from `first` on of the sequence at `path`. */
+  /**
+   * Adds a convolution, its batch norm and an activation. They are the elements from `first` on of the torchvision
+   * sequence at `path`.
+   */
   convNorm(path: string, input: Activation, outChannels: number, options: ConvNormOptions = {}): Activation {
     const { first = 0, epsilon, activation, ...convolution } = options
     const x = this.conv2d(`${path}.${first}`, input, outChannels, convolution)
@@ -151,12 +154,14 @@ export class GraphBuilder {
     return this.#node(id, 'spatialMean', [x], x.channels, { axes: [2, 3] })
   }
 
-  /** `positions` is the number of remaining pixels: the number of features is channels times positions. */
+  /**
+   * Adds a flatten. `positions` is the number of remaining pixels; the number of features is channels times positions.
+   */
   flatten(id: string, x: Activation, positions = 1): Activation {
     return this.#node(id, 'flatten', [x], x.channels * positions, { startAxis: 1 })
   }
 
-  /** Add a node of attention that needs no method of its own. */
+  /** Adds a node of an attention layer that needs no method of its own. */
   operator<Kind extends AttentionKind>(
     id: string,
     kind: Kind,
@@ -181,7 +186,7 @@ export class GraphBuilder {
     )
   }
 
-  /** The graph, after its last operator has been added. */
+  /** Returns the graph. Call it after the last operator has been added. */
   build(name: NetworkName, inputSize: NetworkGraph['inputSize']): NetworkGraph {
     return { name, nodes: this.#nodes, inputSize }
   }
@@ -198,8 +203,8 @@ export class GraphBuilder {
     this.#ids.add(id)
     const { weights = [], buffers = [] } = tensors
     const node = { id, kind, inputs: inputs.map((input) => input.id), attributes, weights, buffers }
-    // Kind and attributes match by this method's signature, but the compiler does not distribute the union over a type
-    // parameter.
+    // This method's signature makes kind and attributes match. The compiler cannot see it, since it does not distribute
+    // a union over a type parameter.
     this.#nodes.push(node as unknown as GraphNode)
     return { id, channels }
   }

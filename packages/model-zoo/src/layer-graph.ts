@@ -7,26 +7,28 @@ import { type OperatorWork, operatorWork, type WorkOptions } from './work.js'
 
 /** One operator that launches a kernel, with its work for one sample. */
 export interface Layer extends OperatorWork {
-  /** Operator: a kind of the zoo, or the ONNX operators that it represents (`Conv`, `Sigmoid+Mul`). */
+  /** Kind of operator: a kind of the zoo, or the ONNX operators that this layer stands for (`Conv`, `Sigmoid+Mul`). */
   readonly operator: string
-  /** Names of the layers or inputs that it reads; views are resolved to their source. */
+  /** Names of the layers or network inputs that it reads. The source of a view is named, not the view. */
   readonly inputs: readonly string[]
-  /** Shape of its first output as read from the file, including the batch. */
+  /** Shape of the layer's first output as read from the file, including the batch. */
   readonly outputShape: Shape
 }
 
-/** Operators of one name with unknown work: they count as the elements that they read and write, without arithmetic. */
+/**
+ * Operators of one name whose work is unknown. They count by the elements that they read and write, without arithmetic.
+ */
 export interface UnknownOperator {
-  /** With its domain, unless that is ONNX's own: `com.example:Foo`. */
+  /** Name of the operator, with its domain unless that is ONNX's own: `com.example:Foo`. */
   readonly operator: string
   readonly occurrences: number
-  /** Share of all activation elements that the network reads and writes, 0..1. */
+  /** Share of the network's activation traffic (elements read and written) that these operators cause, 0..1. */
   readonly shareOfElements: number
-  /** Source of its output size: stated in the file, or assumed to be that of the input. */
+  /** Source of the output size: stated in the file, or assumed equal to the input size. */
   readonly outputSize: 'stated' | 'assumed'
 }
 
-/** A network, of the zoo or any other, as the work of its operators on a device. */
+/** A network, from the zoo or a file, as a list of operators with the work that each causes on a device. */
 export interface LayerGraph {
   /** Name for tenants. */
   readonly name: string
@@ -34,9 +36,9 @@ export interface LayerGraph {
   readonly layers: readonly Layer[]
   /** Learned parameters. */
   readonly parameters: number
-  /** Elements of all stored tensors. */
+  /** Number of elements of all stored tensors. */
   readonly weightElements: number
-  /** Largest number of activation elements alive at once, per sample. */
+  /** Largest number of activation elements that are live at the same time, per sample. */
   readonly peakActivationElements: number
   /**
    * Whether inputs are on the device when a batch begins, as with loaders that prepare the next batch in parallel.
@@ -48,7 +50,7 @@ export interface LayerGraph {
 }
 
 /**
- * A network of the zoo as a layer graph, like `graphFromOnnx` for other networks.
+ * Returns a network of the zoo as a layer graph. For other networks see `graphFromOnnx`.
  *
  * @throws UnknownNameError listing the networks that exist.
  * @throws InvalidInputError if the network cannot take images of that size.
@@ -74,7 +76,7 @@ export function layerGraph(name: string, options: WorkOptions = {}): LayerGraph 
   }
 }
 
-/** View id -> the node whose memory it uses. */
+/** Maps each view's id to the node whose memory it uses. */
 function throughViews(graph: NetworkGraph): ReadonlyMap<string, string> {
   const source = new Map<string, string>()
   for (const node of graph.nodes) {

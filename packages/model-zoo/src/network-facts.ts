@@ -3,27 +3,27 @@ import { buildNetwork } from './build-network.js'
 import { peakActivationElements } from './peak-activations.js'
 import { operatorWork, type WorkOptions } from './work.js'
 
-/** Half precision, to which the memory figures refer. */
+/** Bytes per element in half precision, for all memory figures. */
 const BYTES_PER_ELEMENT = 2
 
 export interface NetworkFacts {
   readonly name: NetworkName
   /** Learned parameters. */
   readonly parameters: number
-  /** Parameters and batch-norm statistics in half precision, bytes. */
+  /** Bytes of parameters and batch-norm statistics in half precision. */
   readonly weightBytes: number
   /** Largest set of simultaneously live activations in half precision, bytes per sample. */
   readonly peakActivationBytes: number
-  /** 1e9 FLOPs per sample, two for each multiply-accumulate. */
+  /** Arithmetic per sample, 1e9 FLOPs; a multiply-accumulate counts as two. */
   readonly gflops: number
-  /** Operators that launch a kernel. */
+  /** Number of operators that launch a kernel. */
   readonly operators: number
   /** Activation elements read and written per sample, summed over the operators. */
   readonly activationElements: number
 }
 
 /**
- * Sizes of a network that determine memory and time.
+ * Returns the sizes of a network that determine its memory and time.
  *
  * @throws UnknownNameError listing the networks that exist.
  * @throws InvalidInputError if the network cannot take images of that size.

@@ -3,17 +3,17 @@ import { elementCount, inferShapes } from './shapes.js'
 import { sharesFirstInput } from './views.js'
 import type { WorkOptions } from './work.js'
 
-/** An operator by the memory that it reads and writes; a view writes none. */
+/** An operator described by the memory that it reads and writes; a view writes none. */
 export interface MemoryStep {
   readonly reads: readonly string[]
   readonly writes: readonly string[]
-  /** Whether the result may take the place of an input of its size that is no longer needed. */
+  /** Whether the result may overwrite an input of the same size that is no longer needed. */
   readonly mayOverwrite?: boolean
 }
 
 /**
- * Largest number of elements alive at once: a tensor lives from the step that writes it, or from the beginning, to the
- * last one that reads it.
+ * Largest number of elements live at the same time. A tensor lives from the step that writes it (a network input from
+ * the beginning) to the last step that reads it.
  *
  * @param kept tensors that live to the end
  */
@@ -43,8 +43,8 @@ export function peakElements(
 
 /**
  * Largest number of simultaneously live activation elements for one sample, with operators in order. Views and in-place
- * operators share the memory of their first input. A framework's allocator holds more, because it caches and callers
- * keep references.
+ * operators share the memory of their first input. A real framework needs more, because its allocator caches and
+ * callers keep references.
  */
 export function peakActivationElements(graph: NetworkGraph, { inputSize = 224 }: WorkOptions = {}): number {
   const shapes = inferShapes(graph, { batch: 1, height: inputSize, width: inputSize })

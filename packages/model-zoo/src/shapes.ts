@@ -132,7 +132,10 @@ function windowed(
   ]
 }
 
-/** Axes are matched from the last; an axis of size 1, or a missing one, is repeated. */
+/**
+ * Shape of two tensors broadcast to each other. Axes are matched from the last one; an axis of size 1, or a missing
+ * one, is repeated.
+ */
 function broadcast(node: GraphNode, left: Shape, right: Shape): Shape {
   const rank = Math.max(left.length, right.length)
   return Array.from({ length: rank }, (_, axis) => {

@@ -11,15 +11,19 @@ export interface TrainingGraphOptions {
 
 /**
  * The work of one optimiser step per sample: the operators of a network, of its backward pass, and of the weight
- * update. An operator with arithmetic has two backward operators, for the gradients of its input and of its weights,
- * each with as many FLOP: together three times the forward pass (the usual count, e.g. Kaplan et al. 2020, section
- * 2.1), less the unneeded input gradients of the first layers. An operator without arithmetic has one, which reads the
- * gradient of its output (norms and activations also their input) and writes that of its input. The update reads and
- * writes weights, gradients and optimizer states once per step. Loaders prepare the next batch in parallel, so inputs
- * are prefetched. All activations are kept for the backward pass and determine peak memory. Tenants use the network's
- * name followed by `:training`.
+ * update.
  *
- * @throws InvalidInputError for a number of states that is none
+ * An operator with arithmetic has two backward operators, one for the gradient of its input and one for the gradient of
+ * its weights. Each has as many FLOP as the forward operator: three times the forward pass in total (the usual count,
+ * e.g. Kaplan et al. 2020, section 2.1), less the input gradients of the first layers, which are not needed. An
+ * operator without arithmetic has one backward operator. It reads the gradient of the output (norms and activations
+ * also the input) and writes the gradient of the input. The update reads and writes weights, gradients and optimizer
+ * states once per step.
+ *
+ * Loaders prepare the next batch in parallel, so inputs are prefetched. All activations are kept for the backward pass
+ * and determine peak memory. Tenants use the network's name followed by `:training`.
+ *
+ * @throws InvalidInputError for an invalid number of states
  */
 export function trainingGraph(graph: LayerGraph, { optimizerStates = 1 }: TrainingGraphOptions = {}): LayerGraph {
   if (!Number.isInteger(optimizerStates) || optimizerStates < 0) {
@@ -39,7 +43,7 @@ export function trainingGraph(graph: LayerGraph, { optimizerStates = 1 }: Traini
     flops: 0,
     inputElements: 0,
     outputElements: 0,
-    // Reads weight, gradient and states; writes weight and states.
+    // The update reads weight, gradient and states, and writes weight and states.
     weightElements: graph.parameters * (3 + 2 * optimizerStates),
     inputs: [],
     outputShape: [],
@@ -50,7 +54,7 @@ export function trainingGraph(graph: LayerGraph, { optimizerStates = 1 }: Traini
     name: `${graph.name}:training`,
     prefetched: true,
     layers: [...graph.layers, ...backward, update],
-    // Besides the weights, a gradient and the states of each parameter.
+    // Memory holds, besides the weights, a gradient and the optimizer states of each parameter.
     weightElements: graph.weightElements + graph.parameters * (1 + optimizerStates),
     peakActivationElements: kept + Math.max(...graph.layers.map(({ outputElements }) => outputElements)),
   }

@@ -2,7 +2,9 @@ import type { GraphNode, NetworkGraph } from './network-graph.js'
 import { elementCount, inferShapes, inputShapes, type Shape } from './shapes.js'
 import { isView } from './views.js'
 
-/** Limiting resource of an operator: operators of a class share an efficiency on a given board. */
+/**
+ * Class of an operator by the resource that limits it. On a given board, operators of a class have the same efficiency.
+ */
 export type OperatorClass =
   /** Convolution over more than one pixel and all channels. */
   | 'conv'
@@ -27,15 +29,18 @@ export interface OperatorWork {
   /** Id of the node. */
   readonly name: string
   readonly operatorClass: OperatorClass
-  /** Two for each multiply-accumulate of a convolution or a matrix product; biases, norms, activations and pools count 0. */
+  /**
+   * Arithmetic, FLOP. Two for each multiply-accumulate of a convolution or a matrix product; 0 for biases, norms,
+   * activations and pools.
+   */
   readonly flops: number
   /** Activation elements read. */
   readonly inputElements: number
   /** Activation elements written. */
   readonly outputElements: number
   /**
-   * Elements that are read (or, for a position bias, written) once per batch however large it is: weights, biases, norm
-   * statistics, the relative-position bias.
+   * Elements that are read once per batch, independent of its size: weights, biases, norm statistics, the
+   * relative-position bias. The bias table's lookup writes them.
    */
   readonly weightElements: number
 }
@@ -47,7 +52,7 @@ export interface WorkOptions {
 
 /**
  * Work of every operator that launches a kernel, per sample, in order of execution. Views (flatten, head splitting)
- * launch none and are not listed.
+ * launch no kernel and are not listed.
  *
  * @throws InvalidInputError if the network cannot take images of that size.
  */
@@ -80,7 +85,7 @@ export function operatorWork(graph: NetworkGraph, options: WorkOptions = {}): Op
   })
 }
 
-/** Nodes that do not depend on the images: the relative-position bias and its copy. */
+/** Ids of nodes that do not depend on the images: the relative-position bias and its copy. */
 function batchIndependentNodes(graph: NetworkGraph): ReadonlySet<string> {
   const ids = new Set<string>()
   for (const node of graph.nodes) {

@@ -1,7 +1,7 @@
 import { type Configuration, type GpuSpec, PctodlError } from '@pctodl/platform'
 import type { ActiveOptions } from './plan/active-sweep.js'
 
-/** What the predictor knows about a board, and the plans that rely on it. */
+/** Plans that the predictor suggests for a board, and the standard deviations of its predictions. */
 export type KnownOfBoard = Pick<ActiveOptions, 'plans' | 'sdOf'>
 
 /** Power caps at which plans are requested, as fractions of the range of the board's limits. */
@@ -9,9 +9,9 @@ const capParts = [0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.9]
 const PLAN_EVALUATIONS = 800
 
 /**
- * The configurations that the search of `@pctodl/greedy-partition` chooses for each network, and for all networks
- * together, over the range of power limits, with the uncertainty of each prediction. Both packages are loaded only
- * here.
+ * Returns the configurations that the search of `@pctodl/greedy-partition` chooses for each network and for all
+ * networks together, over the range of power limits, and the uncertainty of each prediction. The packages for search
+ * and prediction are loaded only here.
  *
  * @param folder board parameters as `pctodl fit` writes them; default: the shipped ones
  * @throws PctodlError `MISSING_PACKAGE`; UnknownNameError for a board without parameters or a network that was not

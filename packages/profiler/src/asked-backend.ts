@@ -1,7 +1,7 @@
 import { type Backend, type BackendKind, openBackend } from '@pctodl/backend'
 import { UsageError } from '@pctodl/command-line'
 
-/** The board that a command's options name. */
+/** The board that a command's options select. */
 export interface AskedBackend {
   readonly backend: BackendKind
   readonly gpu: string
@@ -11,7 +11,11 @@ export interface AskedBackend {
   readonly mps: boolean
 }
 
-/** @throws UsageError for an option that only applies to real boards when the board is simulated */
+/**
+ * Opens the selected board.
+ *
+ * @throws UsageError if the board is simulated and an option applies only to real boards
+ */
 export async function openAsked(
   { backend: kind, gpu, seed, worker, dataset, mps }: AskedBackend,
   onMessage: (message: string) => void,

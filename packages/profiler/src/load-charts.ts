@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** What draws charts, loaded for `--plot` only. @throws PctodlError `MISSING_PACKAGE` */
+/** Loads the chart package, which only `--plot` needs. @throws PctodlError `MISSING_PACKAGE` */
 export async function loadCharts(): Promise<typeof import('@pctodl/report/charts')> {
   try {
     return await import('@pctodl/report/charts')

@@ -44,7 +44,7 @@ async function measure(
   const { stdout, stderr, signal } = terminal
   const manifest = newManifest(backend, await backend.gpu.info(), plan, backend.inputs)
   const out = options.out ?? path.join('profile', `${backend.gpu.spec.key}.csv`)
-  // A row that failed on a simulated board would fail again.
+  // A failed row is not retried on a simulated board, since it would fail again.
   const { resume = false } = options
   const store = new TraceStore(out, manifest, resume && !backend.livesInProcess ? 'retry' : resume)
   const rows: ProfileRow[] = [...store.measured]
@@ -84,7 +84,7 @@ async function measure(
     files,
   })
   stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : report.text)
-  // A configuration that does not fit in memory is a finding; any other row without a measurement is a failure.
+  // A configuration that does not fit in memory is a result. Any other row without a measurement is a failure.
   return rows.every((row) => row.failed && row.status !== 'out-of-memory') ? 1 : 0
 }
 

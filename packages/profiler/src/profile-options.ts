@@ -18,7 +18,7 @@ import { version } from '../package.json'
 import type { MeasureOptions } from './plan/profile-plan.js'
 import { boardOf, measureOf, perTenant, shareOf } from './tenant-options.js'
 
-/** Sweeps that one call can request, under the Python code's names where it has them. */
+/** Sweeps that one call can request. If the Python code has a sweep, it has the same name. */
 export type Mode = 'single' | 'static' | 'sweep' | 'profile-freq-scaling' | 'stress' | 'clocks' | 'mixes' | 'active'
 
 /** Options as typed. */
@@ -80,7 +80,11 @@ const referenceSpelling: OptionAliases = {
   '--mem-freq': '--mem-clock',
 }
 
-/** @throws UsageError for anything that a user could have mistyped */
+/**
+ * Parses the command's options.
+ *
+ * @throws UsageError for anything that a user could have mistyped
+ */
 export async function parseOptions(argv: readonly string[], terminal: Terminal): Promise<ProfileOptions> {
   const command = newCommand(
     {
@@ -183,7 +187,11 @@ function modesOf(raw: RawOptions): Mode[] {
   return modes
 }
 
-/** @throws UsageError if the file cannot be read or is not JSON */
+/**
+ * Reads a JSON file.
+ *
+ * @throws UsageError if the file cannot be read or is not JSON
+ */
 export function readJsonFile(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))

@@ -7,10 +7,10 @@ import { type ProfilePlan, parsePlan } from './plan/profile-plan.js'
 import { type ProfileOptions, readJsonFile } from './profile-options.js'
 
 /**
- * The plan that a command line requests for a board.
+ * Makes the plan that a command line requests for a board.
  *
- * @throws InvalidInputError, UsageError, and what `knownOfBoard` throws, for anything the board cannot do or that is
- * not allowed
+ * @throws InvalidInputError, UsageError, and what `knownOfBoard` throws, for anything that the board cannot do or that
+ * is not allowed
  */
 export async function requestedPlan(options: ProfileOptions, spec: GpuSpec): Promise<ProfilePlan> {
   const { models, params } = options

@@ -7,26 +7,27 @@ import type { PlannedRow, ProfilePlan } from './plan/profile-plan.js'
 
 export interface RunPlanOptions {
   /**
-   * Rows of the same plan that an earlier run measured, in their order; they are not measured again. Default: none.
+   * Rows of the same plan that an earlier run measured, in the order measured. They are not measured again. Default:
+   * none.
    */
   readonly measured?: readonly ProfileRow[]
-  /** Indices in the plan of rows that an earlier run failed to measure; they come last. Default: none. */
+  /** Indices in the plan of rows that an earlier run failed to measure. They are measured last. Default: none. */
   readonly retries?: ReadonlySet<number>
-  /** Whether to omit a row. Default: none is omitted. */
+  /** Returns whether to omit a row. Default: none is omitted. */
   readonly skips?: (planned: PlannedRow) => boolean
-  /** Called before each row: whether to stop here. Default: never. */
+  /** Called before each row; returns whether to stop before it. Default: never. */
   readonly isOver?: () => boolean
-  /** Leave clocks unchanged and take no lease; for plans that request no clock. Default false. */
+  /** Whether to leave clocks unchanged and take no lease, for plans that request no clock. Default false. */
   readonly leaveClocksAlone?: boolean
   readonly signal?: AbortSignal | undefined
   /** Called before each row that is measured. */
   readonly onBegin?: (planned: PlannedRow, row: number) => void
-  /** Called with each row as soon as it is measured; keep it before returning. */
+  /** Called with each row as soon as it is measured. The row must be stored before the call returns. */
   readonly onRow: (row: ProfileRow) => void
 }
 
 /**
- * Measure a plan, row by row, under one lease. However it ends, processes are stopped and the board's settings
+ * Measures a plan, row by row, under one lease. However the call ends, processes are stopped and the board's settings
  * restored.
  *
  * @throws InvalidInputError if the rows measured before do not belong to the plan, or the plan requests clocks that may

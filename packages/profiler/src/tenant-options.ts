@@ -2,7 +2,7 @@ import type { BackendKind } from '@pctodl/backend'
 import { numberBetween, UsageError } from '@pctodl/command-line'
 import type { MeasureOptions } from './plan/profile-plan.js'
 
-/** The board that `--backend` and `--gpu` name together; by default the first real one. */
+/** The board that `--backend` and `--gpu` select together; by default the first real one. */
 export function boardOf({ backend, gpu }: { readonly backend: BackendKind; readonly gpu?: string }): string {
   if (gpu !== undefined) return gpu
   if (backend === 'sim')
@@ -10,7 +10,10 @@ export function boardOf({ backend, gpu }: { readonly backend: BackendKind; reado
   return '0'
 }
 
-/** A single share or batch size applies to all tenants, as in the Python code. */
+/**
+ * Expands an option with one value per tenant. A single share or batch size applies to all tenants, as in the Python
+ * code.
+ */
 export function perTenant(
   p: readonly number[],
   b: readonly number[],
@@ -30,7 +33,7 @@ export function perTenant(
   return { shares, batches }
 }
 
-/** How rows are measured, as far as it is asked for. */
+/** The measurement options that the command line sets. */
 export function measureOf({
   warmupSeconds,
   measureSeconds,

@@ -8,9 +8,9 @@ const sha256 = z.string().regex(/^[0-9a-f]{64}$/)
 
 export interface ReferenceSource {
   readonly title: string
-  /** Place and commit of publication. */
+  /** Where the source was published, with the commit. */
   readonly origin: string
-  /** With `none`, only the figures needed for comparisons are kept. */
+  /** Licence of the source. With `none`, only the figures needed for comparisons are kept. */
   readonly licence: 'Apache-2.0' | 'MIT' | 'CC-BY-4.0' | 'none'
   readonly notice: string
 }
@@ -24,7 +24,7 @@ export interface ReferenceFile {
   readonly sha256: string
   /** The file it is based on. */
   readonly original: { readonly name: string; readonly sha256: string }
-  /** What was removed and by which rule; null if the content is the original. */
+  /** Description of what was removed and by which rule; null if the content is the original. */
   readonly reduced: string | null
   readonly compressed: boolean
 }

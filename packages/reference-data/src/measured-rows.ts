@@ -20,7 +20,7 @@ export interface MeasuredRows {
   readonly arrivals_azure_llm_code: ArrivalRow
 }
 
-/** One network on one board: timm's inference benchmark. */
+/** Throughput of one network on one board, from timm's inference benchmark. */
 export interface NetworkThroughputRow {
   readonly board: string
   readonly precision: string

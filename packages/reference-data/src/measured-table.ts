@@ -4,8 +4,8 @@ import { measuredTables } from './measured-tables.js'
 import { goldenRows } from './reference-file.js'
 
 /**
- * Rows of a table measured on real boards. `measuredTables` describes each table, its units and its pitfalls. A value
- * that the source does not state is null.
+ * Returns the rows of a table measured on real boards. `measuredTables` describes each table, its units and its
+ * pitfalls. A value that the source does not state is null.
  *
  * @throws ZodError if a file does not match its columns
  */

@@ -39,7 +39,7 @@ export interface MeasuredTable<Row> {
   /** A key of `referenceSources`. */
   readonly source: string
   readonly board: string
-  /** Measured quantities and their units. */
+  /** Description of the measured quantities and their units. */
   readonly about: string
   /** Pitfalls for comparisons. */
   readonly traps: string
@@ -48,9 +48,9 @@ export interface MeasuredTable<Row> {
 }
 
 /**
- * The tables that `measuredTable` reads: source (a key of `referenceSources`, with the licence), board, measured
- * quantities, and pitfalls for comparisons. Units are part of the column names; board power is NVML's unless stated
- * otherwise.
+ * The tables that `measuredTable` reads. Each entry states the source (a key of `referenceSources`, with the licence),
+ * the board, the measured quantities, and pitfalls for comparisons. Units are part of the column names. Board power is
+ * NVML's unless stated otherwise.
  */
 export const measuredTables: { readonly [Name in MeasuredTableName]: MeasuredTable<MeasuredRows[Name]> } = {
   cap_sweep_llm: {

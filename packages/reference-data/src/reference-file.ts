@@ -25,7 +25,7 @@ export function contentOf(file: ReferenceFile): Buffer {
 }
 
 /**
- * The text of a reference file, for example `golden('synergy/golden/summary.json')`.
+ * Returns the text of a reference file, for example `golden('synergy/golden/summary.json')`.
  *
  * @throws UnknownReferenceError listing the known names
  */
@@ -44,7 +44,7 @@ export function golden(name: string): string {
 // biome-ignore lint/suspicious/noExplicitAny: the caller knows the file's type
 export const goldenJson = (name: string): any => JSON.parse(golden(name))
 
-/** The rows of a CSV reference file with a header, by column, as text. @throws UnknownReferenceError */
+/** Rows of a CSV reference file with a header, as text by column. @throws UnknownReferenceError */
 export function goldenRows(name: string): Record<string, string>[] {
   return parse(golden(name), { columns: true })
 }

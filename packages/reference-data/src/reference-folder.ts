@@ -5,9 +5,9 @@ import { packageFolder, referenceFiles } from './manifest.js'
 import { contentOf, UnknownReferenceError } from './reference-file.js'
 
 /**
- * Path of a folder of unpacked reference files, for code that reads folders and paths itself:
+ * Returns the path of a folder of unpacked reference files, for code that reads folders and paths itself:
  * `referenceFolder('zeus2')`. The files are unpacked once into the package's `node_modules/.cache`, under a name that
- * changes with the manifest; the folder appears only when complete.
+ * changes with the manifest. The folder appears only when it is complete.
  *
  * @throws UnknownReferenceError listing the known folders
  */
@@ -31,7 +31,7 @@ export function referenceFolder(name: string): string {
   try {
     renameSync(unpacked, folder)
   } catch (error) {
-    // Another process was faster; its folder is identical.
+    // If another process was faster, its folder has the same content.
     if (!isFolder(folder)) throw error
     rmSync(unpacked, { recursive: true })
   }

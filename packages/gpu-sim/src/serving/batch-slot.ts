@@ -1,12 +1,12 @@
 import type { Tenant } from '@pctodl/platform'
 import type { ServiceState } from './served-service.js'
 
-/** Interface of a process to serving, and its counters. */
+/** What the serving engine reads from a process, and the counters that it updates. */
 export interface ServedProcess {
   readonly tenant: Tenant
   /** Alive, but completes nothing. */
   readonly hung: boolean
-  /** Another batch size is requested; no batch begins until it is adopted. */
+  /** Whether another batch size is requested; no batch begins until it is adopted. */
   readonly wantsBatchSize: boolean
   samples: number
   batches: number
@@ -17,29 +17,29 @@ export interface ServedProcess {
 /** A process and the batch that it runs. */
 export interface BatchSlot {
   readonly process: ServedProcess
-  /** Service whose requests it answers; null: it runs batch after batch. */
+  /** Service whose requests the process answers; null: it answers none and runs batch after batch. */
   readonly service: ServiceState | null
   /** Maximum number of requests in a batch. */
   readonly most: number
-  /** Available batch sizes, ascending; a smaller batch is padded to the next size. */
+  /** Available batch sizes, ascending; a batch of fewer requests is padded to the next size. */
   readonly sizes: readonly number[]
   draining: boolean
-  /** Index of the size of the batch in flight, from 1; 0: none. */
+  /** Index of the size of the batch in flight, counted from 1; 0: no batch. */
   size: number
-  /** Number of requests in it, and their service. */
+  /** Number of requests in the batch in flight, and the service they belong to. */
   count: number
   batchOf: ServiceState | null
   readonly arrivedMs: Float64Array
   readonly again: Uint8Array
   startMs: number
-  /** Remaining work of the batch, in units of `batchMs`. */
+  /** Remaining work of the batch in flight, in units of `batchMs`. */
   left: number
-  /** Time of the whole batch at the present rate, and when it ends if nothing changes, ms. */
+  /** Duration of the whole batch at the present rate, and the time at which it ends if nothing changes, ms. */
   batchMs: number
   endMs: number
 }
 
-/** Powers of two up to the largest batch, and the largest batch itself: the sizes that engines are compiled for. */
+/** The sizes that engines are compiled for: powers of two up to the largest batch, and the largest batch itself. */
 export function compiledSizes(largest: number): number[] {
   const sizes: number[] = []
   for (let size = 1; size < largest; size *= 2) sizes.push(size)
@@ -68,7 +68,9 @@ export function newSlot(process: ServedProcess, service: ServiceState | null): B
   }
 }
 
-/** A new slot for a process whose batch continues: the size in flight remains available until the batch ends. */
+/**
+ * Returns a new slot for a process whose batch continues. The size in flight remains available until the batch ends.
+ */
 export function takeOver(slot: BatchSlot, running: BatchSlot): BatchSlot {
   const size = running.sizes[running.size - 1]!
   const sizes = slot.sizes.includes(size) ? slot.sizes : [...slot.sizes, size].sort((a, b) => a - b)

@@ -1,4 +1,4 @@
-/** Waiting requests of one service by arrival time: a ring buffer with constant-time operations at both ends. */
+/** Waiting requests of one service by arrival time. A ring buffer with constant-time operations at both ends. */
 export class RequestQueue {
   #arrivedMs: Float64Array = new Float64Array(64)
   #again: Uint8Array = new Uint8Array(64)
@@ -9,7 +9,7 @@ export class RequestQueue {
     return this.#length
   }
 
-  /** Arrival time of the first request, ms; meaningless for an empty queue. */
+  /** Arrival time of the first request, ms; undefined value if the queue is empty. */
   get firstArrivedMs(): number {
     return this.#arrivedMs[this.#first]!
   }
@@ -21,7 +21,7 @@ export class RequestQueue {
     this.#again[at] = 0
   }
 
-  /** Return a request to the front for a second attempt. */
+  /** Returns a request to the front for a second attempt. */
   putBack(arrivedMs: number): void {
     if (this.#length === this.#arrivedMs.length) this.#grow()
     this.#first = (this.#first - 1) & (this.#arrivedMs.length - 1)
@@ -30,7 +30,7 @@ export class RequestQueue {
     this.#length++
   }
 
-  /** Take requests from the front, with their arrival times and whether they were started before. */
+  /** Takes requests from the front. Writes their arrival times, and whether a batch has started them before. */
   take(count: number, arrivedMs: Float64Array, again: Uint8Array): void {
     const mask = this.#arrivedMs.length - 1
     for (let i = 0; i < count; i++) {
@@ -41,7 +41,7 @@ export class RequestQueue {
     this.drop(count)
   }
 
-  /** Discard requests from the front. */
+  /** Discards requests from the front. */
   drop(count: number): void {
     this.#first = (this.#first + count) & (this.#arrivedMs.length - 1)
     this.#length -= count

@@ -1,26 +1,26 @@
 import type { Configuration, Tenant } from '@pctodl/platform'
 import type { SteadyState } from '../steady-state.js'
 
-/** Computes the steady state of tenants that all run: `SteadyStateSolver`, or a custom law. */
+/** Computes the steady state of tenants that all run. `SteadyStateSolver` is one; tests pass their own. */
 export interface MixSolver {
   solve(configuration: Configuration): SteadyState
 }
 
-/** A process that may run; equal ones are interchangeable. */
+/** A process that may run a batch. Members with equal fields are interchangeable. */
 export interface MixMember {
   readonly model: string
   readonly mpsPercent: number
-  /** Batch sizes that it may run, ascending; size index 0 means that it does not run. */
+  /** Batch sizes that it may run, ascending. Sizes are indexed from 1; index 0 means that it does not run. */
   readonly sizes: readonly number[]
 }
 
 interface Solved {
   readonly state: SteadyState
-  /** By member; 0 for those that do not run. */
+  /** Duration of a batch by member, ms; 0 for members that do not run. */
   readonly batchMs: Float64Array
 }
 
-/** A combination of members and their batch sizes, with the transitions from it. */
+/** A combination of members and their batch sizes, and the mixes that follow when a batch begins or ends. */
 class Mix {
   readonly sizes: Uint8Array
   readonly next: (Mix | undefined)[]
@@ -33,13 +33,13 @@ class Mix {
   }
 }
 
-/** Maximum number of cached solutions; beyond it the cache is cleared. */
+/** Maximum number of cached solutions. The cache is cleared when it is full. */
 const MAX_SOLVED = 100_000
 
 /**
- * The mixes of running batches that occur, as a graph: a batch that begins or ends is a step along an edge, and the
- * steady state of a mix at given clocks is computed once. Mixes that differ only in which of several equal members run
- * share it.
+ * A graph of the mixes of running batches that occur. A batch that begins or ends is a step along an edge. The steady
+ * state of a mix at given clocks is computed once. Mixes that differ only in which of several equal members run share
+ * one solution.
  */
 export class RunningMixes {
   readonly #solver: MixSolver
@@ -75,7 +75,11 @@ export class RunningMixes {
     this.#clock = clock
   }
 
-  /** @param size index into its sizes, from 1; 0: its batch ends */
+  /**
+   * Begins or ends a batch.
+   *
+   * @param size index into the member's sizes, from 1; 0: its batch ends
+   */
   change(member: number, size: number): void {
     const edge = member * this.#stride + size
     let mix = this.#mix.next[edge]
@@ -113,7 +117,7 @@ export class RunningMixes {
     sizes.forEach((size, member) => {
       if (size > 0) running.push(member)
     })
-    // Equal members are sorted, so that results do not depend, to the last bit, on which of them run.
+    // Equal members are sorted, so that results are the same to the last bit whichever of them run.
     running.sort((a, b) => this.#kinds[a]! - this.#kinds[b]! || sizes[a]! - sizes[b]! || a - b)
     const key = `${this.#clock}: ${running.map((member) => `${this.#kinds[member]} ${sizes[member]}`).join(', ')}`
     let state = this.#states.get(key)

@@ -12,11 +12,16 @@ import { RequestQueue } from './request-queue.js'
 /** A service with its arrivals. */
 export interface ServedService {
   readonly service: Service
-  /** Arrival times, ms since the service was added; any process of `@pctodl/traffic` starts one. */
+  /**
+   * Arrival times, ms after the service was added. `start` of any arrival process of `@pctodl/traffic` returns them.
+   */
   readonly arrivals: Arrivals
-  /** Maximum queue length; requests beyond it are shed. Default 4096. */
+  /** Maximum queue length. Requests that arrive at a full queue are shed. Default 4096. */
   readonly maxQueued?: number
-  /** A request that has waited this long when its turn comes is shed, ms. Default Infinity: it is answered late. */
+  /**
+   * Maximum wait, ms. A request that has waited this long when a process is free for it is shed. Default Infinity: it
+   * is answered late.
+   */
   readonly shedAfterMs?: number
 }
 
@@ -34,7 +39,7 @@ export function assertServed(served: readonly ServedService[]): void {
   })
 }
 
-/** State of one service: waiting requests, and the counts of all others. */
+/** State of one service: its waiting requests, and counts of the finished ones. */
 export class ServiceState {
   service: Service
   readonly queue: RequestQueue = new RequestQueue()
@@ -48,15 +53,18 @@ export class ServiceState {
   failed = 0
   running = 0
   failure: string | undefined
-  /** Arrival of the next request on the board's clock, ms. */
+  /** Arrival time of the next request on the board's clock, ms. */
   nextArrivalMs: number
-  /** Time at which the first request has waited long enough for its batch to fill; Infinity if none waits for that. */
+  /** Time at which the queue no longer waits for a full batch, ms; Infinity if it does not wait. */
   timerMs: number = Number.POSITIVE_INFINITY
-  /** Admitted share of the arrivals, 0..1. */
+  /** Share of the arrivals that is admitted, 0..1. */
   admitted = 1
   readonly #arrivals: Arrivals
   readonly #startMs: number
-  /** Admission credit, 0..1: each arrival adds the admitted share, and one request is admitted per whole unit. */
+  /**
+   * Admission credit, 0..1. Each arrival adds the admitted share; whenever the credit reaches 1, one request is
+   * admitted.
+   */
   #owed = 0
 
   constructor({ service, arrivals, maxQueued = 4096, shedAfterMs = Infinity }: ServedService, startMs: number) {
@@ -69,9 +77,9 @@ export class ServiceState {
   }
 
   /**
-   * Process the next arrival.
+   * Processes the next arrival.
    *
-   * @returns whether it now waits, and was not shed
+   * @returns whether the request now waits; false if it was shed
    */
   arrive(): boolean {
     const arrivedMs = this.nextArrivalMs
@@ -93,7 +101,7 @@ export class ServiceState {
     return true
   }
 
-  /** @throws PctodlError `ARRIVALS_FAILED` naming the service whose arrivals threw, since they are user code */
+  /** @throws PctodlError `ARRIVALS_FAILED` naming the service if its arrivals, which are user code, throw */
   #nextMs(): number {
     try {
       return this.#startMs + this.#arrivals.nextMs()

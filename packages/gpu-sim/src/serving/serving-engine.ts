@@ -6,11 +6,11 @@ import { type MixSolver, RunningMixes } from './running-mixes.js'
 import { type ServedService, ServiceState } from './served-service.js'
 
 export interface ServingEngineOptions {
-  /** Seed of the spread of batch times. Default 1. */
+  /** Seed of the random spread of batch times. Default 1. */
   readonly seed?: number
   /**
    * Standard deviation of the logarithm of a batch's time, for effects that differ from batch to batch. Default 0: only
-   * the running neighbours decide it.
+   * the running co-runners decide the time.
    */
   readonly batchSpread?: number
 }
@@ -20,12 +20,14 @@ const ARRIVAL = 1
 const TIMER = 2
 
 /**
- * Requests of several services on one board as discrete events: they arrive, wait, are batched and answered. A free
- * process starts a batch once it is full or its first request has waited for `maxQueueDelayMs`. Between events every
- * batch progresses at the pace of the running mix; when a batch begins or ends, or a clock changes, the remaining work
- * continues at the new pace. The board's state is the mean over these intervals. Events at the same instant are
- * ordered: ends of batches, then arrivals, then expired waits, each in the order of processes or services, so that the
- * same seed gives the same run.
+ * Requests of several services on one board, as discrete events. Requests arrive, wait, are batched and answered. A
+ * free process starts a batch once it is full or its first request has waited for `maxQueueDelayMs`.
+ *
+ * Between events every batch progresses at the pace of the running mix. When a batch begins or ends, or a clock
+ * changes, the remaining work continues at the new pace. The board's state is the mean over these intervals.
+ *
+ * Events at the same instant are ordered: ends of batches, then arrivals, then expired waits, each in the order of
+ * processes or services. So the same seed gives the same run.
  */
 export class ServingEngine {
   readonly #services: ServiceState[] = []
@@ -35,15 +37,15 @@ export class ServingEngine {
   #slots: readonly BatchSlot[] = []
   #mixes: RunningMixes
   #nowMs: number
-  /** Whether the running mix or its pace has changed since the ends of batches were computed. */
+  /** Whether the running mix or its pace has changed since the end times of batches were computed. */
   #changed = true
-  /** Time up to which progress and the mean state are computed. */
+  /** Time up to which progress and the mean state are computed, ms. */
   #accountedMs: number
   #smClockMhz = 0
   #memClockMhz = 0
   #slowdown = 1
   #state: SteadyState = idleState
-  /** Samples/s of requests, without the padding of batches. */
+  /** Throughput of requests, samples/s, without the padding of batches. */
   #throughput = 0
   #windowStartMs: number
   readonly #sums = new Float64Array(8)
@@ -62,7 +64,7 @@ export class ServingEngine {
     this.#mixes = new RunningMixes(solver, [])
   }
 
-  /** Time up to which events were processed, ms. */
+  /** Time up to which events have been processed, ms. */
   get nowMs(): number {
     return this.#nowMs
   }
@@ -84,13 +86,13 @@ export class ServingEngine {
     return this.#services.map((service) => service.counters(this.#nowMs))
   }
 
-  /** Add a service, whose requests arrive from now on. */
+  /** Adds a service. Its requests arrive from now on. */
   addService(served: ServedService): void {
     this.#services.push(new ServiceState(served, this.#nowMs))
   }
 
   /**
-   * Remove a service; its waiting requests are shed.
+   * Removes a service; its waiting requests are shed.
    *
    * @returns its last counters
    */
@@ -102,13 +104,13 @@ export class ServingEngine {
     return service.counters(this.#nowMs)
   }
 
-  /** Change objective, weight, largest batch or longest wait, for waiting and future requests. */
+  /** Changes objective, weight, largest batch or longest wait, for waiting and future requests. */
   changeService(changed: Service): void {
     this.#services[this.#indexOf(changed.name)]!.service = changed
     this.#rebuild(this.#slots.map(({ process }) => process))
   }
 
-  /** Admit an evenly spaced share of the arrivals and shed the others. */
+  /** Admits an evenly spaced share of the arrivals and sheds the others. */
   admit(name: string, share: number): void {
     this.#services[this.#indexOf(name)]!.admitted = share
   }
@@ -119,8 +121,8 @@ export class ServingEngine {
   }
 
   /**
-   * Set the living processes, including hung ones. Requests in a batch of a process that is gone return to the front of
-   * their queue once; the second time they fail.
+   * Sets the living processes, including hung ones. If a process is gone, the requests of its batch return to the front
+   * of their queue. A request that loses its process a second time fails.
    */
   setProcesses(processes: readonly ServedProcess[]): void {
     this.#account()
@@ -135,19 +137,19 @@ export class ServingEngine {
     return this.#slots.some((slot) => slot.process === process && slot.size > 0)
   }
 
-  /** Whether any process answers the requests of this service, or has a batch of them in progress. */
+  /** Whether any process answers the requests of this service or still runs a batch of them. */
   served(name: string): boolean {
     const service = this.#services[this.#indexOf(name)]!
     return this.#slots.some((slot) => slot.service === service || slot.batchOf === service)
   }
 
-  /** The process begins no further batches. */
+  /** Drains a process: it begins no further batches. */
   drain(process: ServedProcess): void {
     for (const slot of this.#slots) if (slot.process === process) slot.draining = true
   }
 
   /**
-   * Advance time.
+   * Advances time.
    *
    * @param toMs not before `nowMs`
    * @param slowdown factor caused by other parts of the board
@@ -202,7 +204,7 @@ export class ServingEngine {
         }
       }
       if (!(atMs <= toMs)) return
-      // A batch may have been due within a rounding error before the present.
+      // By rounding, a batch may have been due shortly before the present.
       if (atMs > this.#nowMs) this.#nowMs = atMs
       if (kind === COMPLETION) this.#complete(slots[index]!, index)
       else if (kind === TIMER) this.#begin(services[index]!)
@@ -210,7 +212,9 @@ export class ServingEngine {
     }
   }
 
-  /** Start all possible batches of a service, after an arrival, the end of a batch, or an expired wait. */
+  /**
+   * Starts all batches of a service that can start. Called after an arrival, the end of a batch, or an expired wait.
+   */
   #begin(service: ServiceState): void {
     const { queue } = service
     service.timerMs = Number.POSITIVE_INFINITY
@@ -278,7 +282,7 @@ export class ServingEngine {
     else if (isFree(slot)) this.#start(slot, index, null, slot.most)
   }
 
-  /** The slot's process died during a batch. */
+  /** Handles the death of the slot's process during a batch. */
   #lose(slot: BatchSlot): void {
     const { batchOf, count, arrivedMs, again } = slot
     if (batchOf !== null) {
@@ -313,7 +317,7 @@ export class ServingEngine {
     })
   }
 
-  /** Create slots for these processes; remaining ones keep their batches. */
+  /** Creates slots for these processes. Processes that had a slot keep their batches. */
   #rebuild(processes: readonly ServedProcess[]): void {
     this.#account()
     const before = this.#slots
@@ -337,7 +341,7 @@ export class ServingEngine {
     this.#changed = true
   }
 
-  /** Compute the pace of the running mix and the ends of its batches. */
+  /** Computes the pace of the running mix and the end times of its batches. */
   #settle(): void {
     const { state, batchMs } = this.#mixes.settled()
     this.#state = state
@@ -353,7 +357,7 @@ export class ServingEngine {
     this.#throughput = throughput
   }
 
-  /** Update progress and the mean state to the present at the previous pace. */
+  /** Brings progress and the mean state up to the present, at the pace since the last call. */
   #account(): void {
     const passedMs = this.#nowMs - this.#accountedMs
     if (passedMs <= 0) return

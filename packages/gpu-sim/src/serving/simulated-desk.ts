@@ -4,7 +4,7 @@ import type { ServedService } from './served-service.js'
 import type { ServingEngineOptions } from './serving-engine.js'
 import type { SimulatedServices } from './simulated-services.js'
 
-/** Service desk of a simulated board, whose requests arrive as the caller defines for each service. */
+/** Service desk of a simulated board. The caller defines the arrivals of each service. */
 export class SimulatedDesk implements ServiceDesk {
   readonly #gpu: SimulatedGpu
   readonly #trafficOf: (service: Service) => Omit<ServedService, 'service'>

@@ -2,7 +2,7 @@ import { assertServices, InvalidInputError, PctodlError, type Service, type Serv
 import { assertServed, type ServedService } from './served-service.js'
 import type { ServingEngine } from './serving-engine.js'
 
-/** Brings a board up to the present before it is read or changed. */
+/** A board that can be brought up to the present before it is read or changed. */
 interface Board {
   catchUp(): void
 }
@@ -17,16 +17,16 @@ export class SimulatedServices {
     this.#engine = engine
   }
 
-  /** One entry per service, in the order in which they were added, up to the board's last tick. */
+  /** Counters of each service up to the board's last tick, in the order in which the services were added. */
   counters(): readonly ServiceCounters[] {
     this.#board.catchUp()
     return this.#engine.counters()
   }
 
   /**
-   * Add a service, whose requests arrive from now on.
+   * Adds a service. Its requests arrive from now on.
    *
-   * @throws InvalidInputError for one that is none, or whose name is taken
+   * @throws InvalidInputError for an invalid service, or one whose name is taken
    */
   add(served: ServedService): void {
     this.#board.catchUp()
@@ -38,7 +38,7 @@ export class SimulatedServices {
   }
 
   /**
-   * Remove a service; its waiting requests are shed.
+   * Removes a service; its waiting requests are shed.
    *
    * @returns its last counters
    * @throws PctodlError `IN_USE` while a tenant serves it; InvalidInputError for a name that is not served
@@ -52,7 +52,7 @@ export class SimulatedServices {
   }
 
   /**
-   * Change objective, weight, largest batch or longest wait.
+   * Changes objective, weight, largest batch or longest wait.
    *
    * @throws InvalidInputError for a name or a network that is not served
    */
@@ -71,7 +71,8 @@ export class SimulatedServices {
   }
 
   /**
-   * Admit an evenly spaced share of the arrivals and shed the others: what a policy does when not all can be served.
+   * Admits an evenly spaced share of the arrivals and sheds the others. A policy calls it when not all requests can be
+   * served.
    *
    * @param share 0..1
    */

@@ -1,11 +1,11 @@
 import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 
-/** Table 1 of the paper: layers of each dense block. */
+/** Number of layers of each dense block (table 1 of the paper). */
 const blockLayers = [6, 12, 48, 32] as const
 /** Channels that each layer adds to the features (k of the paper). */
 const GROWTH = 32
-/** Ratio of the bottleneck's channels to the growth. */
+/** Ratio of the bottleneck's channels to `GROWTH`. */
 const BOTTLENECK = 4
 
 /** DenseNet-201 (Huang et al., arXiv 1608.06993). */
@@ -30,7 +30,8 @@ export function densenet201(): NetworkGraph {
 }
 
 /**
- * Every layer concatenates all previous features again; for the first one, a single tensor, eager frameworks copy it.
+ * Every layer concatenates all previous features again. The first layer has a single tensor, which eager frameworks
+ * copy.
  */
 function denseBlock(graph: GraphBuilder, path: string, input: Activation, layers: number): Activation {
   const features = [input]
@@ -48,7 +49,7 @@ function denseBlock(graph: GraphBuilder, path: string, input: Activation, layers
   return graph.concat(`${path}.concat`, features)
 }
 
-/** Halves channels, height and width. */
+/** Adds a transition, which halves channels, height and width. */
 function transition(graph: GraphBuilder, path: string, input: Activation): Activation {
   let x = graph.batchNorm(`${path}.norm`, input)
   x = graph.activation(`${path}.relu`, 'relu', x, { inPlace: true })

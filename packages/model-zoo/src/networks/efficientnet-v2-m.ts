@@ -2,7 +2,10 @@ import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 import { squeezeExcitation } from './squeeze-excitation.js'
 
-/** Table 4 of the paper at size M: kind of block, expansion, stride of the first block, output channels, blocks. */
+/**
+ * Stages at size M (table 4 of the paper): kind of block, expansion, stride of the first block, output channels, number
+ * of blocks.
+ */
 const stages = [
   { fused: true, expansion: 1, stride: 1, channels: 24, blocks: 3 },
   { fused: true, expansion: 4, stride: 2, channels: 48, blocks: 5 },
@@ -42,7 +45,10 @@ export function efficientnetV2M(): NetworkGraph {
   return graph.build('efficientnet_v2_m', { minimum: 1, multipleOf: 1 })
 }
 
-/** Expansion and depthwise convolution fused into one dense 3x3; without expansion that is the whole block. */
+/**
+ * Adds a block whose expansion and depthwise convolution are fused into one dense 3x3 convolution. Without expansion,
+ * this convolution is the whole block.
+ */
 function fusedMbConv(graph: GraphBuilder, path: string, input: Activation, shape: BlockShape): Activation {
   const { outChannels, expansion, stride } = shape
   const dense = { ...withSilu, kernel: 3, stride }

@@ -3,7 +3,10 @@ import type { NetworkGraph } from '../network-graph.js'
 import { partitionAttention } from './partition-attention.js'
 import { squeezeExcitation } from './squeeze-excitation.js'
 
-/** Table 1 of the paper at size T: channels and layers of each block; the first layer of each halves the map. */
+/**
+ * Channels and number of layers of each block at size T (table 1 of the paper). The first layer of each block halves
+ * height and width.
+ */
 const blocks = [
   { channels: 64, layers: 2 },
   { channels: 128, layers: 2 },
@@ -18,8 +21,8 @@ const EPSILON = 1e-3
 const withGelu = { epsilon: EPSILON, activation: 'gelu' } as const
 
 /**
- * MaxViT-T (Tu et al., arXiv 2204.01697). Each of its four maps (a quarter to a thirty-second of the input) is cut into
- * windows of 7 x 7, hence inputs in multiples of 224 only.
+ * MaxViT-T (Tu et al., arXiv 2204.01697). Its four feature maps have a quarter to a thirty-second of the input's size.
+ * Each is cut into windows of 7 x 7, so inputs must be multiples of 224.
  */
 export function maxvitT(): NetworkGraph {
   const graph = new GraphBuilder()
@@ -42,7 +45,7 @@ export function maxvitT(): NetworkGraph {
   return graph.build('maxvit_t', { minimum: 32 * PARTITION, multipleOf: 32 * PARTITION })
 }
 
-/** Unlike EfficientNet's block of the same name, expansion and squeeze are relative to the output channels. */
+/** Unlike in EfficientNet's block of the same name, expansion and squeeze are relative to the output channels. */
 function mbConv(graph: GraphBuilder, path: string, input: Activation, outChannels: number, stride: number): Activation {
   let shortcut = input
   if (stride !== 1 || input.channels !== outChannels) {

@@ -1,7 +1,10 @@
 import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 
-/** Figure 7 of the paper, without squeeze and excitation: output channels, kernel, stride of the first block, expansion, blocks. */
+/**
+ * Stacks without squeeze and excitation (figure 7 of the paper): output channels, kernel, stride of the first block,
+ * expansion, number of blocks.
+ */
 const stacks = [
   { channels: 24, kernel: 3, stride: 2, expansion: 3, blocks: 3 },
   { channels: 40, kernel: 5, stride: 2, expansion: 3, blocks: 3 },

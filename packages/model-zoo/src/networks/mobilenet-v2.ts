@@ -1,7 +1,7 @@
 import { type Activation, GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 
-/** Table 2 of the paper: expansion, output channels, blocks, stride of the first block. */
+/** Stages (table 2 of the paper): expansion, output channels, number of blocks, stride of the first block. */
 const stages = [
   { expansion: 1, channels: 16, blocks: 1, stride: 1 },
   { expansion: 6, channels: 24, blocks: 2, stride: 2 },

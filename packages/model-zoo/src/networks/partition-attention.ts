@@ -5,8 +5,9 @@ const HEAD_FEATURES = 32
 const MLP_RATIO = 4
 
 /**
- * One transformer layer of MaxViT: the map is cut into windows, attention runs within each, a two-layer perceptron
- * follows, and the windows are merged. Both halves have a layer norm before and a residual sum after them.
+ * Adds one transformer layer of MaxViT. The map is cut into windows, attention runs within each window, a two-layer
+ * perceptron follows, and the windows are merged. Attention and perceptron each have a layer norm before them and a
+ * residual sum after them.
  */
 export function partitionAttention(
   graph: GraphBuilder,
@@ -15,7 +16,7 @@ export function partitionAttention(
   partition: OperatorAttributes['windowPartition'],
 ): Activation {
   const { channels } = map
-  // The grid layout is a transposed view of the partition's copy, and the residual sums keep its strides.
+  // In the grid layout the partition is a transposed view of its copy. The residual sums keep these strides.
   const strided = { copiesInput: partition.layout === 'grid' }
   let x = graph.operator(`${path}.partition`, 'windowPartition', [map], channels, partition)
   const normalised = graph.layerNorm(`${path}.attn_layer.0`, x, strided)
@@ -30,9 +31,9 @@ export function partitionAttention(
 }
 
 /**
- * Multi-head attention with a learned bias for each relative position. Eager frameworks copy queries, keys and values
- * before each batched product, because their heads are interleaved in the output of one linear layer: three copies. The
- * keys are scaled by the root of all features, not of those of one head.
+ * Adds multi-head attention with a learned bias for each relative position. The heads of queries, keys and values are
+ * interleaved in the output of one linear layer, so eager frameworks copy all three before the batched products. The
+ * keys are scaled by the root of the number of all features, not of one head's features.
  */
 function attention(graph: GraphBuilder, path: string, input: Activation, size: number): Activation {
   const features = input.channels

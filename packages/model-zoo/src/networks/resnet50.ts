@@ -15,8 +15,7 @@ const stages = [
 const EXPANSION = 4
 
 /**
- * ResNet-50 (He et al., arXiv 1512.03385) in torchvision's variant, which puts the stride of a bottleneck on its 3x3
- * convolution.
+ * ResNet-50 (He et al., arXiv 1512.03385) in torchvision's variant: the 3x3 convolution of a bottleneck has the stride.
  */
 export function resnet50(): NetworkGraph {
   const graph = new GraphBuilder()

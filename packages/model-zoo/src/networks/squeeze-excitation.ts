@@ -1,8 +1,8 @@
 import type { Activation, GraphBuilder } from '../graph-builder.js'
 
 /**
- * Scales each channel by a gate computed from all channels' means (Hu et al., arXiv 1709.01507); the two fully connected
- * layers are 1x1 convolutions with a bias.
+ * Adds squeeze and excitation: scales each channel by a gate computed from all channels' means (Hu et al., arXiv
+ * 1709.01507). The two fully connected layers are 1x1 convolutions with a bias.
  */
 export function squeezeExcitation(
   graph: GraphBuilder,

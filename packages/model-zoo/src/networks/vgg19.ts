@@ -1,7 +1,7 @@
 import { GraphBuilder } from '../graph-builder.js'
 import type { NetworkGraph } from '../network-graph.js'
 
-/** Output channels of the 3x3 convolutions of each stage; a 2x2 max pool closes a stage. */
+/** Output channels of the 3x3 convolutions of each stage. A 2x2 max pool ends a stage. */
 const stages = [
   [64, 64],
   [128, 128],
@@ -22,7 +22,7 @@ export function vgg19(): NetworkGraph {
     }
     x = graph.maxPool(`features.${layer++}`, x, { kernel: 2, stride: 2 })
   }
-  // At 224 x 224 the map is already 7 x 7: the pool changes nothing, but a framework still runs it.
+  // At 224 x 224 the map is already 7 x 7. The pool then changes nothing, but a framework still runs it.
   x = graph.adaptiveAvgPool('avgpool', x, 7)
   x = graph.flatten('flatten', x, 7 * 7)
   x = graph.linear('classifier.0', x, 4096)

@@ -20,7 +20,7 @@ const arithmetic = (compute: (...values: number[]) => number): Rule => {
 
 const same: Rule = (node) => node.values(0)
 
-/** Index in the first input of each output element, from the selected positions along each axis. */
+/** For each output element, its index in the first input. `positions` lists the selected positions along each axis. */
 function picked(from: Shape, positions: readonly (readonly number[])[]): number[] {
   let at = [0]
   from.forEach((size, axis) => {
@@ -29,7 +29,7 @@ function picked(from: Shape, positions: readonly (readonly number[])[]): number[
   return at
 }
 
-/** Operators with which exporters compute shapes. */
+/** Rules for the operators with which exporters compute shapes. */
 const rules: Readonly<Record<string, Rule>> = {
   Identity: same,
   Reshape: same,

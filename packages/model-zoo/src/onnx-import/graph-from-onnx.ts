@@ -8,11 +8,11 @@ import { isFloat, readOnnx } from './read-onnx.js'
 import { isKnown, isViewStep, matrixProducts, swapsLastTwo, weightElementsOf, workOfStep } from './step-work.js'
 
 export interface GraphFromOnnxOptions {
-  /** Name for tenants. Default: the name of the graph in the file. */
+  /** Name by which tenants refer to the network. Default: the name of the graph in the file. */
   readonly name?: string
   /**
-   * Sizes of axes that the file leaves open, by their name (`sequence`) or by input and position (`ids[1]`). The first
-   * axis of an input is the batch and needs none.
+   * Sizes of axes that the file leaves open, by the axis' name (`sequence`) or by input and position (`ids[1]`). The
+   * first axis of an input is the batch and needs no size.
    */
   readonly sizes?: Readonly<Record<string, number>>
   /** Number of samples in one run of the stored graph. Default: the first axis of its first input. */
@@ -20,11 +20,12 @@ export interface GraphFromOnnxOptions {
 }
 
 /**
- * Any network as a layer graph: the work of each operator of an ONNX file, for one sample. Weights are not needed, so
- * for a model with external data the `.onnx` file suffices. As in a runtime, values that do not depend on the inputs
- * are computed in advance; as in an eager framework, views cost nothing, and functions that exporters decompose (SiLU,
- * GELU, layer norm) are one operator. An unknown operator counts as the elements that it reads and writes, and is
- * listed in `unknownOperators` with its share.
+ * Reads an ONNX file as a layer graph: the work of each operator, for one sample. Weights are not needed, so for a
+ * model with external data the `.onnx` file suffices.
+ *
+ * As in a runtime, values that do not depend on the inputs are computed in advance. As in an eager framework, views
+ * cost nothing, and functions that exporters decompose (SiLU, GELU, layer norm) are one operator. An unknown operator
+ * counts by the elements that it reads and writes, and is listed in `unknownOperators` with its share.
  *
  * @throws InvalidInputError for bytes that are no ONNX model, an open axis without a size, or a graph without inputs
  */
@@ -51,7 +52,7 @@ export function graphFromOnnx(bytes: Uint8Array, options: GraphFromOnnxOptions =
   }
 }
 
-/** Stored floating-point values, without the statistics of batch norms, which are not learned. */
+/** Number of stored floating-point values, without the statistics of batch norms, which are not learned. */
 function parameterCount({ stored, steps }: Interpretation): number {
   const statistics = new Set(
     steps.flatMap(({ operator, reading }) =>
@@ -67,7 +68,7 @@ class LayerReader {
   readonly #steps: readonly MergedStep[]
   readonly #samples: number
   readonly #readers = new Map<string, MergedStep[]>()
-  /** Tensor -> the tensor whose memory it shares. */
+  /** Maps each tensor to the tensor whose memory it shares. */
   readonly #memory = new Map<string, string>()
   readonly #layerOf = new Map<string, string>()
   readonly #views = new Set<MergedStep>()
@@ -103,7 +104,9 @@ class LayerReader {
     return elementCount(this.#interpretation.tensors.get(name)?.shape ?? [])
   }
 
-  /** Number of elements an operator reads of a tensor: at most those in memory, even if a view repeats values. */
+  /**
+   * Number of elements that an operator reads of a tensor. At most the number in memory, even if a view repeats values.
+   */
   #elementsRead(name: string, step: MergedStep): number {
     const memory = this.#memory.get(name)
     const elements =
@@ -120,7 +123,7 @@ class LayerReader {
         const { operatorClass, flops } = workOfStep(step, outputShape)
         const dynamic = step.inputs.filter((name) => this.#isDynamic(name))
         const perSample = (elements: number) => elements / this.#samples
-        // Lookups read rows of a stored table.
+        // A lookup reads rows of a stored table.
         const table =
           /^Gather/.test(step.operator) && !this.#isDynamic(step.inputs[0]!) ? this.#elements(step.outputs[0]!) : 0
         return {
@@ -137,13 +140,16 @@ class LayerReader {
       })
   }
 
-  /** The layer or input whose values a tensor shows. */
+  /** Name of the layer or network input whose values a tensor contains. */
   #source(name: string): string {
     const memory = this.#memory.get(name) ?? name
     return this.#layerOf.get(memory) ?? memory
   }
 
-  /** An activation or sum overwrites an input of its size that is no longer needed. */
+  /**
+   * Largest number of elements live at the same time. An activation or sum overwrites an input of its size that is no
+   * longer needed.
+   */
   peakActivationElements(): number {
     const owner = (name: string) => this.#memory.get(name) ?? name
     const steps = this.#steps.map((step): MemoryStep => {

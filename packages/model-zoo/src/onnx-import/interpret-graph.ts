@@ -11,15 +11,17 @@ export interface Step {
   readonly name: string
   readonly operator: string
   readonly reading: NodeReading
-  /** Names of its input tensors, without omitted ones. */
+  /** Names of the step's input tensors, without omitted ones. */
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
-  /** `computed`: by a rule; else the operator is unknown, or its size depends on computed values. */
+  /**
+   * `computed`: by a shape rule. Otherwise the operator is unknown, or its size depends on values computed at run time.
+   */
   readonly outputSize: 'computed' | 'stated' | 'assumed'
 }
 
 export interface Interpretation {
-  /** Remaining steps after everything that does not depend on the inputs has been computed. */
+  /** The steps that remain after everything that does not depend on the inputs has been computed. */
   readonly steps: readonly Step[]
   readonly tensors: ReadonlyMap<string, TensorValue>
   readonly outputs: readonly string[]
@@ -30,8 +32,8 @@ export interface Interpretation {
 }
 
 /**
- * Infer the size of every tensor, as a runtime does when it loads a model: an open first axis of an input is one
- * sample, other open axes have the size of their name in `sizes`.
+ * Infers the size of every tensor, as a runtime does when it loads a model. An open first axis of an input is one
+ * sample. Other open axes get the size under their name in `sizes`.
  *
  * @throws InvalidInputError naming the axes whose sizes are missing
  */
@@ -116,7 +118,7 @@ class Interpreter {
         if (name === '') return
         const shape = shapes[i] ?? shapes[0] ?? []
         const values = i === 0 && outputSize === 'computed' ? constantValues(reading, shape) : null
-        // Values computed from sizes alone are known in advance, whatever tensor the sizes come from.
+        // Values computed only from sizes are known in advance, even if the sizes are those of a computed tensor.
         this.#tensors.set(name, { shape, elementType, dynamic: dynamic && values === null, values })
       })
       const constant = node.attributes.get('value')?.tensor
@@ -134,7 +136,7 @@ class Interpreter {
     }
   }
 
-  /** If the condition is known, only one branch exists. */
+  /** A branch with a known condition is the only one that exists. */
   #takenBranch(reading: NodeReading): boolean {
     const { node, operator } = reading
     const condition = reading.inputs[0]?.values?.[0]

@@ -1,9 +1,9 @@
 import { elementCount } from '../shapes.js'
 import type { Interpretation, Step } from './interpret-graph.js'
 
-/** Several nodes of a file that a framework runs as one call. */
+/** One or more nodes of a file that a framework runs as one call. */
 export interface MergedStep extends Step {
-  /** All of its nodes, in the order of the file. */
+  /** All nodes of the merged step, in the order of the file. */
   readonly parts: readonly Step[]
 }
 
@@ -11,15 +11,15 @@ const pointwise = new Set([
   ...['Add', 'Sub', 'Mul', 'Div', 'Pow', 'Sqrt', 'Reciprocal', 'Neg', 'Abs', 'Exp', 'Log', 'Erf', 'Tanh', 'Sigmoid'],
   ...['HardSigmoid', 'Softplus', 'Clip', 'Relu', 'Min', 'Max', 'Where', 'Cast'],
 ])
-/** Every activation that exporters decompose contains at least one of these. */
+/** Every activation that exporters decompose contains at least one of these operators. */
 const curved = new Set(['Sigmoid', 'HardSigmoid', 'Erf', 'Tanh', 'Softplus', 'Clip', 'Exp'])
 const roots = new Set(['Sqrt', 'Reciprocal', 'Pow'])
 const MAX_PARTS = 16
 
 /**
- * Merge what exporters decompose: an activation over one tensor (SiLU, both forms of GELU, hard swish, Mish), a layer
- * norm or root-mean-square norm, and the bias of a linear layer. In all of them, several nodes read one tensor more
- * than once, and only the last result is used elsewhere.
+ * Merges the nodes into which exporters decompose one function: an activation of one tensor (SiLU, both forms of GELU,
+ * hard swish, Mish), a layer norm or root-mean-square norm, and a linear layer with bias. In an activation or norm,
+ * several nodes read one tensor, and only the last result is used elsewhere.
  */
 export function mergeSteps(interpretation: Interpretation): MergedStep[] {
   return new Merger(interpretation).merge()
@@ -30,7 +30,7 @@ class Merger {
   readonly #steps: readonly Step[]
   readonly #readers = new Map<string, Set<number>>()
   readonly #outputs: ReadonlySet<string>
-  /** Step index -> first step of the merged one that contains it. */
+  /** Maps each step's index to the first step of the merged one that contains it. */
   readonly #taken = new Set<number>()
 
   constructor(interpretation: Interpretation) {
@@ -73,7 +73,7 @@ class Merger {
     return step.inputs.filter((name) => this.#interpretation.tensors.get(name)?.dynamic)
   }
 
-  /** The only reader of a step's output; null if there are several, or if it is an output of the network. */
+  /** Index of the only step that reads a step's output; null if several do, or if it is an output of the network. */
   #onlyReader({ outputs }: Step): number | null {
     const [output = '', ...others] = outputs
     const readers = this.#readers.get(output)
@@ -82,7 +82,10 @@ class Merger {
     return reader!
   }
 
-  /** A product with stored weights, followed by a sum with one stored value per column. */
+  /**
+   * Index of the step that adds the bias to this product with stored weights: a sum with one stored value per column.
+   * Null if there is none.
+   */
   #biasOf(step: Step, index: number): number | null {
     if (step.operator !== 'MatMul' || this.#dynamicInputs(step).length !== 1 || this.#taken.has(index)) return null
     const reader = this.#onlyReader(step)
@@ -97,7 +100,8 @@ class Merger {
   }
 
   /**
-   * Steps that compute one function of tensor `source` alone, read it at least twice, and expose only the last result.
+   * Indices of steps that compute one function of tensor `source` alone, read it at least twice, and expose only the
+   * last result; null if there are none.
    */
   #functionOf(source: string): number[] | null {
     const derived = new Map<string, number>()
@@ -123,7 +127,7 @@ class Merger {
     return this.#dynamicInputs(step).every((name) => name === source || derived.has(name))
   }
 
-  /** The steps that contribute to `last`, if they form a function in the sense of `mergeSteps`. */
+  /** Indices of the steps that contribute to `last`, if they form a function in the sense of `mergeSteps`. */
   #closed(last: number, source: string, derived: ReadonlyMap<string, number>): number[] | null {
     const members = new Set<number>()
     const visit = (index: number) => {
@@ -137,7 +141,7 @@ class Merger {
     if (reads < 2 || this.#size(this.#steps[last]!.outputs[0]!) !== this.#size(source)) return null
     const averages = steps.some((step) => step.operator === 'ReduceMean')
     const known = new Set(steps.map((step) => step.operator))
-    // A norm divides by a root of a mean; the distance to the mean is only its first part.
+    // A norm divides by the root of a mean. Subtracting the mean from the tensor is only its first part.
     const complete = averages ? this.#isNorm(last, known) : this.#isActivation(last, steps)
     if (!complete) return null
     const shown = [...members].some((index) => {
@@ -148,7 +152,9 @@ class Merger {
     return shown ? null : [...members].sort((a, b) => a - b)
   }
 
-  /** Activations end by weighting the tensor, or half of it, with a curve over it. */
+  /**
+   * Whether the steps end as an activation does: the tensor, or half of it, is multiplied by a curve computed from it.
+   */
   #isActivation(last: number, steps: readonly Step[]): boolean {
     const { operator } = this.#steps[last]!
     const weighted = operator === 'Mul' && this.#dynamicInputs(this.#steps[last]!).length === 2
@@ -162,7 +168,7 @@ class Merger {
     )
   }
 
-  /** Include the constant factor, or the scale and bias of a norm, that follow. */
+  /** Adds the steps that follow with a constant factor, or with the scale and bias of a norm. */
   #withConstants(members: readonly number[]): number[] {
     const all = [...members]
     const averages = members.some((index) => this.#steps[index]!.operator === 'ReduceMean')

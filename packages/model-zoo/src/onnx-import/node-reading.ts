@@ -1,11 +1,11 @@
 import type { OnnxAttribute, OnnxNode } from './read-onnx.js'
 import type { TensorValue } from './tensor-value.js'
 
-/** A node with the known properties of its inputs, for the rules of shapes, constants and work. */
+/** A node with the known properties of its inputs. The rules for shapes, constants and work read it. */
 export class NodeReading {
   readonly node: OnnxNode
   readonly opset: number
-  /** As in the node; undefined for an omitted optional input. */
+  /** Inputs in the order of the node; undefined for an omitted optional input. */
   readonly inputs: readonly (TensorValue | undefined)[]
 
   constructor(node: OnnxNode, inputs: readonly (TensorValue | undefined)[], opset: number) {
@@ -14,7 +14,7 @@ export class NodeReading {
     this.opset = opset
   }
 
-  /** Name, with the domain unless it is ONNX's own. */
+  /** Name of the operator, with the domain unless it is ONNX's own. */
   get operator(): string {
     const { domain, operator } = this.node
     return domain === '' ? operator : `${domain}:${operator}`
@@ -62,13 +62,13 @@ export class NodeReading {
     return this.attribute(name)?.ints
   }
 
-  /** A list that was an attribute in older operator sets and is an input since; undefined if it is neither. */
+  /** A list that was an attribute in older operator sets and is now an input; undefined if the node has neither. */
   list(name: string, index: number): readonly number[] | undefined {
     return this.ints(name) ?? (this.has(index) ? this.values(index) : undefined)
   }
 }
 
-/** A shape or value depends on computed values, or on an unknown operator. */
+/** Thrown if a shape or value depends on values computed at run time, or on an unknown operator. */
 export class Unknown extends Error {}
 
 /** Index of an axis; negative ones count from the end. */

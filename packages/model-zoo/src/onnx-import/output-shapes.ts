@@ -14,7 +14,7 @@ function names(spaced: string): string[] {
   return spaced.trim().split(/\s+/)
 }
 
-/** The same rule for several operators. */
+/** Assigns the same rule to several operators. */
 function rules(operators: readonly string[], rule: ShapeRule): Record<string, ShapeRule> {
   return Object.fromEntries(operators.map((name) => [name, rule]))
 }
@@ -31,7 +31,7 @@ function fail(): never {
   throw new Unknown()
 }
 
-/** Operators whose output is like their first input. */
+/** Operators whose output has the shape of their first input. */
 const likeFirstInput = [
   ...names(`Relu LeakyRelu ThresholdedRelu Elu Celu Selu Sigmoid HardSigmoid HardSwish Swish Mish Gelu Softplus
     Softsign Tanh Erf Exp Log Sqrt Reciprocal Neg Abs Sign Floor Ceil Round Clip Sin Cos Tan Asin Acos Atan Sinh Cosh
@@ -284,7 +284,7 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
   RoiAlign: (node) => [
     [node.shape(1)[0] ?? fail(), node.shape(0)[1] ?? fail(), node.int('output_height', 1), node.int('output_width', 1)],
   ],
-  /** Queries, keys, values: [b, heads, positions, features], or [b, positions, heads * features]. */
+  /** Queries, keys and values are [b, heads, positions, features] or [b, positions, heads * features]. */
   Attention: (node) => {
     const [queries, values] = [node.shape(0), node.shape(2)]
     if (queries.length === 4) return [[...queries.slice(0, -1), values.at(-1) ?? fail()]]
@@ -299,13 +299,13 @@ export const shapeRules: Readonly<Record<string, ShapeRule>> = {
   },
 }
 
-/** The part of its input's shape that `Shape` returns. */
+/** The part of its input's shape that the operator `Shape` returns. */
 export function shapeSlice(node: NodeReading): readonly number[] {
   const shape = node.shape(0)
   return shape.slice(node.int('start', 0), node.attribute('end')?.int ?? shape.length)
 }
 
-/** The axes of a map, and the side of the blocks into which it is cut. */
+/** The axes of a map, and the side of the blocks into which the operator cuts it. */
 function blocked(node: NodeReading) {
   const [batch = fail(), channels = fail(), height = fail(), width = fail()] = node.shape(0)
   return [batch, channels, height, width, node.attribute('blocksize')?.int ?? fail()] as const
@@ -328,7 +328,7 @@ function resized(node: NodeReading, scalesInput: number, sizesInput: number): nu
   return shape
 }
 
-/** Sizes of the letters of an Einstein sum, and the letters of its result. */
+/** Sizes of the letters of an Einstein summation, and the letters of its result. */
 export function einsum(node: NodeReading): { sizes: ReadonlyMap<string, number>; output: string } {
   const equation = node.text('equation', '').replaceAll(' ', '')
   if (equation.includes('.')) throw new Unknown()

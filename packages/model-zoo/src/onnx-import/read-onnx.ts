@@ -9,7 +9,7 @@ export interface OnnxTensor {
   readonly dims: readonly number[]
   /** Code of `TensorProto.DataType`. */
   readonly elementType: number
-  /** Null if they are in another file, or of a type that does not occur in shapes. */
+  /** The tensor's values; null if they are in another file, or of a type that does not occur in shapes. */
   values(): readonly number[] | null
 }
 
@@ -26,15 +26,18 @@ export interface OnnxAttribute {
 export interface OnnxNode {
   readonly name: string
   readonly operator: string
-  /** Empty for ONNX's own operators. */
+  /** Domain of the operator; empty for ONNX's own. */
   readonly domain: string
-  /** Names of tensors; empty for an omitted optional one. */
+  /** Names of the input tensors; an empty name for an omitted optional input. */
   readonly inputs: readonly string[]
   readonly outputs: readonly string[]
   readonly attributes: ReadonlyMap<string, OnnxAttribute>
 }
 
-/** Declared shape of a tensor: sizes or names of sizes, null for an open axis; no axes if nothing is declared. */
+/**
+ * Declared shape of a tensor: per axis its size or the name of its size, null for an open axis. No axes if nothing is
+ * declared.
+ */
 export interface OnnxValueInfo {
   readonly name: string
   readonly elementType: number
@@ -51,7 +54,7 @@ export interface OnnxGraph {
 }
 
 export interface OnnxModel {
-  /** Version of ONNX's own operators. */
+  /** Version of ONNX's own operator set. */
   readonly opset: number
   readonly graph: OnnxGraph
 }
@@ -72,7 +75,7 @@ export const elementTypes = {
   bfloat16: 16,
 } as const
 
-/** Whether a type is floating point: weights and activations are, shapes and indices are not. */
+/** Whether a type is floating point. Weights and activations are; shapes and indices are not. */
 export function isFloat(elementType: number): boolean {
   const { float, float16, double, bfloat16 } = elementTypes
   return ([float, float16, double, bfloat16] as number[]).includes(elementType)
@@ -94,7 +97,7 @@ function notOnnx(bytes: Uint8Array, cause?: unknown): InvalidInputError {
 
 type Fields = Readonly<Record<number, (reader: PbfReader) => void>>
 
-/** Read a message with a known end; unlisted fields are skipped. */
+/** Reads the listed fields of a message that ends at `end`; skips the others. */
 function readFields(reader: PbfReader, end: number, fields: Fields): void {
   if (end > reader.length) throw new RangeError('a message ends behind the end of the file')
   while (reader.pos < end) {
@@ -102,7 +105,7 @@ function readFields(reader: PbfReader, end: number, fields: Fields): void {
     const field = fields[key >> 3]
     const type = key & 7
     if (type === 3 || type === 4 || type > 5) throw new RangeError(`wire type ${type}`)
-    // pbf needs the type set by code that reads a field by hand, because packed lists depend on it.
+    // Code that reads a field without pbf's `readFields` must set its type, because packed lists depend on it.
     reader.type = type
     if (type === 2) {
       const from = reader.pos
@@ -265,7 +268,7 @@ function readValueInfo(reader: PbfReader): OnnxValueInfo {
   return { name, elementType, axes }
 }
 
-/** For a sparse tensor, the shape of the whole; values are not needed. */
+/** Reads the dense shape of a sparse tensor. Its values are not needed. */
 function readSparseTensor(reader: PbfReader): OnnxTensor {
   let stored: OnnxTensor | undefined
   const dims: number[] = []
@@ -326,7 +329,7 @@ function readTensor(reader: PbfReader): OnnxTensor {
   return { name, dims, elementType, values }
 }
 
-/** Little-endian values of fixed width. */
+/** Decodes little-endian values of fixed width. */
 function rawValues(raw: Uint8Array, elementType: number): readonly number[] | null {
   const view = new DataView(raw.buffer, raw.byteOffset, raw.byteLength)
   const each = (width: number, read: (at: number) => number) =>

@@ -7,7 +7,7 @@ export interface SlicedAxis {
 }
 
 /**
- * Positions selected by a `Slice`, by axis; other axes are complete.
+ * Positions that a `Slice` selects, by axis; axes that it leaves complete are absent.
  *
  * @throws Unknown if its bounds are not known
  */
@@ -24,7 +24,7 @@ export function slicedAxes(node: NodeReading): SlicedAxis[] {
   })
 }
 
-/** Positions of a slice along an axis, with bounds clamped to the ends. */
+/** Positions of a slice along an axis. Bounds are clamped to the ends. */
 function slicedPositions(size: number, start: number, end: number, step: number): number[] {
   const clamp = (index: number, low: number, high: number) =>
     Math.min(high, Math.max(low, index < 0 ? index + size : index))

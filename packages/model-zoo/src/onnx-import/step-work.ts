@@ -5,10 +5,13 @@ import { einsum, shapeRules } from './output-shapes.js'
 import { isFloat } from './read-onnx.js'
 import { elementsOf } from './tensor-value.js'
 
-/** A group with fewer input channels is too narrow for a matrix unit and runs like a depthwise convolution. */
+/**
+ * Number of input channels below which a group of a convolution is too narrow for a matrix unit. It then runs like a
+ * depthwise convolution.
+ */
 const NARROW_GROUP = 16
 
-/** Whether rules for its shape and its work exist. */
+/** Whether rules for the step's shape and work exist. */
 export function isKnown({ operator, parts }: MergedStep): boolean {
   return parts.length > 1 || operator in shapeRules
 }
@@ -17,15 +20,16 @@ const views = new Set(['Reshape', 'Flatten', 'Squeeze', 'Unsqueeze', 'Identity',
 const quantisations = /^(com\.microsoft:)?(Dequantize|Quantize)Linear$/
 
 /**
- * Whether no data moves: another view of the same values, a cast between precisions (the simulated tenant has one), a
- * quantisation that runtimes fuse with the adjacent operator, or a transposition that keeps the order in memory.
+ * Whether the step moves no data. It is then a view of the same values, a cast between precisions (a simulated tenant
+ * has one precision), a quantisation that runtimes fuse with the adjacent operator, or a transposition that keeps the
+ * order in memory.
  */
 export function isViewStep({ operator, reading, parts }: MergedStep): boolean {
   if (parts.length > 1) return false
   if (views.has(operator) || quantisations.test(operator)) return true
   const [first] = reading.inputs
   if (operator === 'Cast') return isFloat(first?.elementType ?? 0) && isFloat(reading.int('to', 1))
-  // An index with one position selects.
+  // An index with one position selects without moving data.
   if (operator === 'Gather') return first?.dynamic === true && reading.inputs[1]?.values?.length === 1
   if (operator !== 'Transpose') return false
   const shape = first?.shape ?? []
@@ -34,7 +38,7 @@ export function isViewStep({ operator, reading, parts }: MergedStep): boolean {
   return moved.every((axis, i) => i === 0 || axis > moved[i - 1]!)
 }
 
-/** A transposition of the last two axes, which a matrix product can apply while reading. */
+/** Whether the step swaps the last two axes. A matrix product can apply such a transposition while reading. */
 export function swapsLastTwo({ operator, reading, parts }: MergedStep): boolean {
   if (operator !== 'Transpose' || parts.length > 1) return false
   const rank = reading.inputs[0]?.shape.length ?? 0
@@ -69,7 +73,7 @@ export function workOfStep(step: MergedStep, output: Shape): { operatorClass: Op
       return { operatorClass, flops: 2 * elements * perGroup * window }
     }
     case 'ConvTranspose': {
-      // Each input value is multiplied with each filter of its group once.
+      // A transposed convolution multiplies each input value with each filter of its group once.
       const [, perGroup = 1, ...kernel] = shape(1)
       return { operatorClass: 'conv', flops: 2 * elementCount(shape(0)) * perGroup * elementCount(kernel) }
     }
@@ -124,7 +128,10 @@ function classOfMove({ parts }: MergedStep): OperatorClass {
   return copies.test(plain) ? 'copy' : 'elementwise'
 }
 
-/** Elements of a stored operand that are read for every batch: 1 for a list of sizes, a table's rows for a lookup. */
+/**
+ * Number of elements of a stored operand that are read for every batch: 1 for a list of sizes, the selected rows of a
+ * table for a lookup.
+ */
 export function weightElementsOf(step: MergedStep, name: string): number {
   for (const { reading, operator } of step.parts) {
     const index = reading.node.inputs.indexOf(name)

@@ -5,13 +5,15 @@ export interface TensorValue {
   readonly shape: Shape
   /** Code of `TensorProto.DataType`. */
   readonly elementType: number
-  /** Whether it depends on the network's inputs; otherwise a runtime computes it once, at load time. */
+  /** Whether the tensor depends on the network's inputs. If not, a runtime computes it once, at load time. */
   readonly dynamic: boolean
-  /** Its elements, row by row, if they are few and known: shapes are computed from them. */
+  /**
+   * The tensor's elements, row by row, if they are few and known, since shapes are computed from such lists; else null.
+   */
   readonly values: readonly number[] | null
 }
 
-/** Longer lists are weights and tables, not shapes. */
+/** Maximum length of a list of values. Longer ones are weights and tables, not shapes. */
 export const LONGEST_LIST = 4096
 
 export function elementsOf({ shape }: TensorValue): number {
@@ -38,7 +40,7 @@ export function broadcastIndices(from: Shape, to: Shape): number[] {
   })
 }
 
-/** Broadcast shape, matched from the last axis; null if the shapes do not broadcast. */
+/** Shape to which the shapes are broadcast, matched from the last axis; null if they do not broadcast. */
 export function broadcastShapes(shapes: readonly Shape[]): number[] | null {
   const rank = Math.max(0, ...shapes.map((shape) => shape.length))
   const out: number[] = new Array(rank).fill(1)

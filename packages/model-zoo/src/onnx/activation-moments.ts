@@ -1,7 +1,7 @@
 import type { GraphNode, NetworkGraph } from '../network-graph.js'
 import { elementCount, inputShapes, type Shape } from '../shapes.js'
 
-/** Mean and variance of the values of a tensor, over images, channels and positions together. */
+/** Mean and variance of the values of a tensor, taken over images, channels and positions together. */
 export interface Moments {
   readonly mean: number
   readonly variance: number
@@ -14,9 +14,10 @@ export function secondMoment({ mean, variance }: Moments): number {
 }
 
 /**
- * Estimated moments of every node's output, for images of mean 0 and variance 1 and for weights that give every
- * convolution, linear layer and norm an output of mean 0 and variance 1. Values are assumed normal and independent,
- * which overestimates the variance after averaging; accurate enough for choosing weights only.
+ * Estimates the moments of every node's output. It assumes images of mean 0 and variance 1, and weights with which
+ * every convolution, linear layer and norm has an output of mean 0 and variance 1. Values are assumed normal and
+ * independent, which overestimates the variance after averaging. The estimate is accurate enough for choosing weights,
+ * and for nothing else.
  */
 export function activationMoments(
   graph: NetworkGraph,
@@ -40,7 +41,7 @@ function outputMoments(node: GraphNode, inputs: readonly Moments[], shapes: read
     case 'silu':
       return momentsAfter((x) => x * sigmoid(x), first)
     case 'gelu':
-      // The usual approximation of the normal distribution function is close enough here.
+      // The usual approximation of the normal distribution function is accurate enough here.
       return momentsAfter((x) => x * sigmoid(1.702 * x), first)
     case 'sigmoid':
       return momentsAfter(sigmoid, first)
@@ -59,7 +60,8 @@ function outputMoments(node: GraphNode, inputs: readonly Moments[], shapes: read
     case 'maxPool':
       return momentsOfMaximum(node.attributes.kernel[0] * node.attributes.kernel[1], first)
     case 'matmul': {
-      // Scores are sums of products; weighted by a softmax, which sums to one, values keep their size.
+      // Products of queries and keys are sums. In the product with the values, a softmax weights them with a sum of
+      // one, so their moments stay the same.
       if (!node.attributes.transposeB) return second
       const inner = shapes[0]?.at(-1) ?? 1
       const term = product(first, second)
@@ -99,8 +101,8 @@ function mixture(parts: readonly Moments[], weights: readonly number[]): Moments
 }
 
 /**
- * Nodes every quarter of a standard deviation, up to six: the trapezoidal rule is exact to six digits for smooth
- * functions.
+ * Grid points every quarter of a standard deviation, up to six. For smooth functions the trapezoidal rule is then exact
+ * to six digits.
  */
 const grid = Array.from({ length: 49 }, (_, i) => (i - 24) / 4)
 const density = grid.map((z) => Math.exp((-z * z) / 2) / Math.sqrt(2 * Math.PI) / 4)
@@ -110,7 +112,10 @@ function momentsAfter(activation: (x: number) => number, { mean, variance }: Mom
   return momentsOn(values, density)
 }
 
-/** The largest of `count` independent values: its density is count * f(z) * F(z)^(count - 1). */
+/**
+ * Moments of the largest of `count` independent values. Its density is count * f(z) * F(z)^(count - 1), with density f
+ * and distribution function F of one value.
+ */
 function momentsOfMaximum(count: number, { mean, variance }: Moments): Moments {
   let below = 0
   const densityOfMaximum = density.map((mass) => {

@@ -5,17 +5,17 @@ import type { OnnxAttributes } from './onnx-messages.js'
 import type { OnnxNodeList } from './onnx-node-list.js'
 import { relativePositionIndex } from './relative-position-index.js'
 
-/** Context of a node during translation. All shapes are those of batch 1. */
+/** Context of a node during translation. All shapes are for a batch of 1. */
 export interface OperatorContext {
-  /** Names of the tensors that it reads. */
+  /** Names of the tensors that the node reads. */
   readonly inputs: readonly string[]
   readonly inputShapes: readonly Shape[]
-  /** Name of the tensor that it writes. */
+  /** Name of the tensor that the node writes. */
   readonly output: string
   readonly outputShape: Shape
 }
 
-/** Operators without attributes that ONNX has, too. */
+/** ONNX operators by kind, for kinds without attributes that ONNX has as well. */
 const oneToOne: { readonly [Kind in OperatorKind]?: string } = {
   relu: 'Relu',
   sigmoid: 'Sigmoid',
@@ -26,7 +26,7 @@ const oneToOne: { readonly [Kind in OperatorKind]?: string } = {
   contiguous: 'Identity',
 }
 
-/** Translate one node of the graph to standard ONNX operators, for any batch. */
+/** Translates one node of the graph to standard ONNX operators, for any batch. */
 export function addOperator(list: OnnxNodeList, node: GraphNode, context: OperatorContext): void {
   const { inputs, inputShapes, output, outputShape } = context
   const x = inputs[0] ?? ''
@@ -60,7 +60,8 @@ export function addOperator(list: OnnxNodeList, node: GraphNode, context: Operat
       list.add('Mul', [x, list.add('Sigmoid', [x], step('sigmoid'))], output)
       return
     case 'gelu': {
-      // x * (1 + erf(x / sqrt 2)) / 2, in the order that runtimes can fuse; Gelu itself came with opset 20.
+      // GELU as x * (1 + erf(x / sqrt 2)) / 2, in the order that runtimes can fuse. ONNX has Gelu itself only since
+      // opset 20.
       const ratio = list.add('Div', [x, list.float(Math.SQRT2)], step('ratio'))
       const sum = list.add('Add', [list.add('Erf', [ratio], step('erf')), list.float(1)], step('sum'))
       list.add('Mul', [list.add('Mul', [x, sum], step('product')), list.float(0.5)], output)
@@ -171,7 +172,7 @@ function addAdaptiveAvgPool(list: OnnxNodeList, node: NodeOf<'adaptiveAvgPool'>,
     const kernel = { ints: [height / rows, width / columns] }
     list.add('AveragePool', [x], output, { kernel_shape: kernel, strides: kernel })
   } else {
-    // Regions of unequal size, for which ONNX has no operator: the mean along each axis as a matrix product.
+    // ONNX has no operator for regions of unequal size. So the mean along each axis is a matrix product.
     const alongHeight = list.matrix(`adaptive_average.${rows}x${height}`, rows, height, () =>
       adaptiveAverage(height, rows),
     )
@@ -183,7 +184,7 @@ function addAdaptiveAvgPool(list: OnnxNodeList, node: NodeOf<'adaptiveAvgPool'>,
   }
 }
 
-/** Axes of a map [b, c, h, w] cut into windows, and the permutation to [b, windows (2), positions (2), c]. */
+/** Axes of a map [b, c, h, w] that is cut into windows, and the permutation to [b, windows (2), positions (2), c]. */
 function windowAxes({ size, layout }: { size: number; layout: 'window' | 'grid' }, map: Shape) {
   const [, channels = 1, height = 1, width = 1] = map
   const [rows, columns] = [height / size, width / size]
@@ -192,7 +193,7 @@ function windowAxes({ size, layout }: { size: number; layout: 'window' | 'grid' 
     : { cut: [0, channels, size, rows, size, columns], toWindows: [0, 3, 5, 2, 4, 1] }
 }
 
-/** In a reshape, 0 keeps the axis as it is. */
+/** Target of a reshape that keeps the batch: 0 stands for the axis as it is. */
 function anyBatch(shape: Shape): Shape {
   return [0, ...shape.slice(1)]
 }

@@ -10,7 +10,7 @@ import { type SeededTensor, seededWeights } from './seeded-weights.js'
 export interface OnnxOptions {
   /** Seed of the weights, a non-negative integer. Default 1. */
   readonly seed?: number
-  /** The first axis: open under the name `N`, or fixed. Default `dynamic`. */
+  /** Size of the first axis: open under the name `N`, or fixed. Default `dynamic`. */
   readonly batch?: 'dynamic' | number
   /** Whether weights are in the model, or in a file beside it. Default `embedded`. */
   readonly weights?: 'embedded' | 'external'
@@ -18,7 +18,7 @@ export interface OnnxOptions {
   readonly inputSize?: number
 }
 
-/** An ONNX file, and the file that must lie beside it if the weights are external. */
+/** An ONNX file, and the weights file that must be in the same folder if the weights are external. */
 export interface OnnxExport {
   readonly model: Uint8Array
   readonly externalData?: {
@@ -30,24 +30,24 @@ export interface OnnxExport {
 
 const INPUT = 'input'
 const OUTPUT = 'logits'
-/** A protobuf message has to be smaller than 2 GiB. */
+/** A protobuf message must be smaller than 2 GiB. */
 const LARGEST_MESSAGE = 2 ** 31 - 1
 
 /**
- * The network as an ONNX model (opset 17, 32-bit floats) that maps `input` [N, 3, H, W] to `logits` [N, 1000]. Initializers
- * are the tensors of torchvision's state dictionary, by name and shape, with random values: times and shapes are those of
- * the trained network, predictions are meaningless. The same options give the same bytes.
+ * Exports the network as an ONNX model (opset 17, 32-bit floats) that maps `input` [N, 3, H, W] to `logits` [N, 1000].
+ * Initializers have the names and shapes of torchvision's state dictionary, and random values. Times and shapes are
+ * therefore those of the trained network; predictions are meaningless. The same options give the same bytes.
  *
  * @param network a graph, or the name of a network.
  * @throws UnknownNameError listing the networks that exist.
- * @throws InvalidInputError if an option is out of range, the network cannot take images of that size, or it is too
- * large to be embedded.
+ * @throws InvalidInputError if an option is out of range, if the network cannot take images of that size, or if its
+ * weights are too large to be embedded.
  */
 export function exportOnnx(network: NetworkGraph | string, options: OnnxOptions = {}): OnnxExport {
   const { seed = 1, batch = 'dynamic', weights = 'embedded', inputSize = 224 } = options
   if (!Number.isSafeInteger(seed) || seed < 0) throw new InvalidInputError('seed', seed, 'a non-negative integer')
   const graph = typeof network === 'string' ? buildNetwork(network) : network
-  // A fixed batch is checked with the sizes; the exported graph keeps the axis open in every reshape.
+  // A fixed batch is checked together with the image size. The exported reshapes work for any batch.
   inferShapes(graph, { batch: batch === 'dynamic' ? 1 : batch, height: inputSize, width: inputSize })
   const shapes = inferShapes(graph, { batch: 1, height: inputSize, width: inputSize })
   const tensors = seededWeights(graph, shapes, seed)
@@ -109,7 +109,7 @@ function encodeModel(
   return model.encode()
 }
 
-/** In order and without gaps, matching the locations in the model. */
+/** Concatenates the values in order and without gaps, as the locations in the model state. */
 function concatenateValues(tensors: readonly SeededTensor[]): Uint8Array {
   const bytes = new Uint8Array(tensors.reduce((sum, { values }) => sum + values.byteLength, 0))
   let offset = 0

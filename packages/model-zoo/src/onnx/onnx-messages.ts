@@ -2,7 +2,7 @@ import { type Payload, ProtoMessage } from './proto-message.js'
 
 // Field numbers and codes of onnx.proto (onnx.ai, "Open Neural Network Exchange Intermediate Representation").
 
-/** The newest operator set supported by every runtime of recent years; the first with LayerNormalization. */
+/** The newest operator set that every runtime of recent years supports. It is the first with LayerNormalization. */
 export const OPSET_VERSION = 17
 /** The file format version released with this operator set. */
 export const IR_VERSION = 8
@@ -12,7 +12,7 @@ const INT64 = 7
 const attributeTypes = { float: 1, int: 2, tensor: 4, ints: 7 } as const
 const EXTERNAL = 1
 
-/** Attributes carry a type, because a number may be an integer or not. */
+/** An attribute carries a type, because a JavaScript number does not tell integers from floats. */
 export type OnnxAttribute =
   | { readonly float: number }
   | { readonly int: number }
@@ -53,7 +53,7 @@ export function graphMessage(parts: {
   return graph.payload(11, parts.input).payload(12, parts.output)
 }
 
-/** An operator with one output; the node has the output's name. */
+/** Message of an operator with one output; the node has the output's name. */
 export function nodeMessage(
   operator: string,
   inputs: readonly string[],
@@ -76,7 +76,7 @@ function attributeMessage(name: string, attribute: OnnxAttribute): ProtoMessage 
   return message.int(20, attributeTypes.ints)
 }
 
-/** 32-bit floats, in the message itself or in a file beside the model. */
+/** Message of a tensor of 32-bit floats. The values are in the message itself, or in a file beside the model. */
 export function floatTensor(name: string, shape: readonly number[], values: Payload | ExternalLocation): ProtoMessage {
   const tensor = tensorHeader(name, shape, FLOAT)
   if ('writeTo' in values) return tensor.payload(9, values)
@@ -98,7 +98,7 @@ function tensorHeader(name: string, shape: readonly number[], dataType: number):
   return tensor.int(2, dataType).string(8, name)
 }
 
-/** An input or output of the graph: a tensor of 32-bit floats. */
+/** Message of an input or output of the graph: a tensor of 32-bit floats. */
 export function valueInfo(name: string, axes: readonly Axis[]): ProtoMessage {
   const shape = new ProtoMessage()
   for (const axis of axes) {

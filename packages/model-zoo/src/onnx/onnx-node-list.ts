@@ -12,7 +12,7 @@ export class OnnxNodeList {
     return output
   }
 
-  /** Constants are nodes, so that the initializers are exactly the stored tensors of the network. */
+  /** Constants are nodes, so that the initializers are exactly the network's stored tensors. */
   float(value: number): string {
     return this.#constant(`constant.${value}`, (name) =>
       floatTensor(
@@ -38,7 +38,7 @@ export class OnnxNodeList {
     return this.#constant(name, () => int64Tensor(name, [values.length], int64Values(values)))
   }
 
-  /** To `shape`, where 0 keeps the size of the axis in that place. */
+  /** Reshapes to `shape`; a 0 in it keeps the size of that axis. */
   reshape(input: string, shape: readonly number[], output: string): string {
     return this.add('Reshape', [input, this.integers(`shape.${shape.join('x')}`, shape)], output)
   }
@@ -47,7 +47,7 @@ export class OnnxNodeList {
     return this.add('Transpose', [input], output, { perm: { ints: permutation } })
   }
 
-  /** Constants are stored once: their name identifies their value. */
+  /** Stores each constant once. Its name identifies its value. */
   #constant(name: string, tensor: (name: string) => ProtoMessage): string {
     if (this.#constants.has(name)) return name
     this.#constants.add(name)

@@ -1,10 +1,10 @@
 /**
- * Bytes that are created when they are written to their destination, so that half a gigabyte of weights is never in
+ * Bytes that are computed only when they are written to their destination. So half a gigabyte of weights is never in
  * memory twice.
  */
 export interface Payload {
   readonly byteLength: number
-  /** `target` is exactly `byteLength` long. */
+  /** Writes the bytes. `target` is exactly `byteLength` long. */
   writeTo(target: Uint8Array): void
 }
 
@@ -14,7 +14,7 @@ const FIXED_32 = 5
 
 /**
  * A message in the wire format of Protocol Buffers (protobuf.dev, "Encoding"), restricted to the needs of ONNX. Fields
- * appear in the order of the calls; a nested message must be complete before it is added.
+ * appear in the order of the calls. A nested message must be complete before it is added.
  */
 export class ProtoMessage implements Payload {
   readonly #parts: Payload[] = []
@@ -24,7 +24,7 @@ export class ProtoMessage implements Payload {
     return this.#byteLength
   }
 
-  /** int32, int64 or an enumeration. */
+  /** Adds an int32, an int64 or an enumeration. */
   int(field: number, value: number): this {
     return this.#add([...tag(field, VARINT), ...varint(value)])
   }
@@ -40,7 +40,7 @@ export class ProtoMessage implements Payload {
     return this.#add([...tag(field, LENGTH_DELIMITED), ...varint(bytes.length), ...bytes])
   }
 
-  /** A bytes field, or another message. */
+  /** Adds a bytes field, or another message. */
   payload(field: number, payload: Payload): this {
     this.#add([...tag(field, LENGTH_DELIMITED), ...varint(payload.byteLength)])
     this.#parts.push(payload)
@@ -73,7 +73,10 @@ function tag(field: number, wireType: number): number[] {
   return varint(field * 8 + wireType)
 }
 
-/** Seven bits per byte, lowest first; a negative number is encoded as the 64 bits of its two's complement. */
+/**
+ * Encodes a number with seven bits per byte, lowest first. A negative number becomes the 64 bits of its two's
+ * complement.
+ */
 function varint(value: number): number[] {
   const bytes: number[] = []
   let rest = BigInt.asUintN(64, BigInt(value))

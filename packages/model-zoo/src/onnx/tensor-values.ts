@@ -1,6 +1,6 @@
 import type { Payload } from './proto-message.js'
 
-/** ONNX stores tensors in little-endian byte order, at any alignment. */
+/** Bytes of 32-bit floats in ONNX's little-endian order, at any alignment. */
 export function floatValues(count: number, valueAt: (index: number) => number): Payload {
   return {
     byteLength: 4 * count,

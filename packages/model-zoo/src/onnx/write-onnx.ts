@@ -11,8 +11,8 @@ export interface WrittenFile {
 }
 
 /**
- * Export a network to `<folder>/<network>.onnx`, and external weights to `<network>.onnx.data` beside it. The folder is
- * created if needed. Files appear atomically, the model last.
+ * Exports a network to `<folder>/<network>.onnx`, and external weights to `<network>.onnx.data` beside it. Creates the
+ * folder if needed. Files appear atomically, the model last.
  *
  * @returns the files written; the model is the last.
  * @throws what `exportOnnx` throws, and the system's error if a file cannot be written.
@@ -31,7 +31,9 @@ export function writeOnnx(name: string, folder: string, options: OnnxOptions = {
   })
 }
 
-/** Write a new file with an unpredictable name, under which nobody can plant a link, and move it into place. */
+/**
+ * Writes to a new file and moves it into place. The new file's name is unpredictable, so nobody can plant a link there.
+ */
 function writeAtomically(file: string, bytes: Uint8Array): void {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
   try {

@@ -9,23 +9,23 @@ import { isSettled, settleStretchMs } from './settle.js'
 import { windowErrors } from './standard-error.js'
 import { nothingMeasured, summarizeWindow } from './summarize-window.js'
 
-/** Within this distance of its temperature limit, K, a board rests before the next row ... */
+/** A board that is closer to its temperature limit than this rests before the next row, K ... */
 const HOT_MARGIN_K = 3
 /** ... until it is this far below the limit, K, but at most for this time, ms. */
 const COOL_MARGIN_K = 15
 const COOL_MAX_MS = 180_000
-/** Upper bound on stretches and windows, ms, however slow the batches are. */
+/** Maximum length of stretches and windows, ms, however slow the batches are. */
 const LONGEST_MS = 120_000
 
 export interface RowContext {
   readonly board: ProfiledBoard
-  /** Null where no settings may be changed; then no row requests a clock. */
+  /** Lease on the board; null if no settings may be changed. No row then requests a clock. */
   readonly lease: GpuLease | null
   readonly options: MeasureOptions
   readonly signal?: AbortSignal | undefined
 }
 
-/** Measure one planned row: cool down if necessary, apply, settle, measure. */
+/** Measures one planned row: cools down if necessary, applies the configuration, settles, measures. */
 export async function measureRow(context: RowContext, planned: PlannedRow, row: number): Promise<ProfileRow> {
   const startedAt = context.board.clock.date().toISOString()
   const coolDownMs = await coolDown(context)
@@ -43,7 +43,7 @@ export async function measureRow(context: RowContext, planned: PlannedRow, row: 
   }
 }
 
-/** Set the clocks and start the processes that a row needs. */
+/** Sets the clocks and starts the processes that a row needs. */
 export async function applyRow({ board, lease, signal }: RowContext, planned: PlannedRow): Promise<void> {
   if (lease) {
     await (planned.memClockMhz === null ? lease.resetMemClock() : lease.lockMemClock(planned.memClockMhz))
@@ -111,7 +111,7 @@ async function measureApplied(context: RowContext, planned: PlannedRow): Promise
   return {
     ...summarizeWindow(planned, start, window, options.sampleMs),
     ...provenance,
-    // The values are kept: nothing contradicts them, they just cannot be confirmed.
+    // The values are kept: nothing contradicts them, though the driver does not confirm who was on the board.
     ...(untold ?? { status, message: '' }),
     failed: false,
     settleMs,
@@ -138,12 +138,16 @@ function isLongEnough(start: Observation, window: readonly Observation[], option
   return isSmall(powerPercent) && (last.counters.length === 0 || isSmall(throughputPercent))
 }
 
-/** A limit that grows with the length of the batches, up to a bound. */
+/** Time limit that grows with the length of the batches, up to a bound, ms. */
 function limitOf(maxMs: number, neededMs: number): number {
   return Math.max(maxMs, Math.min(LONGEST_MS, neededMs))
 }
 
-/** @returns how long it took, ms */
+/**
+ * Waits until the board is cool enough.
+ *
+ * @returns how long it took, ms
+ */
 async function coolDown({ board, options, signal }: RowContext): Promise<number> {
   const { thermalLimitC } = board.gpu.spec
   const first = await board.gpu.sample()

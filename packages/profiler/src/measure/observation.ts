@@ -1,16 +1,16 @@
 import type { BoardOccupancy, Telemetry, TenantCounters } from '@pctodl/platform'
 
-/** One instant: the board's sensors and every tenant's counters. */
+/** One reading of the board's sensors and of every tenant's counters. */
 export interface Observation {
   readonly telemetry: Telemetry
   readonly counters: readonly TenantCounters[]
-  /** Absent where no other process can be on the board. */
+  /** Processes on the board; absent if no other process can be on it. */
   readonly occupancy?: BoardOccupancy
 }
 
 /**
- * Board power of an observation, W: the plain reading, as in the Python code's traces; the instant reading where there
- * is no other.
+ * Board power of an observation, W. This is the plain reading, as in the Python code's traces, or the instant reading
+ * if there is no plain one.
  */
 export function powerOf({ telemetry }: Observation): number | null {
   return telemetry.powerAverageW ?? telemetry.powerInstantW
@@ -33,8 +33,8 @@ export function meanOf(
 }
 
 /**
- * Throughput of tenant `i` between two observations, samples/s, from one completed batch to another, so that no edge
- * cuts a batch; null if no batch completed in between.
+ * Throughput of tenant `i` between two observations, samples/s; null if no batch completed in between. It counts from
+ * one completed batch to another, so that no batch is counted in part.
  */
 export function tenantRate(from: Observation, to: Observation, i: number): number | null {
   const before = from.counters[i]!
@@ -54,7 +54,7 @@ export function totalRate(from: Observation, to: Observation): number | null {
   return sum
 }
 
-/** Mean latency of the slowest tenant's batches since it started, ms; Infinity before its first. */
+/** Mean batch latency of the slowest tenant since it started, ms; Infinity before its first batch. */
 export function slowestBatchMs({ counters }: Observation): number {
   let slowest = 0
   for (const { batches, latencySumMs } of counters) {

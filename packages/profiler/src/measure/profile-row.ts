@@ -13,30 +13,30 @@ export interface ProfileRow extends TraceRow {
   readonly message: string
   /** Time spent cooling down before the row, ms. */
   readonly coolDownMs: number
-  /** Time from the applied configuration to the window, ms. */
+  /** Time from applying the configuration to the start of the window, ms. */
   readonly settleMs: number
   readonly windowMs: number
-  /** Relative standard errors of mean power and throughput, percent; NaN where they are not known. */
+  /** Relative standard errors of mean power and throughput, percent; NaN if they are not known. */
   readonly powerErrorPercent: number
   readonly throughputErrorPercent: number
-  /** Energy of the window by the board's counter, J; null on a board without one. */
+  /** Energy used in the window by the board's counter, J; null on a board without one. */
   readonly energyJ: number | null
-  /** Mean over the window, degrees Celsius; null on a board that does not report it. */
+  /** Mean temperature over the window, degrees Celsius; null on a board that does not report it. */
   readonly temperatureC: number | null
-  /** Reasons that held the clock down at any time in the window. */
+  /** Reasons for which the driver lowered the clock at any time in the window. */
   readonly clocksEventReasons: readonly ClocksEventReason[]
-  /** Quantiles of the batch latencies per tenant, ms; empty if the pool keeps no histogram. */
+  /** Quantiles of the batch latencies of each tenant, ms; empty if the pool keeps no histogram. */
   readonly latencyP50Ms: readonly number[]
   readonly latencyP95Ms: readonly number[]
   readonly latencyP99Ms: readonly number[]
   /**
-   * Processes on the board during the window, e.g. `412 python3 (ours), 77 train.py (foreign)`; empty where no other
-   * process can be there.
+   * Processes on the board during the window, e.g. `412 python3 (ours), 77 train.py (foreign)`; empty if no other
+   * process can be on it.
    */
   readonly boardProcesses: string
-  /** Device of each tenant, as its worker reports it; empty on the simulated board. */
+  /** Device of each tenant as its worker reports it; empty on the simulated board. */
   readonly devices: readonly string[]
-  /** Batches completed by each tenant in the window; empty if nothing was measured. */
+  /** Number of batches that each tenant completed in the window; empty if nothing was measured. */
   readonly batches: readonly number[]
   /** Start time of the row, ISO 8601. */
   readonly startedAt: string

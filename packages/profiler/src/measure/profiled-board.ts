@@ -6,13 +6,13 @@ export interface ProfiledBoard {
   readonly tenants: TenantPool
   readonly clock: Clock
   /**
-   * Processes on the board now, and the devices of the tenants; absent where no other process can be there, as on a
+   * Processes on the board now, and the devices of the tenants. Absent if no other process can be on it, as on a
    * simulated board.
    */
   readonly occupancy?: () => BoardOccupancy
   /**
-   * Whether the board lives in this process, as a simulated one does. Such a board is new in each process, so a resumed
-   * run first replays its history.
+   * Whether the board exists only in this process, as a simulated one does. It is then new in each process, so a
+   * resumed run first replays its history.
    */
   readonly livesInProcess?: boolean
 }

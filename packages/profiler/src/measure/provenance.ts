@@ -8,7 +8,9 @@ type Provenance = Pick<ProfileRow, 'boardProcesses' | 'devices' | 'batches'>
 /** Of a row that has no window. */
 export const nothingKnown: Provenance = { boardProcesses: '', devices: [], batches: [] }
 
-/** Processes on the board at any time in a window, the device of each tenant, and its completed batches. */
+/**
+ * Processes that were on the board at any time in a window, and for each tenant its device and its completed batches.
+ */
 export function provenanceOf(start: Observation, window: readonly Observation[]): Provenance {
   const seen = [start, ...window]
   const end = window.at(-1)!
@@ -19,7 +21,10 @@ export function provenanceOf(start: Observation, window: readonly Observation[])
   }
 }
 
-/** Why a window was not our tenants alone on this board; undefined if nothing suggests it. */
+/**
+ * The reason why processes other than our tenants may have run on the board in a window, or our tenants elsewhere;
+ * undefined if nothing suggests it.
+ */
 export function intrusionOf(observations: readonly Observation[]): RowFailure | undefined {
   const foreign = processesOf(observations).filter(({ isOurs }) => isOurs === false)
   if (foreign.length > 0) {
@@ -30,7 +35,7 @@ export function intrusionOf(observations: readonly Observation[]): RowFailure | 
   return { status: 'wrong-device', message: `process ${astray.pid} infers on ${astray.device}, not on this board` }
 }
 
-/** What the driver did not report about a window; undefined if it reported everything. */
+/** A message about what the driver did not report for a window; undefined if it reported everything. */
 export function untoldOf(observations: readonly Observation[]): RowFailure | undefined {
   const strange = processesOf(observations).filter(({ isOurs }) => isOurs === null)
   if (strange.length > 0) {
@@ -46,8 +51,8 @@ function processesOf(observations: readonly Observation[]): BoardProcess[] {
   const byPid = new Map<number, BoardProcess>()
   for (const { occupancy } of observations) {
     for (const process of occupancy?.processes ?? []) {
-      // A process that ends between the driver's answer and our lookup cannot be read any more; its earlier identity
-      // holds.
+      // A process may end between the driver's answer and our look-up, which then fails. Its earlier identity remains
+      // valid.
       if (process.isOurs !== null || !byPid.has(process.pid)) byPid.set(process.pid, process)
     }
   }

@@ -10,19 +10,21 @@ import {
 import type { Observation } from './observation.js'
 
 /**
- * What became of a row. `unsettled` and `thermal` rows have values that deserve doubt; those after them have none.
+ * Outcome of a row. Rows with `unsettled` or `thermal` have values, but doubtful ones. Rows with a later status in this
+ * list have no values, except some with `unknown`.
  *
  * - `ok`
- * - `unsettled`: power or throughput still drifted at the limit of settling
+ * - `unsettled`: power or throughput still drifted when the time for settling ended
  * - `thermal`: the firmware slowed the board down because it was hot
  * - `out-of-memory`: a tenant did not fit
  * - `crashed`: a tenant died, or was replaced, while it was measured
  * - `no-telemetry`: power could not be read in more than half of the window
  * - `foreign`: a process that is not ours was on the board
  * - `wrong-device`: a tenant did not infer on the board
- * - `stalled`: a tenant lived and completed nothing for a part of the window
- * - `too-short`: a tenant completed not one batch in the window
- * - `unknown`: a counter fell or is no number: failed; or the driver did not tell who was on the board: measured, but doubtful
+ * - `stalled`: a tenant was alive but completed nothing for a part of the window
+ * - `too-short`: a tenant completed no batch in the window
+ * - `unknown`: a counter fell or is not a number (no values), or the driver did not report who was on the board
+ * (doubtful values)
  */
 export const rowStatuses = [
   'ok',
@@ -44,7 +46,7 @@ export interface RowFailure {
   readonly message: string
 }
 
-/** Whether a tenant has failed or was replaced since the start; undefined if all is well. */
+/** The failure if a tenant has failed or was replaced since the start; undefined otherwise. */
 export function failureOf(
   counters: readonly TenantCounters[],
   atStart: readonly TenantCounters[] = counters,
@@ -63,8 +65,8 @@ export function failureOf(
 }
 
 /**
- * Why the completed batches cannot be trusted; undefined if they can. Compares the counters at the edges of the window,
- * and each reading with the one before.
+ * The reason why the completed batches cannot be trusted; undefined if they can. Compares the counters at the edges of
+ * the window, and each reading with the previous one.
  *
  * @param start observation at the left edge of the window
  */

@@ -1,17 +1,19 @@
 import type { MeasureOptions } from '../plan/profile-plan.js'
 import { meanOf, type Observation, powerOf, slowestBatchMs, totalRate } from './observation.js'
 
-/** Minimum number of batches of the slowest tenant in half a stretch. */
+/** Minimum number of batches that the slowest tenant completes in half a stretch. */
 const BATCHES_PER_HALF = 2
-/** Temperature drift over the stretch that counts as none, K; sensors report whole degrees. */
+/** Maximum temperature drift over the stretch of a settled board, K. Sensors report whole degrees. */
 const TEMPERATURE_DRIFT_K = 1
 
 /**
- * Whether power, throughput and temperature are stationary. Over the last stretch (`settleWindowMs`, or four batches of
- * the slowest tenant if those take longer), the means of power and throughput of its halves differ by at most
- * `settleTolerancePercent` of the second half, and the temperatures of its first and last fifth by at most 1 K. With
- * the default stretch of 5 s, a board with a thermal time constant of 20 s passes when it has less than about 6 K to
- * go; leakage turns these into about 1 % of its power.
+ * Whether power, throughput and temperature are stationary over the last stretch. The stretch is `settleWindowMs` long,
+ * or four batches of the slowest tenant if they take longer.
+ *
+ * The means of power and of throughput of its halves must differ by at most `settleTolerancePercent` of the second
+ * half. The temperatures of its first and last fifth must differ by at most 1 K. With the default stretch of 5 s, a
+ * board with a thermal time constant of 20 s passes once it is within about 6 K of its final temperature. Leakage makes
+ * these 6 K about 1 % of its power.
  *
  * @param observations since the load began, oldest first, one every `sampleMs`
  */
@@ -41,7 +43,7 @@ export function isSettled(observations: readonly Observation[], options: Measure
   )
 }
 
-/** Length of the stretch over which a load is judged, ms. */
+/** Length of the stretch on which `isSettled` judges, ms. */
 export function settleStretchMs(last: Observation, { settleWindowMs }: MeasureOptions): number {
   return Math.max(settleWindowMs, 2 * BATCHES_PER_HALF * slowestBatchMs(last))
 }

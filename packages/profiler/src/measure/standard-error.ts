@@ -2,8 +2,7 @@ import { mean, sampleVariance } from '@pctodl/numerics'
 import { meanOf, type Observation, powerOf, totalRate } from './observation.js'
 
 /**
- * Readings closer together than this are not independent: on most boards the plain power reading is a one-second
- * running average.
+ * Minimum distance of independent readings, ms. On most boards the plain power reading is a one-second running average.
  */
 const BLOCK_MS = 1000
 const MIN_BLOCKS = 4
@@ -15,10 +14,10 @@ export interface WindowErrors {
 }
 
 /**
- * Standard errors by the method of batch means. Readings within a second are correlated (the sensor averages, batches
- * overlap), so the window is cut into blocks of at least a second whose means are nearly independent; the error is
- * their standard deviation over the square root of their number. Blocks grow until every tenant completes a batch in
- * each.
+ * Standard errors by the method of batch means. Readings within a second are correlated, because the sensor averages
+ * and batches overlap. So the window is cut into blocks of at least a second, whose means are nearly independent. The
+ * error is the standard deviation of these means over the square root of their number. Blocks grow until every tenant
+ * completes a batch in each.
  *
  * @param start observation at the left edge of the window, not part of it
  */

@@ -27,7 +27,7 @@ type Measurements = Pick<
 >
 
 /**
- * Means and errors of a window.
+ * Computes means and standard errors of a window.
  *
  * @param start observation at its left edge
  * @param window the other observations; the last is at its right edge

@@ -9,26 +9,29 @@ export interface ActiveOptions {
   /** How many rows. */
   readonly count: number
   readonly seed: number
-  /** Configurations that a search would choose with the present predictor; their predictions are to improve. */
+  /**
+   * Configurations that a search would choose with the present predictor. The measured rows are to improve their
+   * predictions.
+   */
   readonly plans: readonly Configuration[]
   /**
-   * Present relative standard deviation of a prediction, above 0; undefined for a configuration that cannot be
-   * measured, for example because its tenants need more memory than the board has.
+   * Present relative standard deviation of the prediction for a configuration, above 0. Undefined if the configuration
+   * cannot be measured, for example because its tenants need more memory than the board has.
    */
   readonly sdOf: (configuration: Configuration) => number | undefined
 }
 
-/** Candidates for each requested row, within bounds that keep the choice to seconds. */
+/** Number of candidates for each requested row, with bounds that keep the choice to seconds. */
 const POOL_PER_ROW = 4
 const MIN_POOL = 400
 const MAX_POOL = 1200
-/** Weight of the plans' variance; the rest is for all other configurations. */
+/** Weight of the plans' variance; the rest of 1 is for all other configurations. */
 const PLANS_PART = 0.5
 
 /**
- * The rows that most reduce the uncertainty of plans. From a pool of random mixes and of the plans themselves, the
- * algorithm repeatedly takes the row that most lowers the expected variance over plans and pool, given the rows taken
- * before (greedy V-optimal design: V. Fedorov, Theory of Optimal Experiments, 1972).
+ * Returns the rows that reduce the uncertainty of plans the most. The pool consists of random mixes and of the plans
+ * themselves. The algorithm repeatedly takes the row that most lowers the expected variance over the pool, given the
+ * rows taken before (greedy V-optimal design: V. Fedorov, Theory of Optimal Experiments, 1972).
  *
  * @throws InvalidInputError for a memory clock that the board does not have, or if nothing can be measured
  */
@@ -66,7 +69,7 @@ export function activeSweep(
 }
 
 /**
- * Random mixes of few and of many tenants. Half use one network, as most plans do; half of those have identical
+ * Random mixes of few and of many tenants. Half of them use one network, as most plans do; half of these have identical
  * tenants.
  */
 function candidates(

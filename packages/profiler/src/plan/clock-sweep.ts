@@ -2,7 +2,7 @@ import { type GpuSpec, InvalidInputError, smClocksAt, snapNearest, type Tenant }
 import { identicalTenants } from './anchor-grid.js'
 import type { PlannedRow } from './profile-plan.js'
 
-/** Clocks from the lowest to the highest in steps; both ends are included. */
+/** Clocks from a lowest to a highest in steps; both ends are included. */
 export interface ClockRange {
   readonly fromMhz?: number
   readonly toMhz?: number
@@ -11,7 +11,7 @@ export interface ClockRange {
 }
 
 /**
- * Supported SM clocks in a range at a memory clock, ascending; a value between two states is rounded to the nearer one.
+ * Supported SM clocks, ascending, that are nearest to the values of a range at a memory clock.
  *
  * @throws InvalidInputError for a memory clock that the board does not have, or a reversed range
  */
@@ -25,7 +25,11 @@ export function clocksOfRange(spec: GpuSpec, memClockMhz: number | null, range: 
   return [...clocks]
 }
 
-/** @throws InvalidInputError for a memory clock that the board does not have */
+/**
+ * SM clocks that the board supports at a memory clock.
+ *
+ * @throws InvalidInputError for a memory clock that the board does not have
+ */
 export function statesAt(spec: GpuSpec, memClockMhz: number | null): readonly number[] {
   const wanted = memClockMhz ?? spec.performanceMemClocksMhz[0]!
   const states = smClocksAt(spec, wanted)
@@ -36,7 +40,7 @@ export function statesAt(spec: GpuSpec, memClockMhz: number | null): readonly nu
   return states
 }
 
-/** The configurations of the clock scaling in published PctoDL profiles. */
+/** The configurations at which published PctoDL profiles measure how throughput and power scale with the clock. */
 const scaledMixes = [
   { mpsPercent: 25, count: 4 },
   { mpsPercent: 50, count: 2 },
@@ -44,7 +48,7 @@ const scaledMixes = [
 ]
 const scaledBatches = [8, 16, 32]
 
-/** Nine configurations of one network at every clock in a range. */
+/** Rows of one network in nine configurations, each at every clock in a range. */
 export function clockSweep(
   spec: GpuSpec,
   model: string,
@@ -58,7 +62,7 @@ export function clockSweep(
   )
 }
 
-/** One process on the whole board, batch 128, at every clock in a range. */
+/** Rows of one process on the whole board with batch 128, at every clock in a range. */
 export function frequencyScaling(
   spec: GpuSpec,
   model: string,
@@ -68,12 +72,12 @@ export function frequencyScaling(
   return atEveryClock(spec, 'scaling', identicalTenants(model, 1, 100, 128), memClockMhz, range)
 }
 
-/** The board without work at every clock in a range: its static power. */
+/** Rows of the board without work at every clock in a range: its static power. */
 export function staticSweep(spec: GpuSpec, memClockMhz: number | null, range: ClockRange = {}): PlannedRow[] {
   return atEveryClock(spec, 'static', [], memClockMhz, range)
 }
 
-/** Given tenants at every clock in a range. */
+/** Rows of given tenants at every clock in a range. */
 export function atEveryClock(
   spec: GpuSpec,
   sweep: PlannedRow['sweep'],

@@ -1,7 +1,7 @@
 import { processesOf } from './order-rows.js'
 import type { PlannedRow, ProfilePlan } from './profile-plan.js'
 
-/** Time to stop and start the processes of a row, ms; a guess before the first are seen. */
+/** Time to stop and start the processes of a row, ms. An assumption before any row has been measured. */
 const RESTART_MS = 4000
 /** Usual settling time beyond the minimum, ms. */
 const EXTRA_SETTLE_MS = 1000
@@ -11,10 +11,10 @@ const REFERENCE_ROW_S = 15
 
 export interface PlannedDuration {
   readonly rows: number
-  /** Rows before which processes restart. */
+  /** Number of rows before which processes restart. */
   readonly restarts: number
   readonly expectedMs: number
-  /** Duration of the same rows in the Python code's schedule: 15 s each, and a restart before each. */
+  /** Duration of the same rows in the Python code's schedule, ms: 15 s for each row, and a restart before each. */
   readonly referenceMs: number
 }
 

@@ -10,23 +10,23 @@ import { defaultMeasure, type MeasureOptions, type PlannedRow, type ProfilePlan 
 /** The parts of a plan; absent parts are not measured. */
 export interface PlanRequest {
   readonly models: readonly string[]
-  /** Null leaves the memory clock unchanged. */
+  /** Memory clocks, MHz; null leaves the memory clock unchanged. */
   readonly memClocksMhz: readonly (number | null)[]
-  /** Grid of identical tenants per network. */
+  /** Grid of identical tenants, measured for each network. */
   readonly grid?: readonly GridCells[]
-  /** Nine configurations per network over the clocks. */
+  /** Nine configurations per network, measured over these clocks. */
   readonly clocks?: ClockRange
-  /** One process on the whole board over the clocks. */
+  /** One process on the whole board, measured over these clocks. */
   readonly scaling?: ClockRange
-  /** The board without work, over the clocks or at one. */
+  /** The board without work, measured over these clocks or at one. */
   readonly static?: ClockRange | { readonly smClockMhz: number | null }
   /** These tenants along the clock. */
   readonly sweep?: { readonly tenants: readonly Tenant[]; readonly range: ClockRange }
-  /** These tenants at one clock; null leaves it unchanged. */
+  /** These tenants, measured at one clock; null leaves the clock unchanged. */
   readonly single?: { readonly tenants: readonly Tenant[]; readonly smClockMhz: number | null }
-  /** Number of mixes of unlike tenants at each memory clock. */
+  /** Number of mixes of different tenants, measured at each memory clock. */
   readonly mixes?: number
-  /** Number of rows at each memory clock that most reduce the uncertainty of plans. */
+  /** Number of rows at each memory clock, chosen to reduce the uncertainty of plans the most. */
   readonly active?: Omit<ActiveOptions, 'seed'>
   readonly repeats?: number
   readonly seed: number
@@ -34,7 +34,7 @@ export interface PlanRequest {
 }
 
 /**
- * Combine the parts and order their rows.
+ * Combines the parts of a request and orders their rows.
  *
  * @throws InvalidInputError for clocks that the board does not have, or a request without rows
  */
@@ -93,10 +93,10 @@ const matrixSchema = z.object({
 })
 
 /**
- * A grid from the Python code's `profiler_matrix.json`; cells whose shares sum to more than 100 are omitted, as in the
- * Python code.
+ * Reads a grid from the Python code's `profiler_matrix.json`. Cells whose shares sum to more than 100 are omitted, as
+ * in the Python code.
  *
- * @throws InvalidInputError naming the place and what was expected there
+ * @throws InvalidInputError naming the field and what was expected there
  */
 export function parseMatrix(json: unknown, source: string): GridCells[] {
   const result = matrixSchema.safeParse(json)

@@ -15,9 +15,10 @@ const SHARE_STEP = 5
 const batchLadder = [1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 160, 192, 256]
 
 /**
- * Unlike tenants that fill the space of configurations evenly. The axes of a Latin hypercube (McKay, Beckman and
- * Conover, 1979) are the number of tenants, the total share, the SM clock, and each tenant's part of the share, batch
- * size and network: every axis is cut into as many strata as there are mixes, and every stratum is used once.
+ * Returns mixes of different tenants that cover the space of configurations evenly, as a Latin hypercube (McKay,
+ * Beckman and Conover, 1979). Its axes are the number of tenants, the total share, the SM clock, and each tenant's part
+ * of the share, batch size and network. Every axis is cut into as many strata as there are mixes, and every stratum is
+ * used once.
  *
  * @throws InvalidInputError for a memory clock that the board does not have, or options out of range
  */
@@ -57,7 +58,7 @@ export function mixSweep(
   })
 }
 
-/** Distribute `total` steps in proportion to the parts, at least one each, by largest remainder. */
+/** Distributes `total` steps in proportion to the parts, at least one each, by largest remainder. */
 function sharesOf(parts: readonly number[], total: number): number[] {
   const sum = parts.reduce((a, b) => a + b, 0)
   const free = total - parts.length
@@ -69,7 +70,7 @@ function sharesOf(parts: readonly number[], total: number): number[] {
   return shares
 }
 
-/** One value in each of `count` equal strata of [0, 1), in random order. */
+/** Draws one value in each of `count` equal strata of [0, 1), in random order. */
 function strata(count: number, random: SeededRandom): number[] {
   const values = Array.from({ length: count }, (_, i) => (i + random.uniform()) / count)
   return shuffled(values, random)

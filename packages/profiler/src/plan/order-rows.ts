@@ -2,9 +2,9 @@ import { SeededRandom, seedFrom, shuffled } from '@pctodl/numerics'
 import type { PlannedRow } from './profile-plan.js'
 
 /**
- * Order rows for measuring. The order is random, so that drift (heat, other users of the host) does not correlate with
- * shares or batches. Rows that run in the same processes form blocks, because only a batch or a clock can change
- * without a restart. Blocks are shuffled, and so are the rows within each.
+ * Orders rows for measuring. The order is random, so that drift (heat, other users of the host) does not correlate with
+ * shares or batches. Rows that run in the same processes form blocks, because only batch and clock can change without a
+ * restart. Blocks are shuffled, and so are the rows within each.
  */
 export function orderRows(rows: readonly PlannedRow[], seed: number): PlannedRow[] {
   const random = new SeededRandom(seedFrom('order', seed))
@@ -18,7 +18,7 @@ export function orderRows(rows: readonly PlannedRow[], seed: number): PlannedRow
   return shuffled([...blocks.values()], random).flatMap((block) => shuffled(block, random))
 }
 
-/** What two rows must share to run in the same processes. */
+/** Key that is equal for rows that can run in the same processes. */
 export function processesOf({ tenants }: PlannedRow): string {
   return tenants
     .map(({ model, mpsPercent }) => `${model}:${mpsPercent}`)
@@ -26,7 +26,7 @@ export function processesOf({ tenants }: PlannedRow): string {
     .join(' ')
 }
 
-/** Repeat all rows this many times, one pass after the other. */
+/** Repeats all rows this many times, one pass after the other. */
 export function repeated(rows: readonly PlannedRow[], times: number): PlannedRow[] {
   return Array.from({ length: times }, (_, repeat) => rows.map((row) => ({ ...row, repeat }))).flat()
 }

@@ -25,25 +25,25 @@ export interface PlannedRow {
   readonly smClockMhz: number | null
   /** Memory clock to lock, MHz; null leaves it to the firmware. */
   readonly memClockMhz: number | null
-  /** Which repetition of the configuration this is, from 0. */
+  /** Number of the repetition of this configuration, from 0. */
   readonly repeat: number
 }
 
 /** How rows are measured; all times in milliseconds. */
 export interface MeasureOptions {
-  /** Period of the readings. */
+  /** Length of the stretch over which throughput and power must be stationary, see `settle`. */
   readonly sampleMs: number
   /** Length of the stretch over which throughput and power must be stationary, see `settle`. */
   readonly settleWindowMs: number
-  /** Minimum settling time; the Python code's warm-up as a lower bound. */
+  /** Minimum settling time, at least the Python code's warm-up. */
   readonly settleMinMs: number
-  /** A row that has not settled by then is measured and marked. */
+  /** Maximum settling time. A row that has not settled by then is measured and marked `unsettled`. */
   readonly settleMaxMs: number
-  /** Largest relative drift of power and of throughput, percent. */
+  /** Maximum relative drift of power and of throughput, percent. */
   readonly settleTolerancePercent: number
   readonly windowMinMs: number
   readonly windowMaxMs: number
-  /** The window grows until the standard errors of mean power and throughput are below this, percent. */
+  /** Target of the standard errors of mean power and throughput, percent. The window grows until both are below it. */
   readonly standardErrorPercent: number
   /** Minimum number of batches per tenant in a window. */
   readonly minBatches: number
@@ -61,10 +61,10 @@ export const defaultMeasure: MeasureOptions = {
   minBatches: 3,
 }
 
-/** A profile as a file: the rows in order, and how to measure them. */
+/** The contents of a plan file: the rows in order, and how to measure them. */
 export interface ProfilePlan {
   readonly version: 1
-  /** Key of the board that the plan was made for. */
+  /** Key of the board for which the plan was made. */
   readonly board: string
   /** Determines the order of the rows and the random draws. */
   readonly seed: number
@@ -109,10 +109,10 @@ const planSchema = z.strictObject({
 })
 
 /**
- * Parse a plan from JSON.
+ * Parses a plan from JSON.
  *
  * @param source name for messages, e.g. the file's
- * @throws InvalidInputError naming the place and what was expected there
+ * @throws InvalidInputError naming the field and what was expected there
  */
 export function parsePlan(json: unknown, source: string): ProfilePlan {
   const result = planSchema.safeParse(json)

@@ -1,19 +1,24 @@
 import type { Configuration } from '@pctodl/platform'
 
-/** Distance over which what is not known of a tenant changes: in the logarithms of its share, its batch and the number of tenants ... */
+/**
+ * Correlation length of the unknown part of a tenant's prediction, in the logarithms of its share, its batch size and
+ * the number of tenants ...
+ */
 const CORRELATION_LENGTH = 0.7
-/** ... and in the SM clock, in parts of the highest. */
+/** ... and in the SM clock relative to the highest clock. */
 const CLOCK_LENGTH = 0.5
-/** Variance common to all tenants of a network, relative to the variance that changes from one tenant to the next. */
+/** Variance common to all tenants of a network, relative to the variance that differs between tenants. */
 const LEVEL = 1
-/** Variance that remains after a row itself has been measured, relative to the prior variance. */
+/** Variance that remains after the row itself has been measured, relative to the prior variance. */
 const NOISE = 0.2
 
 /**
- * Chooses configurations of a pool one by one: each time the one whose measurement most lowers the weighted sum of all
- * variances. The unknown part of a configuration is modelled as a Gaussian process: a sum over its tenants, of which
- * similar tenants of one network share a part, as in the corrections of `@pctodl/perf-model`; its size is given. (C.
- * Rasmussen and C. Williams, Gaussian Processes for Machine Learning, 2006, chapter 2.)
+ * Chooses configurations of a pool one by one. Each time it takes the one whose measurement most lowers the weighted
+ * sum of all variances.
+ *
+ * The unknown part of a configuration is modelled as a Gaussian process (C. Rasmussen and C. Williams, Gaussian
+ * Processes for Machine Learning, 2006, chapter 2). It is a sum over the tenants, and tenants of one network are
+ * correlated by their similarity, as in the corrections of `@pctodl/perf-model`. Its standard deviation is given.
  */
 export class RowChooser {
   readonly #covariance: Float64Array
@@ -35,7 +40,7 @@ export class RowChooser {
     this.#noise = Float64Array.from(sds, (sd) => NOISE * sd * sd)
   }
 
-  /** Index of the next configuration, which counts as measured from now on. */
+  /** Index of the next configuration. From now on that configuration counts as measured. */
   next(): number {
     const n = this.#count
     const covariance = this.#covariance

@@ -5,13 +5,16 @@ import type { ProfileRow } from '../measure/profile-row.js'
 
 const FEWEST_TO_FIT = 40
 const FEWEST_TO_TEST = 10
-/** Quantile, in standard deviations, of the intervals whose coverage is counted, and of the margin of a plan. */
+/**
+ * Risk, 0..1, at each end of the intervals whose coverage is counted, and of exceeding the power that a planner
+ * assumes.
+ */
 const RISK = 0.05
 
 interface Errors {
   readonly medianPercent: number
   readonly p95Percent: number
-  /** Measured values within the predicted interval from 5 % to 95 %, percent. */
+  /** Share of the measured values within the predicted interval from 5 % to 95 %, percent. */
   readonly coveragePercent: number
 }
 
@@ -20,7 +23,7 @@ export interface ProofEvaluation {
   readonly tested: number
   readonly throughput: Errors
   readonly power: Errors
-  /** Mixes that draw more than a planner assumes at a risk of 5 %. */
+  /** Number of mixes that draw more power than a planner assumes at a risk of 5 %. */
   readonly plansAtRisk: number
   readonly predictions: readonly {
     readonly row: number
@@ -35,8 +38,8 @@ export interface ProofEvaluation {
 export const isToFit = ({ sweep }: ProfileRow): boolean => sweep === 'mixes' || sweep === 'pairs' || sweep === 'single'
 
 /**
- * Fit the predictor to the rows for fitting, and predict the mixes for testing from what is known before they run:
- * where no clock was locked, at the clock whose predicted power is within the board's limit.
+ * Fits the predictor to the rows for fitting, and predicts the mixes for testing from what is known before they run. If
+ * no clock was locked, the prediction is for the clock at which predicted power is within the board's limit.
  *
  * @returns one sentence if there is nothing to evaluate
  */

@@ -5,17 +5,17 @@ import type { PlannedRow } from '../plan/profile-plan.js'
 /** Time limit of the whole preflight, ms. */
 const LIMIT_MS = 20_000
 
-/** What a proof can measure here, found out by trying. */
+/** What a proof can measure on this host, found by trying. */
 export interface Preflight {
-  /** One process infers on the board; with PyTorch, torch and CUDA are installed. */
+  /** Whether a process infers on the board. Workers that use PyTorch need torch and CUDA. */
   readonly tenants: Finding
-  /** The daemon starts, serves a client and stops. */
+  /** Whether the MPS daemon starts, serves a client and stops. */
   readonly mps: Finding
-  /** The driver reports the processes on the board. */
+  /** Whether the driver reports the processes on the board. */
   readonly pids: Finding
   readonly energyCounter: Finding
   readonly powerSensor: Finding
-  /** Clocks can be locked; only tried where that is allowed. */
+  /** Whether clocks can be locked. Tried only if `allowSettings` permits it. */
   readonly settings: Finding
 }
 
@@ -28,7 +28,7 @@ const works = (because: string): Finding => ({ works: true, because })
 const slow = works(`no process was ready within ${LIMIT_MS / 1000} s; rows will be tried`)
 const missing = (because: string): Finding => ({ works: false, because })
 
-/** Each finding in words, for the printed table. */
+/** Name of each finding in the printed table. */
 export const preflightWords: Readonly<Record<keyof Preflight, string>> = {
   tenants: 'inference on the board',
   mps: 'MPS daemon: start, client, stop',
@@ -38,7 +38,7 @@ export const preflightWords: Readonly<Record<keyof Preflight, string>> = {
   settings: 'clocks may be set',
 }
 
-/** @param reopen returns the board without MPS, for hosts whose daemon does not start */
+/** @param reopen returns the board without MPS, for hosts whose MPS daemon does not start */
 export async function examine(
   backend: Backend,
   options: { readonly mps: boolean; readonly allowSettings: boolean; readonly signal: AbortSignal },
@@ -46,7 +46,7 @@ export async function examine(
 ): Promise<{ readonly backend: Backend; readonly preflight: Preflight }> {
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(LIMIT_MS)])
   const settings = await trySettings(backend, options.allowSettings)
-  // A sensor that was just opened has no reading yet.
+  // A sensor has no reading directly after it is opened.
   await backend.clock.sleep(500, options.signal)
   const { powerAverageW, powerInstantW, energyJ } = await backend.gpu.sample()
   const fields = [powerAverageW === null ? '' : 'average', powerInstantW === null ? '' : 'instant'].filter(Boolean)
@@ -62,7 +62,8 @@ export async function examine(
       return { backend, preflight: { ...board, ...tried, mps: tried.tenants.works ? works('tried') : tried.tenants } }
     } catch (error) {
       options.signal.throwIfAborted()
-      // The daemon has started, or the error would differ; the first start of a process is slow.
+      // A timeout means that the daemon has started, since the error would differ otherwise. The first start of a
+      // process is slow.
       if (isTimeout(error)) return { backend, preflight: { ...board, tenants: slow, pids: slow, mps: slow } }
       mps = missing(reasonOf(error))
       await backend.close()
@@ -79,7 +80,7 @@ export async function examine(
   }
 }
 
-/** Why a row cannot be measured here; undefined if it can. */
+/** The reason why a row cannot be measured on this host; undefined if it can. */
 export function whyNot({ tenants, mps, settings }: Preflight, row: PlannedRow): string | undefined {
   if (row.smClockMhz !== null && !settings.works) return `clocks cannot be set: ${settings.because}`
   if (row.tenants.length === 0) return undefined

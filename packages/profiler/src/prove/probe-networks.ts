@@ -1,5 +1,5 @@
 /**
- * One microbenchmark: a tenant of this name repeats it. The fields are the work of one of its samples, in half
+ * One microbenchmark. A tenant with this name as its model repeats it. The fields are the work of one sample, in half
  * precision.
  */
 export interface Probe {
@@ -10,8 +10,8 @@ export interface Probe {
 }
 
 /**
- * Shapes as in `pctodl_resident_networks.py` and in the simulated boards of gpu-sim: attention has 32 heads of 128
- * features over 2048 positions.
+ * Attention has 32 heads of 128 features over 2048 positions. The shapes are those of `pctodl_resident_networks.py` and
+ * of the simulated boards of gpu-sim.
  */
 const HEADS = 32
 const FEATURES = 128
@@ -37,5 +37,5 @@ export const probes: readonly Probe[] = [
   { name: 'stream_copy', batchSize: 8, flop: 0, bytes: 4 * COPIED_ELEMENTS },
 ]
 
-/** A tenant beside the seven networks: an encoder with 12 layers, 768 features and 128 positions. */
+/** A network besides the seven of the zoo: an encoder with 12 layers, 768 features and 128 positions. */
 export const TRANSFORMER = 'transformer'

@@ -3,7 +3,7 @@ import { type Preflight, preflightWords } from './preflight.js'
 import { probes } from './probe-networks.js'
 import type { Proof } from './proof.js'
 
-/** The proof as one page of Markdown. */
+/** Formats the proof as one page of Markdown. */
 export function proofPage(proof: Proof): string {
   const { board, preflight, rows, sensorStep } = proof
   const failed = rows.filter((row) => row.failed)
@@ -61,7 +61,7 @@ function leftWords({ left }: Proof): string {
   return left === 0 ? 'nothing is left.' : `${left} are left: run the same command again.`
 }
 
-/** The main figures of a proof, as the page and the command print them. */
+/** The main figures of a proof as text, for the page and the command. */
 export function evaluationText({ evaluation, notEvaluated }: Proof): string {
   if (evaluation === null) return `Not evaluated: ${notEvaluated}.`
   const { throughput, power, plansAtRisk, fitted, tested } = evaluation
@@ -106,7 +106,7 @@ function powersOf(row: ProfileRow): [string, string] {
   return [fixed(row.powerAverageW, 1), row.energyJ === null ? 'none' : fixed(energyPowerOf(row), 1)]
 }
 
-/** Mean power from the energy counter, W; from the power sensor where there is no counter. */
+/** Mean power by the energy counter, W; by the power sensor if there is no counter. */
 function energyPowerOf({ energyJ, windowMs, powerAverageW }: ProfileRow): number {
   return energyJ === null ? powerAverageW : (1000 * energyJ) / windowMs
 }

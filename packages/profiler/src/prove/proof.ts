@@ -14,9 +14,9 @@ export interface Proof {
   readonly description: string
   readonly preflight: Preflight
   readonly planned: number
-  /** Rows that the next call must still measure. */
+  /** Number of rows that the next call must still measure. */
   readonly left: number
-  /** Rows that cannot be measured here, and why. */
+  /** Number of rows that cannot be measured on this host, with the reason. */
   readonly skipped: readonly { readonly rows: number; readonly because: string }[]
   readonly sensorStep: SensorStep | null
   readonly evaluation: ProofEvaluation | null

@@ -86,7 +86,7 @@ export const pctodlProve: CommandFunction = async (argv, terminal) => {
       ? `${JSON.stringify(proof, null, 1)}\n`
       : `${evaluationText(proof)}\n${skipped}${retries}${state}${path.join(out, 'proof.md')}\n`,
   )
-  // Running out of time before the first row is not a failure: the next call has the same time.
+  // Running out of time before the first row is not a failure: the next call has the same time again.
   const outOfTime = proof.rows.length === 0 && proof.left > 0
   return outOfTime || proof.rows.some((row) => !row.failed) ? 0 : 1
 }

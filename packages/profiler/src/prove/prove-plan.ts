@@ -5,7 +5,10 @@ import { defaultMeasure, type PlannedRow, type ProfilePlan, type SweepName } fro
 import { probes, TRANSFORMER } from './probe-networks.js'
 
 const networks: readonly string[] = [...networkNames, TRANSFORMER]
-/** Two sets of batch sizes per microbenchmark, because a process starts slowly. */
+/**
+ * Number of layouts of tenants in the mixes. Each is measured with two sets of batch sizes, because a process starts
+ * slowly.
+ */
 const LAYOUTS = 30
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
 const pairShares = [
@@ -30,8 +33,8 @@ export interface ProvePlanOptions {
 }
 
 /**
- * The rows of a proof, ordered so that an early end still leaves something to evaluate: the idle board,
- * microbenchmarks, each network alone, then in turn mixes to fit, mixes to test, and pairs.
+ * The rows of a proof, ordered so that an early end still leaves something to evaluate. First the idle board,
+ * microbenchmarks and each network alone; then, in turn, mixes for fitting, mixes for testing, and pairs.
  */
 export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptions): ProfilePlan {
   const random = new SeededRandom(seedFrom('prove', spec.key, seed))
@@ -56,7 +59,7 @@ export function provePlan(spec: GpuSpec, { seed, allowSettings }: ProvePlanOptio
         batchSize: batchSizes[(i + random.integer(4) + 4 * t) % batchSizes.length]!,
       }),
     )
-    // Grouped by process, so that each process starts once.
+    // Rows are grouped by process, so that each process starts once.
     return [[tenants[0]!], tenants, [tenants[1]!]].map((each) => row('pairs', each))
   })
   const mixes = (sweep: 'mixes' | 'test') =>

@@ -15,11 +15,11 @@ import { proofPage } from './proof-page.js'
 import { provePlan } from './prove-plan.js'
 import { measureSensorStep, type SensorStep } from './sensor-step.js'
 
-/** No row starts with less time left than this, ms. */
+/** Minimum time left to start another row, ms. */
 const ONE_ROW_MS = 20_000
 
 export interface ProveOptions {
-  /** Folder of the proof; an existing proof there is continued. */
+  /** Folder of the proof. If it contains one already, that proof is continued. */
   readonly out: string
   readonly seed: number
   readonly minutes: number
@@ -30,7 +30,7 @@ export interface ProveOptions {
 }
 
 /**
- * Measure the remaining rows of a proof for a number of minutes, then evaluate all rows. No setting is changed without
+ * Measures the remaining rows of a proof for a number of minutes, then evaluates all rows. Changes no setting without
  * `allowSettings`.
  *
  * @param open returns the board, with MPS or without; it is closed at the end
@@ -57,7 +57,7 @@ export async function prove(open: (mps: boolean) => Promise<Backend>, options: P
     try {
       const sensorStep = await sensorStepOf(backend, preflight, files.sensorStep, signal)
       let measured = store.measured.length
-      // A simulated board first replays its history, which does not count as time of this call.
+      // A simulated board first replays its history. The replay does not count as time of this call.
       let overMs = backend.livesInProcess && measured > 0 ? undefined : startedMs + 60_000 * options.minutes
       await runPlan(backend, plan, {
         measured: store.measured,
@@ -146,7 +146,7 @@ const proofFiles = (out: string) => ({
   parameters: (board: string) => path.join(out, `${board}.json`),
 })
 
-/** Measured once, except on a simulated board: it is new in each process and must go through it again. */
+/** Measured once. A simulated board is new in each process and must repeat the measurement. */
 async function sensorStepOf(
   backend: Backend,
   preflight: Preflight,

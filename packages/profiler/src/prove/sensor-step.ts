@@ -9,14 +9,14 @@ const IDLE_MS = 6000
 
 /** Step response of the power sensor at the end of a load. */
 export interface SensorStep {
-  /** Time since the load ended, ms (negative under load), and the reading. */
+  /** Time since the load ended, ms (negative under load), and the reading at that time. */
   readonly readings: readonly {
     readonly ms: number
     readonly averageW: number | null
     readonly instantW: number | null
     readonly energyJ: number | null
   }[]
-  /** Null if the board has no such field, or the field did not show the step. */
+  /** Response of the averaged reading; null if the board has no such field, or the field did not show the step. */
   readonly average: StepResponse | null
   readonly instant: StepResponse | null
 }
@@ -24,15 +24,15 @@ export interface SensorStep {
 interface StepResponse {
   readonly fromW: number
   readonly toW: number
-  /** Median time between two different values, which is the age that a reading can reach, ms. */
+  /** Median time between two different values, ms. It is the greatest age of a reading. */
   readonly refreshMs: number
-  /** Time from the end of the load until half, and nine tenths, of the step are visible, ms. */
+  /** Time from the end of the load until the reading has made half, and nine tenths, of the step, ms. */
   readonly halfMs: number
   readonly ninetyMs: number
 }
 
 /**
- * Load the board with matrix products, stop them at once, and watch.
+ * Loads the board with matrix products, stops them at once, and records the power readings.
  *
  * @throws what the pool throws if no tenant starts
  */

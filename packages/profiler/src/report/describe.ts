@@ -3,7 +3,7 @@ import type { ProfileRow } from '../measure/profile-row.js'
 import { expectedDuration, expectedRowMs, type PlannedDuration } from '../plan/expected-duration.js'
 import type { PlannedRow, ProfilePlan } from '../plan/profile-plan.js'
 
-/** A row in one line, e.g. `resnet50 4 x 25 % at batch 16, 1005/1215 MHz`. */
+/** Describes a row in one line, e.g. `resnet50 4 x 25 % at batch 16, 1005/1215 MHz`. */
 export function describeRow({ tenants, smClockMhz, memClockMhz }: PlannedRow): string {
   const clocks = `${smClockMhz ?? 'auto'}/${memClockMhz ?? 'auto'} MHz`
   if (tenants.length === 0) return `no work, ${clocks}`
@@ -29,14 +29,14 @@ export function describeDuration({ restarts, expectedMs, referenceMs }: PlannedD
   )
 }
 
-/** E.g. `1 h 12 min`, `3 min 20 s`, `45 s`. */
+/** Formats a duration, e.g. `1 h 12 min`, `3 min 20 s`, `45 s`. */
 export function duration(ms: number): string {
   const s = Math.round(ms / 1000)
   if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.round((s % 3600) / 60)} min`
   return s >= 60 ? `${Math.floor(s / 60)} min ${s % 60} s` : `${s} s`
 }
 
-/** Progress of a run, with the remaining time at the pace so far. */
+/** Progress of a run. It estimates the remaining time from the pace so far. */
 export class ProfileProgress {
   readonly #progress: Progress
   readonly #plan: ProfilePlan

@@ -7,8 +7,8 @@ interface ChartStyle {
 }
 
 /**
- * Throughput against power: one point per row, one panel per network; shape and colour show how many tenants share the
- * board.
+ * Charts throughput against power: one point per row, one panel per network. Shape and colour show the number of
+ * tenants.
  */
 export function profileChart(
   rows: readonly ProfileRow[],

@@ -6,7 +6,7 @@ import type { ProfilePlan } from '../plan/profile-plan.js'
 import { duration } from './describe.js'
 
 export interface RunFacts {
-  /** Time elapsed on the board's clock and on the wall clock in this call, ms. */
+  /** Time that passed in this call on the board's clock and on the wall clock, ms. */
   readonly boardMs: number
   readonly wallMs: number
   readonly files: readonly string[]

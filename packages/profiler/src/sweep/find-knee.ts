@@ -1,6 +1,6 @@
 import { InvalidInputError, snapNearest } from '@pctodl/platform'
 
-/** A measured setting and its throughput per watt. */
+/** A measured setting with its throughput and power. */
 export interface KneePoint {
   /** SM clock, MHz, or power limit, W. */
   readonly setting: number
@@ -11,24 +11,26 @@ export interface KneePoint {
 export interface KneeOptions {
   /** Maximum number of settings to measure, at least 3. Default 6. */
   readonly maxPoints?: number
-  /** Points measured earlier; they count. */
+  /** Points measured earlier. They count towards `maxPoints`. */
   readonly measured?: readonly KneePoint[]
 }
 
 /**
- * First points of a search, as fractions of the range; on the boards measured so far the knee lies between the first
- * and the last.
+ * First settings of a search, as fractions of the range. On all boards measured so far, the setting with the most
+ * throughput per watt lies between the first and the last.
  */
 const firstParts = [0.2, 0.45, 0.7]
 /** Minimum distance between measured settings, as a fraction of the range. */
 const MIN_APART = 0.03
 
 /**
- * The setting with the most throughput per watt, from at most six measurements: three over the range, then each time
- * the vertex of the parabola through the best point and its neighbours (successive parabolic interpolation: R. Brent,
- * Algorithms for Minimization without Derivatives, 1973, chapter 5), in the logarithm of throughput per watt. Where the
- * vertex is not new, the wider interval beside the best point is halved; where the best point is outermost, the end of
- * the range is next. The search assumes a curve with one peak and may miss a second one.
+ * Finds the setting with the most throughput per watt, from six measurements or fewer. The first three cover the range.
+ * Each further one is at the vertex of the parabola through the best point and its neighbours (successive parabolic
+ * interpolation: R. Brent, Algorithms for Minimization without Derivatives, 1973, chapter 5), in the logarithm of
+ * throughput per watt. If that setting was measured before, the wider interval beside the best point is halved. If the
+ * best point is outermost, the end of the range is next.
+ *
+ * The search assumes a curve with one peak and may miss a second one.
  *
  * @param settings to choose from, ascending
  * @param measure throughput, samples/s, and power, W, at a setting
@@ -66,7 +68,7 @@ function bestOf(points: readonly KneePoint[]): KneePoint {
   return points.reduce((best, point) => (efficiencyOf(point) > efficiencyOf(best) ? point : best))
 }
 
-/** Undefined if no setting is worth measuring. */
+/** The next setting to measure; undefined if every useful setting has been measured. */
 function nextSetting(settings: readonly number[], points: readonly KneePoint[]): number | undefined {
   const low = settings[0]!
   const high = settings.at(-1)!
@@ -90,7 +92,7 @@ function nextSetting(settings: readonly number[], points: readonly KneePoint[]):
   return (vertex === undefined ? undefined : fresh(vertex)) ?? fresh(wider) ?? fresh(other)
 }
 
-/** Vertex of the parabola through a point and its neighbours. */
+/** Setting at the vertex of the parabola through a point and its two neighbours; undefined if there is none. */
 function vertexOf(sorted: readonly KneePoint[], at: number): number | undefined {
   const three = sorted.slice(at - 1, at + 2)
   if (at === 0 || three.length < 3) return undefined

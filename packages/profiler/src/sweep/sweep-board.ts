@@ -6,7 +6,7 @@ import { statesAt } from '../plan/clock-sweep.js'
 import { defaultMeasure, type MeasureOptions, type PlannedRow } from '../plan/profile-plan.js'
 import { findKnee, type KneePoint } from './find-knee.js'
 
-/** What a sweep varies: locked SM clocks, or power limits under which the firmware chooses the clock. */
+/** The setting that a sweep varies: locked SM clocks, or power limits under which the firmware chooses the clock. */
 export type SweptSetting = 'clocks' | 'limits'
 
 export interface SweepOptions {
@@ -26,15 +26,15 @@ export interface Sweep {
   readonly over: SweptSetting
   /** The point with the most throughput per watt. */
   readonly best: KneePoint
-  /** The board without any limit or lock of ours, if measured: the highest of its settings. */
+  /** The point of the board without a limit or lock of ours, if measured: the highest setting. */
   readonly highest: KneePoint | undefined
   /** In the order of measurement. */
   readonly points: readonly KneePoint[]
 }
 
 /**
- * Find the clock or power limit with the most throughput per watt for these tenants from a few measurements under one
- * lease. However it ends, processes are stopped, and clocks and limit restored.
+ * Finds the clock or power limit with the most throughput per watt for these tenants, from a few measurements under one
+ * lease. However the call ends, processes are stopped, and clocks and limit restored.
  *
  * @throws InvalidInputError for a memory clock that the board does not have
  * @throws PctodlError `LEASE_HELD` while someone else holds the board, `NOT_MEASURED` if a row fails
@@ -62,7 +62,7 @@ export async function sweepBoard(board: ProfiledBoard, options: SweepOptions): P
       const { best, points } = await findKnee(states, pointAt, { maxPoints })
       return { over, best, highest: points.find(({ setting }) => setting === states.at(-1)), points }
     }
-    // Limits above the power that the tenants draw without one are all equivalent.
+    // All limits above the power that the tenants draw without a limit are equivalent.
     const highest = await pointAt(spec.powerLimitW.max)
     const { best, points } = await findKnee(limitsOf(spec, highest.powerW), pointAt, {
       maxPoints,
@@ -83,7 +83,7 @@ export function unitOf(over: SweptSetting, setting: number): string {
   return over === 'clocks' ? `${setting} MHz` : `${setting} W`
 }
 
-/** Whole watts from the board's lowest limit to the power that the tenants draw without one. */
+/** Limits in whole watts, from the board's lowest limit to the power that the tenants draw without one. */
 export function limitsOf(spec: GpuSpec, drawnW: number): number[] {
   const { min, max } = spec.powerLimitW
   const lowest = Math.ceil(min)

@@ -7,7 +7,7 @@ interface ChartStyle {
   readonly palette: typeof palette
 }
 
-/** Samples per joule over the measured settings, with the best one labelled. */
+/** Charts samples per joule over the measured settings; the best one is labelled. */
 export function sweepChart(
   { over, best, points }: Sweep,
   board: string,

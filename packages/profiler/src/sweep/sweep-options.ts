@@ -43,7 +43,11 @@ export interface SweepCommandOptions extends RawOptions {
   readonly measure: Partial<MeasureOptions>
 }
 
-/** @throws UsageError for anything that a user could have mistyped */
+/**
+ * Parses the command's options.
+ *
+ * @throws UsageError for anything that a user could have mistyped
+ */
 export async function parseSweepOptions(argv: readonly string[], terminal: Terminal): Promise<SweepCommandOptions> {
   const command = newCommand(
     {

@@ -4,12 +4,12 @@ import { openToWrite } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 
 /**
- * An append-only file of lines. Once `append` returns, the line is on disk even if the machine loses power; a partial
- * line left by a killed writer is cut off when the file is next opened. A file with another header is left unchanged.
+ * An append-only file of lines. Once `append` returns, the line is on disk even if the machine loses power. If a killed
+ * writer left a partial line, the next opening cuts it off. A file with another header is left unchanged.
  */
 export class AppendOnlyFile {
   readonly path: string
-  /** Whole lines at the time of opening, including the header. */
+  /** The complete lines, including the header, that the file had when it was opened. */
   readonly before: string
   readonly #descriptor: number
 
@@ -30,7 +30,8 @@ export class AppendOnlyFile {
     }
     const whole = found.subarray(0, found.lastIndexOf(0x0a) + 1)
     this.before = whole.toString('utf8')
-    // Half a header comes from a writer that was killed at once; any other file without a final newline is not ours.
+    // Half a header comes from a writer that was killed at the start. Any other file without a final newline is not
+    // ours.
     const isOurs =
       whole.length === 0 ? header.startsWith(found.toString('utf8')) : this.before.split('\n', 1)[0] === header
     if (!isOurs) {

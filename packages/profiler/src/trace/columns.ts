@@ -3,14 +3,14 @@ import { parse } from 'csv-parse/sync'
 import type { ProfileRow } from '../measure/profile-row.js'
 import { rowStatuses } from '../measure/row-status.js'
 
-/** A column of a file: what a row has there, and which fields of a row are read from it. */
+/** A column of a file: how a row's value is written, and which fields of a row are read from it. */
 export interface Column {
   readonly name: string
   readonly write: (row: ProfileRow) => string
   readonly read: (field: Field) => Partial<ProfileRow>
 }
 
-/** The records of a CSV file, by column. */
+/** The records of a CSV file. Values are keyed by column. */
 export function recordsOf(text: string): Record<string, string>[] {
   return parse(text, { columns: true, bom: true, trim: true, skip_empty_lines: true })
 }
@@ -20,7 +20,7 @@ export function formatRow(columns: readonly Column[], row: ProfileRow): string {
   return columns.map(({ write }) => write(row)).join(',')
 }
 
-/** The fields of a row that the columns hold. @throws TraceFormatError naming row and column */
+/** Reads the fields of a row from a record. @throws TraceFormatError naming row and column */
 export function readRow(columns: readonly Column[], row: number, record: Record<string, string>): Partial<ProfileRow> {
   return Object.assign({}, ...columns.map(({ name, read }) => read(new Field(row, name, record[name]))))
 }
@@ -37,7 +37,7 @@ class Field {
     this.#text = text
   }
 
-  /** Undefined in files of earlier versions, which lack the column. */
+  /** Text of the cell; undefined in files of earlier versions that lack the column. */
   get found(): string | undefined {
     return this.#text
   }
@@ -73,7 +73,7 @@ class Field {
   }
 }
 
-/** Keys of the fields of a row whose values are of a type. */
+/** Keys of the row's fields whose values have type `T`. */
 type KeyOf<T> = { [K in keyof ProfileRow]: ProfileRow[K] extends T ? K : never }[keyof ProfileRow] & keyof ProfileRow
 
 export const integer = (name: string, key: KeyOf<number>): Column => ({
@@ -82,28 +82,28 @@ export const integer = (name: string, key: KeyOf<number>): Column => ({
   read: (field) => ({ [key]: field.integer }),
 })
 
-/** Seconds; milliseconds in the row. */
+/** A column in seconds; the row's field is in milliseconds. */
 export const seconds = (name: string, key: KeyOf<number>): Column => ({
   name,
   write: (row) => (row[key] / 1000).toFixed(3),
   read: (field) => ({ [key]: 1000 * field.number }),
 })
 
-/** Blank where it is not known, which is NaN in the row. */
+/** A number with fixed digits. The cell is blank if the row's field is NaN (not known). */
 export const decimal = (name: string, key: KeyOf<number>, digits: number): Column => ({
   name,
   write: (row) => (Number.isNaN(row[key]) ? '' : row[key].toFixed(digits)),
   read: (field) => ({ [key]: field.optional ?? Number.NaN }),
 })
 
-/** Blank for null; in full without `digits`. */
+/** A number or null. The cell is blank for null; without `digits`, all digits are written. */
 export const nullable = (name: string, key: KeyOf<number | null>, digits?: number): Column => ({
   name,
   write: (row) => (digits === undefined ? row[key]?.toString() : row[key]?.toFixed(digits)) ?? '',
   read: (field) => ({ [key]: field.optional }),
 })
 
-/** One figure for each tenant. Older files may lack an optional column. */
+/** A column with one number per tenant. Older files may lack an optional column. */
 export const list = (
   name: string,
   key: KeyOf<readonly number[]>,

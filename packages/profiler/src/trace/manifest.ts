@@ -21,7 +21,7 @@ export interface Manifest {
     readonly driverVersion: string
     readonly powerLimitW: number
   }
-  /** Inputs of the tenants, in words. */
+  /** Description of the tenants' inputs. */
   readonly inputs: string
   readonly planSha256: string
   readonly plan: ProfilePlan
@@ -35,7 +35,7 @@ const manifestSchema = z.looseObject({
   planSha256: z.string(),
 })
 
-/** @param inputs of the tenants, in words */
+/** @param inputs description of the tenants' inputs */
 export function newManifest(
   backend: Pick<Backend, 'kind'>,
   { spec, uuid, driverVersion, powerLimitW }: GpuInfo,
@@ -56,7 +56,7 @@ export function newManifest(
 }
 
 /**
- * Undefined if there is no such file.
+ * Reads a manifest; undefined if the file does not exist.
  *
  * @throws InvalidInputError for a file that is not a manifest
  */
@@ -82,7 +82,9 @@ export function writeManifest(file: string, manifest: Manifest): void {
 }
 
 /**
- * @throws PctodlError `ANOTHER_RUN` naming the difference between the run on disk and the one that would continue it
+ * Checks that a run continues the one on disk.
+ *
+ * @throws PctodlError `ANOTHER_RUN` naming the difference between them
  */
 export function assertSameRun(found: Manifest, wanted: Manifest, file: string): void {
   const differences: [string, string, string][] = [

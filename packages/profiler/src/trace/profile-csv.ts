@@ -20,7 +20,7 @@ import {
   temperature,
 } from './columns.js'
 
-/** Columns after those that every trace of the family has. Times in seconds, lists per tenant. */
+/** Columns after those that all traces have. Times are in seconds; lists have one entry per tenant. */
 const ownColumns: readonly Column[] = [
   row,
   { name: 'sweep', write: (row) => row.sweep, read: (field) => ({ sweep: field.oneOf(sweepNames) }) },
@@ -50,13 +50,13 @@ const ownColumns: readonly Column[] = [
 
 export const profileHeader: string = [...traceColumns, ...ownColumns.map(({ name }) => name)].join(',')
 
-/** One row as a line without a newline. */
+/** Formats one row as a line without a newline. */
 export function formatProfileRow(row: ProfileRow): string {
   return [...traceFields(row), formatRow(ownColumns, row)].join(',')
 }
 
 /**
- * Read back the profiler's own files.
+ * Parses a profile that `formatProfileRow` wrote.
  *
  * @throws TraceFormatError naming row and column
  */

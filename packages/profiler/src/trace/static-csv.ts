@@ -17,8 +17,8 @@ import {
 } from './columns.js'
 
 /**
- * The Python code's columns of a static power file, then ours. A blank `sm_freq` means that the firmware chose the
- * clock.
+ * Columns of a static power file: first the Python code's, then ours. A blank `sm_freq` means that the firmware chose
+ * the clock.
  */
 const staticColumns: readonly Column[] = [
   nullable('sm_freq', 'targetSmClockMhz'),
@@ -38,7 +38,7 @@ const staticColumns: readonly Column[] = [
   boardProcesses,
 ]
 
-/** Fields of every row without work that the file does not hold. */
+/** Values, in a row without work, of the fields that the file does not contain. */
 const withoutWork = {
   sweep: 'static',
   tenants: [],
@@ -57,12 +57,16 @@ const withoutWork = {
 
 export const staticHeader: string = staticColumns.map(({ name }) => name).join(',')
 
-/** A row of the board without work, as a line without a newline. */
+/** Formats a row of the board without work as a line without a newline. */
 export function formatStaticRow(row: ProfileRow): string {
   return formatRow(staticColumns, row)
 }
 
-/** @throws TraceFormatError naming row and column */
+/**
+ * Parses a static power file.
+ *
+ * @throws TraceFormatError naming row and column
+ */
 export function parseStaticCsv(text: string): ProfileRow[] {
   return recordsOf(text).map((record, i) => {
     const own = readRow(staticColumns, i + 1, record)

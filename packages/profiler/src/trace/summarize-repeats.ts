@@ -4,25 +4,27 @@ import type { ProfileRow } from '../measure/profile-row.js'
 
 /** Summary of repeated measurements of one configuration. */
 export interface RepeatSummary {
-  /** Means over the repeats that are not outliers; failed if most repeats failed. */
+  /** Means over the repeats that are not outliers. Marked failed if most repeats failed. */
   readonly mean: TraceRow
   readonly repeats: number
-  /** Rows of the trace that are outliers. */
+  /** Row numbers in the trace of the outliers. */
   readonly outlierRows: readonly number[]
-  /** Largest minus smallest over the mean, without outliers, percent. */
+  /** Spread of throughput without outliers, percent: largest minus smallest value, over the mean. */
   readonly throughputSpreadPercent: number
   readonly powerSpreadPercent: number
 }
 
-/** Iglewicz and Hoaglin, "How to detect and handle outliers" (1993): modified z-scores above this. */
+/**
+ * Modified z-score above which a value is an outlier (Iglewicz and Hoaglin, "How to detect and handle outliers", 1993).
+ */
 const MODIFIED_Z = 3.5
-/** Scatter below this counts as agreement, percent of the median: the resolution of the measurements. */
+/** Lower bound of the median absolute deviation, percent of the median: the resolution of the measurements. */
 const AGREEMENT_PERCENT = 0.5
 
 /**
- * Group rows by configuration and mark outliers: throughput or power further from the median of the repeats than 3.5
- * modified z-scores (0.6745 x deviation / median absolute deviation). At least three repeats are needed to identify
- * one.
+ * Groups rows by configuration and marks outliers: rows whose throughput or power has a modified z-score above 3.5.
+ * This score is 0.6745 x deviation from the median of the repeats / median absolute deviation. At least three repeats
+ * are needed to identify an outlier.
  */
 export function summarizeRepeats(rows: readonly ProfileRow[]): RepeatSummary[] {
   const groups = new Map<string, ProfileRow[]>()

@@ -7,7 +7,7 @@ import { assertSameRun, type Manifest, readManifest, writeManifest } from './man
 import { formatProfileRow, parseProfileCsv, profileHeader } from './profile-csv.js'
 import { formatStaticRow, parseStaticCsv, staticHeader } from './static-csv.js'
 
-/** The files of one run: `board.csv`, `board.static.csv` if there are such rows, `board.manifest.json`. */
+/** The files of one run: `board.csv`, `board.static.csv` if there are rows without work, `board.manifest.json`. */
 export interface TraceFiles {
   readonly trace: string
   readonly static: string
@@ -20,7 +20,7 @@ export function traceFiles(out: string): TraceFiles {
   return { trace: out, static: `${stem}.static.csv`, manifest: `${stem}.manifest.json` }
 }
 
-/** All rows of a finished run, in the order of its plan. */
+/** Reads all rows of a finished run, in the order of its plan. */
 export function readTrace(out: string): ProfileRow[] {
   const files = traceFiles(out)
   return inOrder([
@@ -29,24 +29,24 @@ export function readTrace(out: string): ProfileRow[] {
   ])
 }
 
-/** By index in the plan; the last measurement of each row. */
+/** The rows by their index in the plan; the last measurement counts if a row was repeated. */
 function inOrder(rows: readonly ProfileRow[]): ProfileRow[] {
   return [...new Map(rows.map((row) => [row.row, row])).values()].sort((a, b) => a.row - b.row)
 }
 
-/** A run's rows on disk: appended as they are measured. A killed run continues after its last whole row. */
+/** A run's rows on disk, appended as they are measured. A killed run continues after its last complete row. */
 export class TraceStore {
   readonly files: TraceFiles
-  /** Earlier rows that are not measured again, in the order of the plan. */
+  /** Rows that an earlier run measured and this one does not, in the order of the plan. */
   readonly measured: readonly ProfileRow[]
-  /** Indices in the plan of earlier rows that are measured again. */
+  /** Indices in the plan of rows that an earlier run failed to measure and this one measures again. */
   readonly retries: ReadonlySet<number>
   readonly #trace: AppendOnlyFile | undefined
   readonly #static: AppendOnlyFile | undefined
 
   /**
    * @param resume continue an existing run; without it, existing files are an error. `retry`: measure failed rows
-   * again, except where a tenant does not fit
+   * again, except if a tenant does not fit
    * @throws PctodlError `EXISTS`, `ANOTHER_RUN`, `CANNOT_WRITE`
    */
   constructor(out: string, manifest: Manifest, resume: boolean | 'retry') {

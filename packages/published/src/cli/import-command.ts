@@ -18,7 +18,7 @@ interface ImportReport {
 }
 
 /**
- * `pctodl published import`: convert the published program's files (.pth, .pkl, .json) to JSON for
+ * `pctodl published import`: converts the published program's files (.pth, .pkl, .json) to JSON for
  * `loadPublishedParameters`.
  */
 export async function importParameters(
@@ -71,7 +71,7 @@ async function runScript(python: string, argv: readonly string[], signal: AbortS
   }
 }
 
-/** Path of the script, relative to either the sources or the build. */
+/** Path of the conversion script, relative to either the sources or the build. */
 function scriptFile(): string {
   const here = import.meta.url ? path.dirname(fileURLToPath(import.meta.url)) : __dirname
   for (const up of ['..', '../..']) {

@@ -21,13 +21,13 @@ export interface PartitionOptions {
   readonly json?: boolean
 }
 
-/** Model for the search, and the memory clocks at which it is available. */
+/** The model that the search uses, and the memory clocks for which there is one. */
 interface Board {
   readonly memClocksMhz: readonly number[]
   readonly modelAt: (memClockMhz: number) => PublishedModel
 }
 
-/** `pctodl published partition`; exit code 1 if the search finds no tenant. */
+/** `pctodl published partition`. Returns exit code 1 if the search finds no tenant. */
 export function partition(options: PartitionOptions, { stdout, stderr }: Terminal): number {
   const { spec, model } = asUsage(() => ({ spec: findGpuSpec(options.gpu), model: networkName(options.model) }))
   const { powerCap: powerCapW, maxTenants, maxShare, maxBatch, memClock } = options

@@ -20,8 +20,8 @@ type AggregateFeature = Exclude<keyof Workload, 'name' | 'batchSize' | 'training
 
 /**
  * The published features of a colocation. Each metric is summed over the members, except the two whose published name
- * contains a percent sign, which are averaged. (The three throughputs of the kernel profiler are also percentages, but
- * are summed.)
+ * contains a percent sign, which are averaged. The three throughputs of the kernel profiler are percentages too, but
+ * are summed.
  */
 const aggregateFeatureNames: readonly AggregateFeature[] = [
   'threads',
@@ -38,13 +38,13 @@ const aggregateFeatureNames: readonly AggregateFeature[] = [
 
 const averaged: readonly AggregateFeature[] = ['smUtilPercent', 'memUtilPercent']
 
-/** One aggregate of a colocation of any size. */
+/** One aggregated metric of a colocation of any size. */
 function aggregateFeature(members: Members, feature: AggregateFeature): number {
   const sum = members.reduce((total, member) => total + member[feature], 0)
   return averaged.includes(feature) ? sum / members.length : sum
 }
 
-/** All aggregates, in the published order. */
+/** All aggregated metrics, in the published order. */
 export function aggregateFeatures(members: Members): Float64Array {
   return Float64Array.from(aggregateFeatureNames, (feature) => aggregateFeature(members, feature))
 }
@@ -53,9 +53,9 @@ export function aggregateFeatures(members: Members): Float64Array {
  * The linear model of the KACE study (SoCC 2024): ordinary least squares with an intercept, from the z-scored
  * aggregates to the z-scored sum of throughputs.
  *
- * It offers two predictions. `predict` only uses the scaling of the training rows. `scoresAmong` does what the
+ * It offers two predictions. `predict` uses only the scaling of the training rows. `scoresAmong` does what the
  * published code does: it scales the candidates by their own mean and deviation, so a score depends on the other
- * candidates. That is kept for parity only.
+ * candidates. It exists for parity only.
  */
 export class PublishedLinearModel {
   readonly name = 'published linear model'
@@ -74,7 +74,9 @@ export class PublishedLinearModel {
   }
 
   /**
-   * @param colocations any sizes; the published runs fit to 80 % of their training rows
+   * Fits the model.
+   *
+   * @param colocations of any sizes; the published runs fit to 80 % of their training rows
    * @throws InvalidInputError for fewer than 11 colocations or linearly dependent features
    */
   static fit(colocations: readonly Colocation[]): PublishedLinearModel {
@@ -93,7 +95,7 @@ export class PublishedLinearModel {
     return this.#label.mean[0]! + z * this.#label.deviation[0]!
   }
 
-  /** Scores of candidates as published, in units of the standard deviation of the candidates' own labels. */
+  /** Scores of candidates as published, in standard deviations of the candidates' own labels. */
   scoresAmong(candidates: readonly Members[]): number[] {
     const raw = candidates.map(aggregateFeatures)
     const own = scalingOf(raw)
@@ -115,9 +117,9 @@ export interface Rule {
 }
 
 /**
- * The rules of the KACE study: each prefers the largest or smallest value of one aggregate. `sm%` prefers the largest,
- * as published, although that is the worst rule. Summed SM throughput is in the published results but not in their
- * comparison.
+ * The rules of the KACE study. Each prefers the largest or smallest value of one aggregate. `sm%` prefers the largest,
+ * as published, although that makes it the worst rule. Summed SM throughput is in the published results but not in
+ * their comparison.
  */
 export const publishedRules: readonly Rule[] = [
   most('max SM throughput', 'smThroughputPercent'),
@@ -142,7 +144,7 @@ function least(name: string, feature: AggregateFeature): Rule {
 
 /** A published split. */
 export interface PublishedSplit<C extends Colocation> extends Split<C> {
-  /** The part of `train` that the published code actually fits to; absent if no list of it is published. */
+  /** The part of `train` to which the published code fits; absent if its row numbers are not published. */
   readonly publishedFit?: readonly C[]
 }
 
@@ -156,8 +158,8 @@ const publishedSplits = z.record(
 )
 
 /**
- * Read published splits: row numbers by level (n_occur or train ratio) and seed. `train` is required; `test` defaults
- * to the complement; `train_inner80` is optional.
+ * Reads published splits: row numbers by level (n_occur or train ratio) and seed. `train` is required, `test` defaults
+ * to the complement, `train_inner80` is optional.
  *
  * @returns splits by level, in the file's order
  * @throws TableError naming the problem
@@ -199,9 +201,9 @@ export function parseSplits<C extends Colocation & { readonly row: number }>(
 }
 
 /**
- * The model as published: fitted to the published part of the training rows (or all of them if that list is unknown),
- * with candidates scaled by their own mean and deviation. Converting its scores back to sums uses the labels of the
- * test rows, as the published errors do: a data leak.
+ * The model as published. It is fitted to the published part of the training rows, or to all of them if that part is
+ * unknown. Candidates are scaled by their own mean and deviation. Its scores are converted back to sums with the labels
+ * of the test rows, as for the published errors: a data leak.
  */
 export const publishedMethod: Method = {
   name: 'published linear model',
@@ -215,7 +217,7 @@ export const publishedMethod: Method = {
   },
 }
 
-/** The same model fitted to all training rows, and scaled by them alone. */
+/** The same model fitted to all training rows and scaled by the training rows alone. */
 export const honestLinearMethod: Method = {
   name: 'linear model, honest',
   prepare({ train }) {
@@ -231,7 +233,7 @@ export const ruleMethods: readonly Method[] = publishedRules.map((rule) => ({
   prepare: () => ({ scoresOf: (candidates) => candidates.map(({ members }) => rule.score(members)) }),
 }))
 
-/** Expected gain of choosing a workload's candidate at random: mean sum / best sum. */
+/** Expected gain of a workload whose partner is chosen at random: mean sum of throughputs / best sum. */
 export function randomGains(colocations: readonly Colocation[]): TargetGain[] {
   return targetGains(colocations, () => [0]).map(({ target, candidates }) => {
     const sums = colocations.filter(({ members }) => members.some(({ name }) => name === target)).map(throughputSum)

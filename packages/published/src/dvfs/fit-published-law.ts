@@ -2,8 +2,8 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { PublishedPowerLaw } from './published-power-law.js'
 
 /**
- * Fit the published power law to a model's power: no static part, both ends exact, and the exponent of least squared
- * error in between.
+ * Fits the published power law to a model's power. There is no static part, both ends are exact, and the exponent
+ * minimises the squared error in between.
  *
  * @param smClocksMhz ascending
  * @param powersW the model's power at each clock, W

@@ -9,7 +9,7 @@ import {
 const NEWTON_DAMPING = 0.8
 const LARGEST_STEP_MHZ = 300
 const SMALLEST_STEP_MHZ = 15
-/** Larger errors use the Newton step. */
+/** Error above which the controller uses the Newton step, W. */
 const NEAR_W = 7
 const CAP_CHANGE_W = 1e-3
 
@@ -42,7 +42,7 @@ export class PublishedController {
 
   /**
    * @param smClockMhz the applied clock, MHz
-   * @param powerW maximum power of the window, W
+   * @param powerW maximum power in the window, W
    * @returns the next clock, MHz, within the fitted range and not yet snapped to a supported state
    */
   step(smClockMhz: number, powerW: number): number {
@@ -65,8 +65,9 @@ export class PublishedController {
 }
 
 /**
- * The guard that the Python code wraps around its controllers: above the cap, a next clock that snaps to the clock just
- * used is lowered by one state. It does nothing if the controller raised the clock while above the cap.
+ * The check that the Python code applies after its controllers. If power is above the cap and the next clock snaps to
+ * the clock just used, the clock is lowered by one state. The check does nothing if the controller raised the clock
+ * while above the cap.
  *
  * @param smClocksMhz supported clocks, ascending
  */

@@ -4,16 +4,16 @@ export interface PublishedPidGains {
   readonly kp: number
   readonly ki: number
   readonly kd: number
-  /** The clock is kept while power is between `alpha` times the cap and 2 % below it. */
+  /** Share of the cap, 0..1. The clock is kept while power is between `alpha` times the cap and 2 % below the cap. */
   readonly alpha: number
 }
 
-/** Gains of the Python code's main program, whose PID loop is unreachable. */
+/** Gains in the Python code's main program, which never reaches its PID loop. */
 export const publishedPidGains: PublishedPidGains = { kp: 7e-4, ki: 4e-5, kd: 5e-6, alpha: 0.97 }
 
 /**
- * Errors (percent of the cap) above which the proportional gain is multiplied. For large errors the integral is
- * replaced by a part of the current error, and its gain is 0.
+ * Gain schedule: errors (percent of the cap) above which the proportional gain is multiplied. For large errors, a part
+ * of the current error replaces the integral, and the integral gain is 0.
  */
 const zones: readonly { readonly above: number; readonly gain: number; readonly integralPart: number | null }[] = [
   { above: 50, gain: 10, integralPart: 1 / 4 },
@@ -23,8 +23,8 @@ const zones: readonly { readonly above: number; readonly gain: number; readonly 
 ]
 
 /**
- * The PID controller on the clock index that the step-response experiment of PctoDL's Python code still uses, as
- * published. It keeps the early exit that forgets a new cap, and the second difference instead of a derivative. For
+ * The PID controller on the clock index, as published; the step-response experiment of PctoDL's Python code still uses
+ * it. Two defects are kept: an early exit that forgets a new cap, and a second difference in place of a derivative. For
  * comparison only.
  */
 export class PublishedPid {

@@ -21,7 +21,7 @@ export interface PublishedPowerLaw {
   readonly referenceClockMhz: number
 }
 
-/** Lower bound of slopes (W/MHz), power ranges (W) and clock differences (MHz), to avoid division by zero. */
+/** Lower bound of slopes (W/MHz), power ranges (W) and clock differences (MHz). It avoids division by zero. */
 const EPSILON = 1e-6
 
 export function assertPublishedPowerLaw(law: PublishedPowerLaw): void {
@@ -63,8 +63,8 @@ export function publishedSlope(law: PublishedPowerLaw, clockMhz: number): number
 }
 
 /**
- * The clock at which the published controller expects power to equal the cap, MHz. It applies the exponent of the
- * dynamic part to the whole power range, so it only approximates the inverse of `publishedPower`.
+ * The clock at which the published controller expects power to equal the cap, MHz. It only approximates the inverse of
+ * `publishedPower`, because it applies the exponent of the dynamic part to the whole power range.
  */
 export function publishedFeedForward(law: PublishedPowerLaw, powerCapW: number): number {
   const { lowestClockMhz, referenceClockMhz } = law

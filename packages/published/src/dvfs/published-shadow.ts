@@ -1,8 +1,8 @@
 import type { Tenant } from '@pctodl/platform'
 
 /**
- * Neighbouring shares in the order of the published shadow optimizer: the list itself, then each share one step up and
- * one step down, with the difference to 100 % taken from (or given to) the largest share.
+ * Lists of shares that the published shadow optimizer tries, in its order: the present list, then each share one step
+ * up and one step down. The largest share takes or gives the difference to 100 %.
  */
 export function shareMoves(shares: readonly number[], step: number): number[][] {
   const moves: number[][] = [[...shares]]
@@ -23,7 +23,7 @@ export function shareMoves(shares: readonly number[], step: number): number[][] 
   return moves
 }
 
-/** Merge the two smallest tenants, at the position of the smallest; undefined for a single tenant. */
+/** Merges the two smallest tenants at the position of the smallest; undefined for a single tenant. */
 export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined {
   if (tenants.length < 2) return undefined
   const order = tenants.map((_, i) => i).sort((a, b) => tenants[a]!.mpsPercent - tenants[b]!.mpsPercent || a - b)
@@ -37,8 +37,8 @@ export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined 
 }
 
 /**
- * Split the largest tenant: the first half stays in place, the rest goes to the end; undefined if it is below two
- * steps.
+ * Splits the largest tenant: the first half stays in place, the rest goes to the end. Undefined if its share is below
+ * two steps.
  */
 export function splitLargest(tenants: readonly Tenant[], step: number): Tenant[] | undefined {
   const largest = tenants.reduce((best, tenant, i) => (tenant.mpsPercent > tenants[best]!.mpsPercent ? i : best), 0)
@@ -62,8 +62,8 @@ export function allowedBatches(sharePercent: number, present?: number): number[]
 }
 
 /**
- * The current batches, then each tenant's neighbours among its allowed sizes, lower before higher, up to `radius`
- * places away.
+ * Lists of batch sizes to try: the current list, then each tenant's next allowed sizes, lower before higher, up to
+ * `radius` places away.
  */
 export function batchNeighbours(tenants: readonly Tenant[], radius: number): number[][] {
   const present = tenants.map(({ batchSize }) => batchSize)
@@ -81,8 +81,8 @@ export function batchNeighbours(tenants: readonly Tenant[], radius: number): num
 }
 
 /**
- * The adaptive threshold of the published shadow optimizer: the relative gain required after a number of updates. It
- * starts at -10 %, so in its first 500 windows it accepts predicted losses.
+ * Adaptive threshold of the published shadow optimizer: the relative gain that a change must have after a number of
+ * updates. It starts at -10 %, so predicted losses are accepted in the first 500 windows.
  */
 export function publishedThreshold(updates: number): number {
   const progress = Math.min(1, updates / 1500)

@@ -14,7 +14,7 @@ export function smBase(
   return 100 * Math.tanh((lambda_sm * Math.log(b + 1e-8) + beta_sm) / Math.max(p, 1) ** gamma_sm)
 }
 
-/** Memory utilisation of a single tenant; below 0 at batch 1 in most sets. */
+/** Memory utilisation of a single tenant, percent. Below 0 at batch 1 in most parameter sets. */
 export function memBase(parameters: ClosedFormParameters['mem_base'], p: number, b: number): number {
   const { phi_mem, alpha_mem, lambda_mem, beta_mem } = parameters
   const share = Math.min(1, Math.max(1e-6, p / 100))
@@ -22,8 +22,8 @@ export function memBase(parameters: ClosedFormParameters['mem_base'], p: number,
 }
 
 /**
- * SM utilisation of several tenants. The published fit trains with this form, but the published predictor never uses
- * it, because the file that would enable it does not exist.
+ * SM utilisation of several tenants, percent. The published fit is trained with this form. The published predictor
+ * never uses it, because the file that would enable it does not exist.
  *
  * @param own utilisation of each tenant alone
  * @param reference utilisation of a tenant with a share of 40 % and the first tenant's batch
@@ -66,13 +66,16 @@ export function memInterference(
   return meanShare * slope * (count - 1)
 }
 
-/** Samples/s per percent of memory utilisation. */
+/** Throughput per percent of memory utilisation, samples/s. */
 export function throughputPerUtilisation(parameters: ThroughputParameters, meanBatch: number): number {
   const { kappa_a, kappa_b, batch_aware_kappa } = parameters
   return batch_aware_kappa ? kappa_a * Math.log(meanBatch + 1e-8) + kappa_b : kappa_b
 }
 
-/** Throughput at an SM clock, from that at the reference clock. Low throughputs use another form that reaches zero. */
+/**
+ * Throughput at an SM clock, samples/s, given the throughput at the reference clock. Low throughputs use another form,
+ * which reaches zero.
+ */
 export function scaleThroughput(parameters: ThroughputParameters, atReference: number, smClockMhz: number): number {
   const { gamma_t, T_start, f_ref, f_min } = parameters
   const x = Math.min(1, Math.max(0, (smClockMhz - f_min) / (f_ref - f_min)))
@@ -80,7 +83,7 @@ export function scaleThroughput(parameters: ThroughputParameters, atReference: n
   return T_start + (atReference - T_start) * x ** gamma_t
 }
 
-/** Board power at an SM clock, W, from the dynamic power at the reference clock. */
+/** Board power at an SM clock, W, given the dynamic power at the reference clock. */
 export function scalePower(parameters: PowerParameters, dynamicAtReferenceW: number, smClockMhz: number): number {
   const { delta_3, delta_2, delta_1, delta_0 } = parameters.static
   const { gamma_p, P_base, f_ref, f_min } = parameters.dynamic

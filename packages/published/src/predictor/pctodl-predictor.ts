@@ -7,19 +7,19 @@ export interface PctoDLPredictorOptions {
   /** The board, `3080ti` or `A100`; required unless `perfModel` is given. */
   readonly platform?: string | undefined
   /**
-   * Dataset in the name of a published parameter set. Our parameters are for images of 224 x 224, the size used for
-   * both datasets.
+   * Dataset in the name of a published parameter set. Our own parameters are for images of 224 x 224, which both
+   * datasets use.
    */
   readonly dataset?: string | undefined
   /** Memory clock, MHz. Default: the board's highest. */
   readonly memFreq?: number | undefined
   /** Model to use instead of the shipped one. */
   readonly perfModel?: PerfModel | undefined
-  /** Published parameters: predict what the Python code predicts. */
+  /** Published parameters. If given, predictions are those of the Python code. */
   readonly published?: PublishedParameters | undefined
 }
 
-/** The tuple returned by the Python code's `predict_all`, with named fields. */
+/** The values of the tuple that the Python code's `predict_all` returns, as named fields. */
 export interface AllMetrics {
   readonly smUtilPercent: number
   readonly memUtilPercent: number
@@ -33,9 +33,9 @@ const datasets = ['imagenet', 'caltech256']
 const known = ['platform', 'dataset', 'memFreq', 'perfModel', 'published'] as const
 
 /**
- * The interface of the Python code's `PctoDLPredictor`, for users who know it: one network, lists of shares and
- * batches. It predicts with our model or, given `published`, what the Python code predicts. For several networks,
- * latencies and standard deviations use `PerfModel`.
+ * The interface of the Python code's `PctoDLPredictor`, for its users: one network, with lists of shares and batches.
+ * It predicts with our model or, given `published`, what the Python code predicts. Use `PerfModel` for several
+ * networks, latencies and standard deviations.
  */
 export class PctoDLPredictor {
   readonly model: string

@@ -19,14 +19,17 @@ export interface PublishedBoardOptions {
   readonly smSystemStage?: boolean | undefined
   readonly ensembles?: boolean | undefined
   readonly oversubscribe?: boolean | undefined
-  /** Memory of a tenant, bytes. The Python code does not model it, so the caller must choose, if only `unchecked`. */
+  /**
+   * Returns the memory of a tenant, bytes. The Python code does not model it, so the caller must choose: a function, or
+   * `unchecked`.
+   */
   readonly memoryBytes: ((tenant: Tenant) => number) | 'unchecked'
 }
 
 /**
- * The Python code's predictor behind the `Predictor` interface. Its limits remain visible: tenants of several networks
- * are rejected, utilisations may leave 0..100, and the prediction depends on which tenant comes first. The Python code
- * only predicts the total throughput, which is divided in proportion to its prediction for each tenant alone.
+ * The Python code's predictor behind the `Predictor` interface, with its limits. It rejects tenants of several
+ * networks, utilisations may leave 0..100, and the prediction depends on the order of the tenants. The Python code
+ * predicts only the total throughput. Here it is divided in proportion to the prediction for each tenant alone.
  */
 export class PublishedBoardPredictor implements Predictor {
   readonly spec: GpuSpec
@@ -74,14 +77,16 @@ export class PublishedBoardPredictor implements Predictor {
       smUtilPercent,
       memUtilPercent,
       tenants: tenants.map(({ batchSize }, i) => {
-        // The Python code can predict zero for every tenant at the lowest clock; then divide evenly.
+        // At the lowest clock the Python code can predict zero for every tenant. Throughput is then divided evenly.
         const own = sum > 0 ? (throughput * weights[i]!) / sum : throughput / tenants.length
         return { throughput: own, latencyMs: (1e3 * batchSize) / own }
       }),
     }
   }
 
-  /** Scans the clock table from the highest clock down, because the Python code's power can rise as the clock falls. */
+  /**
+   * Scans the clock table from the highest clock down: power predicted by the Python code can rise as the clock falls.
+   */
   solveSmClock(tenants: readonly Tenant[], memClockMhz: number, powerCapW: number): number | undefined {
     if (Number.isNaN(powerCapW)) throw new InvalidInputError('powerCapW', powerCapW, 'a number of watts')
     const clocks = smClocksAt(this.spec, memClockMhz) ?? []

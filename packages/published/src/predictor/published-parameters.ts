@@ -2,7 +2,7 @@ import { findGpuSpec, networkName, UnknownNameError } from '@pctodl/platform'
 import { type PublishedEnsembles, PublishedPredictor } from './published-predictor.js'
 import type { ClosedFormParameters, PublishedSetId } from './published-set.js'
 
-/** One set of the Python code's parameters; its trees are large and read on first use. */
+/** One set of the Python code's parameters. Its tree ensembles are large and read on first use. */
 export interface PublishedSet {
   readonly id: PublishedSetId
   readonly closedForms: ClosedFormParameters
@@ -12,7 +12,9 @@ export interface PublishedSet {
 export interface PublishedSelection {
   /** The network's name in the Python code or torchvision, or an alias. */
   readonly model: string
-  /** The Python code's name of the board, `3080ti` or `a100`; if absent, the sets without a platform in their name. */
+  /**
+   * The Python code's name of the board, `3080ti` or `a100`. If absent, sets without a platform in their name are used.
+   */
   readonly platform?: string | undefined
   readonly dataset?: string | undefined
   /** Memory clock, MHz. Default: the platform's highest, if a platform is given. */
@@ -21,15 +23,18 @@ export interface PublishedSelection {
 
 export interface PublishedPredictorOptions extends PublishedSelection {
   /**
-   * Saturate the SM utilisation of several tenants, as the Python code's fit does but its predictor does not. Default
-   * false.
+   * Whether to saturate the SM utilisation of several tenants, as the Python code's fit does but its predictor does
+   * not. Default false.
    */
   readonly smSystemStage?: boolean | undefined
-  /** Use the tree ensembles, as the Python code does. Default true; false uses the closed forms only. */
+  /**
+   * Whether to use the tree ensembles, as the Python code does. Default true; with false, only the closed forms are
+   * used.
+   */
   readonly ensembles?: boolean | undefined
-  /** Accept shares that sum to more than 100. Default false. */
+  /** Whether to accept shares that sum to more than 100. Default false. */
   readonly oversubscribe?: boolean | undefined
-  /** Without a matching set: throw (default), or predict from constants, as the Python code silently does. */
+  /** Reaction to a missing set: throw (default), or predict from constants, as the Python code silently does. */
   readonly whenMissing?: 'throw' | 'reference-defaults' | undefined
 }
 
@@ -46,15 +51,15 @@ export class PublishedParameters {
     return this.#sets.map((set) => set.id)
   }
 
-  /** Memory clocks for which a selection matches a set, MHz, descending. */
+  /** Memory clocks at which a set matches the selection, MHz, descending. */
   memClocksMhz({ model, platform, dataset }: PublishedSelection): number[] {
     const clocks = [...new Set(this.#sets.map((set) => set.id.memClockMhz))].sort((a, b) => b - a)
     return clocks.filter((memFreq) => this.#find({ model, platform, dataset, memFreq }) !== undefined)
   }
 
   /**
-   * A predictor of one network at one memory clock. Without a set of the exact dataset and platform it falls back, in
-   * the Python code's order, to one with only the platform, one with only the dataset, and one with neither.
+   * Returns a predictor of one network at one memory clock. If there is no set for dataset and platform, it uses one
+   * with only the platform in its name, then one with only the dataset, then one with neither, as the Python code does.
    *
    * @throws UnknownNameError listing the sets of the network, unless `whenMissing` selects the Python code's constants
    */
@@ -115,7 +120,7 @@ export function publishedModelName(model: string): string {
     const name = networkName(lower)
     return name === 'mnasnet1_0' ? 'mnasnet' : name
   } catch (error) {
-    // Exported sets may be of networks without a common name; the caller finds out whether any match.
+    // A set may be of a network that has no common name. The caller finds out whether any set matches.
     if (error instanceof UnknownNameError) return lower
     throw error
   }

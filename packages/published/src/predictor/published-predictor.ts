@@ -28,13 +28,15 @@ export interface PublishedEnsembles {
 }
 
 export interface PublishedStages {
-  /** Null: use the constants that the Python code falls back to without a file. */
+  /** Closed-form parameters; null for the constants that the Python code uses if it finds no file. */
   readonly closedForms: ClosedFormParameters | null
-  /** Null: use the closed forms only. */
+  /** Tree ensembles; null to use only the closed forms. */
   readonly ensembles: PublishedEnsembles | null
-  /** Use the SM system form for several tenants, as the Python code's fit does but its predictor does not. */
+  /**
+   * Whether to use the SM system form for several tenants, as the Python code's fit does but its predictor does not.
+   */
   readonly smSystemStage: boolean
-  /** Accept shares that sum to more than 100. */
+  /** Whether to accept shares that sum to more than 100. */
   readonly oversubscribe: boolean
 }
 
@@ -44,7 +46,7 @@ export const publishedLayout = { smUtilPercent: 0, memUtilPercent: 1, throughput
 const MEM_CLOCK_WHERE_UNKNOWN_MHZ = 9501
 const DEFAULT_WORKLOAD = { gflops: 1000, params_M: 25 }
 
-/** Predicts one network at one memory clock exactly as the published predictor does, defects included. */
+/** Predicts one network at one memory clock exactly as the published predictor does, including its defects. */
 export class PublishedPredictor {
   /** The parameter set in use; null for the Python code's constants. */
   readonly set: PublishedSetId | null
@@ -70,7 +72,8 @@ export class PublishedPredictor {
    * @param shares MPS percentages of the tenants, above 0 and at most 100; the Python code's trees treat the first one
    * specially
    * @param batches one per share, at least 1
-   * @param smClockMhz any positive clock; the Python code clamps where it scales, and extrapolates static power
+   * @param smClockMhz any positive clock; the Python code clamps it when scaling throughput and dynamic power, and
+   * extrapolates static power
    * @throws InvalidInputError for errors that the Python code ignores: empty or unequal lists, NaN, shares that sum to
    * over 100
    */
@@ -85,7 +88,7 @@ export class PublishedPredictor {
     return { smUtilPercent, memUtilPercent, throughput, powerW }
   }
 
-  /** `predictAll` without allocation; writes in the order of `publishedLayout`. */
+  /** Does the same as `predictAll` without allocation. Writes to `out` in the order of `publishedLayout`. */
   predictInto(shares: ArrayLike<number>, batches: ArrayLike<number>, smClockMhz: number, out: Float64Array): void {
     if (!(smClockMhz > 0 && Number.isFinite(smClockMhz))) {
       throw new InvalidInputError('smClockMhz', smClockMhz, 'a clock above 0 MHz')
@@ -95,7 +98,7 @@ export class PublishedPredictor {
   }
 
   /**
-   * The prediction of the Python code's test mode: throughput and power for measured utilisations.
+   * Predicts throughput and power from measured utilisations, as the Python code's test mode does.
    *
    * @throws InvalidInputError as `predictAll`
    */
@@ -114,7 +117,7 @@ export class PublishedPredictor {
   }
 
   /**
-   * The same tenants at many clocks; utilisations and trees do not depend on the clock and are evaluated once.
+   * Predicts the same tenants at many clocks. Utilisations and trees do not depend on the clock and are evaluated once.
    *
    * @returns four numbers per clock, in the order of `publishedLayout`
    */

@@ -1,22 +1,25 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { EnsembleDescription } from './published-set.js'
 
-/** A leaf set has one bit per leaf in a 32-bit word; trees of depth 5 have at most 32 leaves. */
+/**
+ * Maximum number of leaves per tree. A set of leaves is a 32-bit word with one bit per leaf; trees of depth 5 have at
+ * most 32 leaves.
+ */
 const MAX_LEAVES = 32
 
 interface Split {
   readonly tree: number
   readonly threshold: number
-  /** Leaves that remain possible if the feature is above the threshold. */
+  /** The leaves that remain possible if the feature is above the threshold, as a bit mask. */
   readonly mask: number
 }
 
 /**
- * Gradient-boosted regression trees, evaluated without traversing the trees. For every feature, the thresholds of all
- * trees divide the axis into cells; for every cell and tree, a word holds the leaves that are still possible. A
- * prediction looks up each feature's cell and intersects the words; the lowest remaining bit is the leaf (C. Lucchese
- * et al., "QuickScorer", SIGIR 2015). The loop over thresholds is replaced by a table, since such ensembles have few
- * distinct thresholds.
+ * Gradient-boosted regression trees, evaluated without traversing the trees (C. Lucchese et al., "QuickScorer", SIGIR
+ * 2015). For every feature, the thresholds of all trees divide the axis into cells. For every cell and tree, a word
+ * contains the leaves that are still possible. A prediction looks up each feature's cell and intersects the words; the
+ * lowest remaining bit is the leaf. A table replaces the loop over thresholds, since such ensembles have few distinct
+ * thresholds.
  *
  * The result equals scikit-learn's bit for bit: features are rounded to float32, `x <= threshold` goes left, and leaves
  * are added in the order of the trees in float64.
@@ -27,12 +30,12 @@ export class TreeEnsemble {
   readonly #treeCount: number
   /** Features that at least one tree splits on. */
   readonly #features: Int32Array
-  /** Distinct thresholds, ascending, of each used feature; those of feature k start at `#firstThreshold[k]`. */
+  /** Distinct thresholds of each used feature, ascending. Those of feature k start at `#firstThreshold[k]`. */
   readonly #thresholds: Float64Array
   readonly #firstThreshold: Int32Array
-  /** One row of `#treeCount` words per cell; feature k's cells begin at row `#firstThreshold[k] + k`. */
+  /** Masks: one row of `#treeCount` words per cell. Feature k's cells begin at row `#firstThreshold[k] + k`. */
   readonly #masks: Int32Array
-  /** Learning rate x leaf value, `MAX_LEAVES` per tree. */
+  /** Leaf values times the learning rate, `MAX_LEAVES` per tree. */
   readonly #leaves: Float64Array
   readonly #words: Int32Array
   readonly #rows: Int32Array
@@ -56,7 +59,7 @@ export class TreeEnsemble {
         )
       }
       let leaf = 0
-      // Pre-order numbers the leaves from left to right. `end` is the node after the subtree.
+      // Leaves are numbered from left to right, in pre-order. `end` is the node after the subtree.
       const visit = (node: number, end: number): void => {
         const feature = features[node]!
         if (feature === -1) {
@@ -93,7 +96,7 @@ export class TreeEnsemble {
       this.#firstThreshold[k + 1] = this.#firstThreshold[k]! + list.length
     })
     this.#rows = new Int32Array(used.length + 3)
-    // One extra row for ensembles without any split.
+    // One extra row is for ensembles without any split.
     this.#masks = new Int32Array((this.#thresholds.length + used.length + 1) * trees.length).fill(-1)
     used.forEach((feature, k) => void this.#writeMasks(splits[feature]!, cuts[k]!, this.#firstThreshold[k]! + k))
   }
@@ -119,11 +122,11 @@ export class TreeEnsemble {
         if (x <= thresholds[middle]!) high = middle
         else low = middle + 1
       }
-      // In the lowest cell every leaf is possible.
+      // In the lowest cell every leaf is possible, so its row can be skipped.
       if (low > first) rows[rowCount++] = (low + k) * trees
       first = end
     }
-    // Processing four rows at a time halves the time; row 0 is a lowest cell without effect and serves as padding.
+    // Processing four rows at a time halves the duration. Row 0, a lowest cell without effect, is the padding.
     while (rowCount % 4 !== 0) rows[rowCount++] = 0
     words.fill(-1)
     for (let r = 0; r < rowCount; r += 4) {
@@ -142,8 +145,8 @@ export class TreeEnsemble {
   }
 
   /**
-   * Fill the mask rows: each cell has the words of the cell below it, intersected with those of the threshold between
-   * them.
+   * Fills the mask rows. Each cell has the words of the cell below it, intersected with the masks of the threshold
+   * between them.
    */
   #writeMasks(splits: readonly Split[], cuts: readonly number[], firstRow: number): void {
     const trees = this.#treeCount

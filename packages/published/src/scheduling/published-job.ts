@@ -9,7 +9,9 @@ export interface Job {
   readonly gpus: number
 }
 
-/** A model's properties in the published simulator; a `JobProfile` of `@pctodl/resource-sensitivity` fits. */
+/**
+ * Properties of a model in the published simulator. A `JobProfile` of `@pctodl/resource-sensitivity` has all of them.
+ */
 export interface Model {
   readonly model: string
   readonly iterationS: number
@@ -33,10 +35,10 @@ export interface Cluster {
 export type Policy = 'fifo' | 'srtf' | 'las' | 'ftf' | 'drf' | 'tetris'
 export type Mechanism = 'fair' | 'greedy' | 'tune'
 
-/** GPU, CPU, memory, storage, network: the order of all vectors in this module. */
+/** A quantity of each resource: GPU, CPU, memory, storage, network. All vectors in this module have this order. */
 export type Vector = readonly [gpu: number, cpu: number, memory: number, storage: number, net: number]
 
-/** The Python code's default without an entry in the cluster file: 40 Gbit/s per server. No job consumes it. */
+/** Network bandwidth of a server, Gbit/s, if the cluster file states none, as in the Python code. No job uses it. */
 const NET_PER_SERVER = 40
 
 export interface PublishedJob {
@@ -51,22 +53,20 @@ export interface PublishedJob {
   lastRunS: number
   /** Servers of the job in this round; empty while it waits. */
   servers: number[]
-  /** GPUs of the job on each of these servers. */
+  /** Number of the job's GPUs on each of these servers. */
   gpusOn: number[]
-  /** Resources that the job holds on all of them. */
+  /** Resources that the job has on all its servers together. */
   held: Vector
   executedBefore: number
 }
 
-/** Fair share per GPU. The Python code supports one kind of server. */
+/** Fair share of each resource per GPU. The Python code supports one kind of server. */
 export function fairVector(server: ServerKind): Vector {
   const { gpus, cpus, memoryGb, storageMBps } = server
   return [1, cpus / gpus, memoryGb / gpus, storageMBps / gpus, NET_PER_SERVER / gpus]
 }
 
-/**
- * @throws PctodlError `HETEROGENEOUS_CLUSTER`
- */
+/** @throws PctodlError `HETEROGENEOUS_CLUSTER` */
 export function onlyServerKind(cluster: Cluster): ServerKind {
   const [first, ...others] = cluster.servers
   if (first !== undefined && others.length === 0) return first
@@ -77,12 +77,14 @@ export function onlyServerKind(cluster: Cluster): ServerKind {
 }
 
 /**
- * Storage demand per GPU of every job, MB/s: the Python code's loader misspells the field, so its default always
+ * Storage demand of every job, MB/s per GPU. The Python code's loader misspells the field, so this default always
  * applies.
  */
 const STORAGE_DEMAND_MBPS = 62.5
 
 /**
+ * Converts the jobs of a trace.
+ *
  * @throws UnknownNameError for a model without a profile (the Python code substitutes alexnet)
  * @throws PctodlError `IMPOSSIBLE_JOB` for more GPUs than the cluster has
  */
@@ -117,7 +119,7 @@ export function publishedJobs(jobs: readonly Job[], profiles: readonly Model[], 
   })
 }
 
-/** Cap a demand at the capacity of one server, and reduce the speedup in proportion to the CPU cores. */
+/** Caps a demand at the capacity of one server, and reduces the speedup in proportion to the CPU cores. */
 function cappedDemand(job: Job, profile: Model, kind: ServerKind): { demand: Vector; speedup: number } {
   const { gpus } = job
   const fair = fairVector(kind)
@@ -144,7 +146,7 @@ function cappedDemand(job: Job, profile: Model, kind: ServerKind): { demand: Vec
     }
   }
   const fairCpu = gpus * fair[1]
-  // The Python code divides by zero if a job's CPU demand equals its fair share; here the speedup stays unchanged.
+  // If a job's CPU demand equals its fair share, the Python code divides by zero. Here the speedup stays unchanged.
   if (cut && idealCpu !== fairCpu) speedup = 1 + ((speedup - 1) / (idealCpu - fairCpu)) * (demand[1] - fairCpu)
   return { demand, speedup }
 }
@@ -156,13 +158,13 @@ export interface KeyContext {
   readonly fair: boolean
   /** Capacity of the whole cluster: GPU, CPU, memory. */
   readonly totals: readonly [number, number, number]
-  /** The Python code serves the least delayed job first; `false` reverses that. */
+  /** Order of the FTF policy. The Python code serves the least delayed job first; `false` reverses the order. */
   readonly ftfAscending: boolean
 }
 
 const STARVED_AFTER_S = 1000 * 3600
 
-/** Sort in place, stably, by the Python code's keys (ascending), then by arrival. */
+/** Sorts in place and stably by the Python code's keys (ascending), then by arrival. */
 export function sortByPublishedPolicy(jobs: PublishedJob[], context: KeyContext): void {
   const keys = new Map<PublishedJob, number>()
   for (const job of jobs) keys.set(job, keyOf(job, context))
@@ -174,7 +176,7 @@ export function sortByPublishedPolicy(jobs: PublishedJob[], context: KeyContext)
 function keyOf(job: PublishedJob, { policy, nowS, fair, totals, ftfAscending }: KeyContext): number {
   const remainingS = () => {
     const seconds = job.iterationS * (job.job.iterations - job.executed)
-    // The speedup is that of the previous round, which TUNE may have set to 1.
+    // The speedup is the one of the previous round; TUNE may have set it to 1.
     return fair ? seconds : seconds / job.speedup
   }
   const [gpu, cpu, memory] = job.demand

@@ -1,7 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import { fairVector, type PublishedJob, type ServerKind, type Vector } from './published-job.js'
 
-/** The servers of the Python code's simulator: free resources, and the jobs of this round, on each. */
+/** The servers of the Python code's simulator, with their free resources and the jobs of this round. */
 export class PublishedPlacement {
   readonly fair: Vector
   readonly #kind: ServerKind
@@ -42,8 +42,8 @@ export class PublishedPlacement {
   }
 
   /**
-   * First fit over GPUs in the order of their numbers: a GPU is taken if its server still has one GPU's part of every
-   * resource. A job may spread over servers; it gets all its GPUs or none.
+   * Places a job by first fit over the GPUs in the order of their numbers. A GPU is taken if its server still has one
+   * GPU's part of every resource. A job may spread over servers; it gets all its GPUs or none.
    */
   place(job: PublishedJob, vector: Vector): boolean {
     const gpus = job.job.gpus
@@ -77,7 +77,7 @@ export class PublishedPlacement {
     return true
   }
 
-  /** Take `vector` from the servers that the job already has, split by GPUs. */
+  /** Takes `vector` from the servers that the job already has, split in proportion to GPUs. */
   hold(job: PublishedJob, vector: Vector): void {
     job.held = vector
     this.#change(job, -1)
@@ -101,8 +101,8 @@ export class PublishedPlacement {
   }
 
   /**
-   * Servers in which TUNE looks for resources: for several GPUs one server with all of them, otherwise the servers in
-   * ascending order of free GPUs.
+   * Servers in which TUNE looks for resources. For several GPUs it is one server with all of them; otherwise the
+   * servers in ascending order of free GPUs.
    */
   targets(gpus: number): [server: number, gpus: number][] {
     const all = Array.from({ length: this.#count }, (_, s) => s)
@@ -139,10 +139,10 @@ export interface Progress {
 }
 
 /**
- * The Python code's TUNE for one job: place its demand, else its fair share, else its fair share after other jobs gave
- * back what exceeds theirs.
+ * The Python code's TUNE for one job. It places the job with its demand; if that fails, with its fair share; and if
+ * that fails, with its fair share after other jobs returned what exceeds theirs.
  *
- * @throws PctodlError `REFERENCE_ABORTED` where the Python code aborts the simulation
+ * @throws PctodlError `REFERENCE_ABORTED` if the Python code aborts the simulation
  */
 export function tunePublishedJob(job: PublishedJob, placement: PublishedPlacement, progress: Progress): void {
   let vector = job.demand
@@ -183,7 +183,7 @@ function shrinkPeers(job: PublishedJob, vector: Vector, placement: PublishedPlac
         const share = (peer.held[r]! * gpusHere) / peer.job.gpus
         return Math.max(0, component - Math.max(0, share - placement.fair[r]! * gpusHere))
       })
-      // GPUs and network are never short, so the Python code's condition for skipping a peer is never true.
+      // The Python code would skip a peer only if GPUs or network were short, which they never are.
       chosen.push(peer)
       if (rest.every((component) => component === 0)) break
       need = rest

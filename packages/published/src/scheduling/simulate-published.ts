@@ -17,18 +17,18 @@ export interface PublishedOptions {
   readonly jobs: readonly Job[]
   readonly profiles: readonly Model[]
   readonly policy: Policy
-  /** OPT is not reproduced: its result depends on the solver's choice among equal optima. */
+  /** Resource mechanism. OPT is not reproduced: its result depends on the solver's choice among equal optima. */
   readonly mechanism: Mechanism
   /**
-   * All jobs arrive at the start and the first round begins at 1 s, as with the Python code's `--static`. Default
-   * false.
+   * Whether all jobs arrive at the start and the first round begins at 1 s, as with the Python code's `--static`.
+   * Default false.
    */
   readonly static?: boolean
   /** Length of a round and of every lease, s. Default 300. */
   readonly roundS?: number
   /**
    * Defects of the Python code to correct, to measure the effect of each. Default: none. `spreadPenalty`: factor by
-   * which a job on several servers is slower; the Python code makes it faster by its model's penalty.
+   * which a job on several servers is slower; the Python code makes it faster by the model's penalty.
    */
   readonly corrections?: {
     readonly ftfLargestFirst?: boolean
@@ -57,14 +57,14 @@ export interface PublishedResult {
   readonly finished: readonly PublishedJobResult[]
   /** Number of scheduling events, including the last, empty one. */
   readonly rounds: number
-  /** Mean over the rounds with a running job, 0..1. */
+  /** Mean share of each resource in use, over the rounds with a running job, 0..1. */
   readonly meanAllocatedShare: { readonly gpu: number; readonly cpu: number; readonly memory: number }
 }
 
 /**
- * The Python code's replay simulator, job by job: rounds, first-fit placement in global GPU order, whole-iteration
- * progress, and its order of floating-point operations. It reproduces every result, wrong ones included; for correct
- * results see `simulate` of `@pctodl/resource-sensitivity`.
+ * The Python code's replay simulator, job by job: rounds, first-fit placement in the order of GPU numbers, progress in
+ * whole iterations, and the same order of floating-point operations. It reproduces every result, including wrong ones.
+ * For correct results see `simulate` of `@pctodl/resource-sensitivity`.
  *
  * @throws UnknownNameError, InvalidInputError
  * @throws PctodlError `HETEROGENEOUS_CLUSTER`, `IMPOSSIBLE_JOB`, `REFERENCE_ABORTED`
@@ -158,7 +158,7 @@ export function simulatePublished(options: PublishedOptions): PublishedResult {
   }
 }
 
-/** Only LAS selects its jobs before placing them; with TUNE it then places the largest first. */
+/** Only LAS selects its jobs before it places them. With TUNE, it then places the largest jobs first. */
 function candidates(
   order: readonly PublishedJob[],
   policy: Policy,

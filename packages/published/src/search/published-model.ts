@@ -9,13 +9,13 @@ export interface PublishedModel {
   predictAll(shares: readonly number[], batches: readonly number[], smClockMhz: number): PublishedPrediction
 }
 
-/** Tenants in their order of admission: the published predictor treats the first one differently. */
+/** Tenants in the order in which they were admitted. The published predictor treats the first one differently. */
 export interface PublishedTenants {
   readonly shares: readonly number[]
   readonly batches: readonly number[]
 }
 
-/** Clocks, MHz. Unlike elsewhere, the SM clock need not be in the board's table. */
+/** Clocks of the search, MHz. Here the SM clock need not be in the board's table. */
 export type PublishedState = OperatingPoint
 
 /** Caches predictions, as the published code does. */

@@ -1,7 +1,7 @@
 import { type AskedModel, type PublishedState, type PublishedTenants, withTenant } from './published-model.js'
 import { candidatePairs, type PublishedSpace } from './search-axes.js'
 
-/** The board with one more tenant. */
+/** A candidate: a tenant to add, and the state of the board with it. */
 export interface PublishedChoice extends PublishedState {
   readonly tenants: PublishedTenants
 }
@@ -12,8 +12,9 @@ export interface PublishedRound {
 }
 
 /**
- * The tenant with the largest throughput gain per percent of share, each candidate at its own clock and best memory
- * state; the gain may be negative. Ties go to the higher memory state, then the smaller share, then the smaller batch.
+ * Returns the tenant with the largest throughput gain per percent of share, each candidate at its own clock and best
+ * memory state. The gain may be negative. Ties go to the higher memory state, then the smaller share, then the smaller
+ * batch.
  *
  * @param memClocksMhz the memory states to try, from high to low
  * @param clockOf the SM clock of a candidate for the cap, MHz; undefined if there is none

@@ -12,19 +12,19 @@ export interface PublishedSearchOptions {
   readonly powerCapW: number
   /** Step of the shares, percent. Default 5. */
   readonly sharePercentStep?: number
-  /** The board's clock table, MHz, ascending: initial clock of the search, and targets for snapping. */
+  /** The board's clock table, MHz, ascending. The search starts at its highest clock and snaps results to it. */
   readonly smClocksMhz: readonly number[]
   /** Memory states to search, MHz. The published ones are 9501 and 5001 on the 3080 Ti, 1215 on the A100. */
   readonly memClocksMhz: readonly number[]
   readonly maxTenants?: number
   readonly maxSharePercent?: number
-  /** Maximum total samples of all batches; divided by the number of tenants, it limits each batch. */
+  /** Maximum sum of all batch sizes. Divided by the number of tenants, it limits each batch. */
   readonly maxTotalBatch?: number
-  /** Which of the two published searches, which differ in details. Default `standard`. */
+  /** Selects one of the two published searches, which differ in details. Default `standard`. */
   readonly variant?: 'standard' | 'vectorized'
 }
 
-/** The state right after a tenant was admitted. */
+/** The state directly after a tenant was admitted. */
 export interface PublishedStep extends PublishedState {
   readonly admitted: Tenant
   readonly throughput: number
@@ -34,7 +34,7 @@ export interface PublishedStep extends PublishedState {
 export interface PublishedSearchResult extends PublishedState {
   /** Tenants in the order of admission; empty if the published search finds nothing, which it reports as a success. */
   readonly tenants: readonly Tenant[]
-  /** The model's prediction for the result; null without tenants. */
+  /** The model's prediction for the result; null if there are no tenants. */
   readonly prediction: ReturnType<PublishedModel['predictAll']> | null
   /** Whether the result exceeds the cap, which the published search does not check. */
   readonly overCap: boolean
@@ -44,9 +44,9 @@ export interface PublishedSearchResult extends PublishedState {
 }
 
 /**
- * The published search, decision by decision and defects included, for comparison and parity: greedy by marginal gain
- * per share, a continuous clock by bisection to 1 W, memory states that only fall, and remaining share distributed
- * without a check against the cap. For actual plans use `partition`.
+ * The published search with every decision and defect, for comparison and parity. It is greedy by marginal gain per
+ * share and bisects a continuous clock to 1 W. Memory states only fall, and the remaining share is distributed without
+ * checking the cap. For plans to be used, call `partition`.
  *
  * @param modelAt returns the predictor of a memory clock; called once per clock
  * @throws InvalidInputError
@@ -108,7 +108,9 @@ export function publishedSearch(
   }
 }
 
-/** Distribute the remaining share round robin, in whole steps; a step that would exceed a tenant's maximum is lost. */
+/**
+ * Distributes the remaining share round robin, in whole steps. A step that would exceed a tenant's maximum is lost.
+ */
 function dealOut(tenants: PublishedTenants, free: number, step: number, maxShare: number): PublishedTenants {
   const shares = [...tenants.shares]
   for (let chunk = 0; chunk < Math.floor(free / step); chunk++) {
@@ -119,8 +121,8 @@ function dealOut(tenants: PublishedTenants, free: number, step: number, maxShare
 }
 
 /**
- * Solve the clock again in every memory state up to the current one; without a solution keep the state, even above the
- * cap.
+ * Solves the clock again in every memory state up to the current one. Without a solution the state is kept, even above
+ * the cap.
  */
 function retune(
   asked: AskedModel,

@@ -7,12 +7,12 @@ export const PUBLISHED_CLOCK_RANGE_MHZ = { lowest: 500, highest: 2100 } as const
 
 export const PUBLISHED_BISECTIONS = 12
 
-/** A clock whose power is within this distance of the cap, above or below, is accepted, W. */
+/** Maximum distance between power and the cap, above or below, of an accepted clock, W. */
 export const PUBLISHED_TOLERANCE_W = 1
 
 /**
- * The published solver for the SM clock: a secant estimate narrows the bracket, then up to 12 bisections. A clock
- * within 1 W of the cap is returned without snapping; others are snapped down to the table.
+ * The published solver for the SM clock. A secant estimate narrows the bracket, then up to 12 bisections follow. A
+ * clock within 1 W of the cap is returned without snapping; others are snapped down to the table.
  *
  * @param highMhz the clock of the previous state
  * @param raise whether the clock may rise above it

@@ -3,7 +3,7 @@ import { bestNextTenant, memClocksUpTo, type PublishedRound } from './published-
 import { candidatePairs, type PublishedSpace } from './search-axes.js'
 import { solveClock } from './solve-clock.js'
 
-/** The published step: the best tenant to add, each candidate at the clock from `solveClock`. */
+/** One step of the published search: finds the best tenant to add, each candidate at the clock from `solveClock`. */
 export function findBestNextStandard(
   asked: AskedModel,
   space: PublishedSpace,
@@ -15,6 +15,6 @@ export function findBestNextStandard(
   const choice = bestNextTenant(asked, space, tenants, free, state, memClocks, (candidate, memClockMhz) =>
     solveClock(asked, space, candidate, memClockMhz, state.smClockMhz, memClockMhz < state.memClockMhz),
   )
-  // The published count uses the pairs for an empty board, whatever the number of tenants.
+  // The published count is of the pairs for an empty board, whatever the number of tenants.
   return { choice, searched: [...candidatePairs(space, free, 1)].length * memClocks.length }
 }

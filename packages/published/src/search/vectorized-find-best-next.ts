@@ -5,9 +5,9 @@ import { candidatePairs, type PublishedSpace } from './search-axes.js'
 import { PUBLISHED_BISECTIONS, PUBLISHED_CLOCK_RANGE_MHZ, PUBLISHED_TOLERANCE_W } from './solve-clock.js'
 
 /**
- * The published code's second version of the same step, vectorised over candidates. It bisects without a secant
- * estimate, does not reject brackets below its own lowest clock, compares candidates at clocks off the table, and then
- * snaps the winner's clock down.
+ * The published code's second version of the step, vectorised over candidates. It bisects without a secant estimate and
+ * accepts brackets below its own lowest clock. It compares candidates at clocks outside the table, and then snaps the
+ * winner's clock down.
  */
 export function findBestNextVectorized(
   asked: AskedModel,

@@ -4,7 +4,7 @@ import { GpuTable } from './gpu-table.js'
 
 const f32 = Math.fround
 
-/** GPUs with at most this many GPCs in use are dissolved. */
+/** Largest number of GPCs in use at which a GPU is dissolved. */
 const LIGHTLY_USED_GPCS = 4
 
 /**
@@ -47,7 +47,7 @@ function dissolveLightGpus(configured: readonly Configured[], table: GpuTable): 
   }
 }
 
-/** Numbers of 1-GPC and 2-GPC segments that serve a throughput; none if the service has no point of either size. */
+/** Numbers of 1-GPC and 2-GPC segments that serve a throughput; both 0 if the service has no point of either size. */
 function split(credit: number, one: number | undefined, two: number | undefined): { twos: number; ones: number } {
   if (one !== undefined && two !== undefined && f32(two / 2) > one) {
     const twos = Math.floor(f32(credit / two))
@@ -58,7 +58,9 @@ function split(credit: number, one: number | undefined, two: number | undefined)
   return { twos: 0, ones: 0 }
 }
 
-/** The point that the published code writes for a segment: looked up by size, the optimal triplet first. */
+/**
+ * The point that the published code writes for a segment. It is looked up by size; the optimal triplet has precedence.
+ */
 export function pointOfSize({ optimal, last, best }: Configured, size: SegmentSize): PublishedPoint {
   if (optimal.sizeGpcs === size) return optimal
   return last.sizeGpcs === size ? last : best.get(size)!

@@ -1,10 +1,10 @@
 import { type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
 
-/** A profile, shaped like that of `@pctodl/mig-segments`: items/s of one process, times in ms. */
+/** A profile of the same form as in `@pctodl/mig-segments`: items/s of one process, times in ms. */
 export interface SegmentProfile {
   readonly model: string
   readonly points: readonly {
-    /** Points without a size are skipped. */
+    /** Size of the point's instance, GPCs; points without a size are skipped. */
     readonly sizeGpcs?: SegmentSize
     readonly batchSize: number
     readonly processes: number
@@ -33,19 +33,19 @@ export interface PublishedPoint {
 export interface Configured {
   readonly objective: SegmentObjective
   readonly best: ReadonlyMap<SegmentSize, PublishedPoint>
-  /** The optimal triplet (size, batch, processes): highest throughput per GPC. */
+  /** The optimal triplet (size, batch, processes): the point with the highest throughput per GPC. */
   readonly optimal: PublishedPoint
   /** Number of segments of the optimal triplet. */
   readonly optimalCount: number
-  /** The one segment for the remaining rate. */
+  /** The single segment that serves the remaining rate. */
   readonly last: PublishedPoint
 }
 
 const f32 = Math.fround
 
 /**
- * The published code's optimal triplet decision and demand matching, in its arithmetic: every quantity is rounded to
- * binary32 where that code stores a `float`.
+ * The published code's choice of the optimal triplet and its demand matching. Every quantity is rounded to binary32
+ * where the published code stores a `float`.
  *
  * @returns null if no point meets the latency
  */

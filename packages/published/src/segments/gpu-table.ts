@@ -1,15 +1,15 @@
 import { COMPUTE_SLICES, type SegmentSize } from '@pctodl/mig-deploy'
 import { IndexedHeap } from '@pctodl/numerics'
 
-/** A segment in the published code's table, stored at its start slot only. */
+/** A segment in the published code's table. Only its start slot contains it. */
 export interface TableSegment {
   readonly service: number
   readonly sizeGpcs: SegmentSize
 }
 
 /**
- * Order in which the published code tries start slots. It only checks whether that slot is empty, not whether another
- * segment covers it.
+ * Order in which the published code tries start slots. It checks only whether the start slot is empty, not whether
+ * another segment covers it.
  */
 const startOrder: Readonly<Record<SegmentSize, readonly number[]>> = {
   7: [0],
@@ -21,14 +21,15 @@ const startOrder: Readonly<Record<SegmentSize, readonly number[]>> = {
 
 /**
  * The published code's GPUs with its placement rule: best fit in free GPCs, lowest index among equals, at most one
- * 3-GPC segment. A heap per number of free GPCs makes a placement logarithmic instead of a scan of the whole table.
+ * 3-GPC segment. With a heap per number of free GPCs, a placement takes logarithmic time and does not scan the whole
+ * table.
  */
 export class GpuTable {
   readonly #slots: (TableSegment | undefined)[][] = []
   readonly #free: number[] = []
-  /** By free GPCs: GPUs ordered by index. */
+  /** GPUs ordered by index, in one heap per number of free GPCs. */
   readonly #waiting = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexedHeap())
-  /** The same for GPUs without a 3-GPC segment. */
+  /** The GPUs without a 3-GPC segment, in heaps of the same kind. */
   readonly #waitingForThree = Array.from({ length: COMPUTE_SLICES + 1 }, () => new IndexedHeap())
 
   /** Index of the highest GPU ever used, plus one. */
@@ -48,7 +49,7 @@ export class GpuTable {
     const gpu = this.#bestFit(segment.sizeGpcs)
     const slots = this.#slots[gpu]!
     const start = startOrder[segment.sizeGpcs].find((slot) => slots[slot] === undefined)
-    // A GPU with a free GPC has an empty slot: at most six segments occupy seven slots.
+    // A GPU with a free GPC has an empty slot, since at most six segments occupy seven slots.
     slots[start ?? 0] = segment
     this.#list(gpu, this.#free[gpu]! - segment.sizeGpcs)
   }
@@ -59,7 +60,7 @@ export class GpuTable {
     this.#list(gpu, this.#free[gpu]! + sizeGpcs)
   }
 
-  /** Move a GPU to the heaps of its number of free GPCs. */
+  /** Moves a GPU to the heaps of its number of free GPCs. */
   #list(gpu: number, free: number): void {
     for (const waiting of [this.#waiting, this.#waitingForThree]) waiting[this.#free[gpu]!]!.remove(gpu)
     this.#free[gpu] = free

@@ -12,11 +12,11 @@ import type { GpuTable } from './gpu-table.js'
 
 export interface PublishedOptions {
   /**
-   * `legal` (default): keep a GPU's published start slots if they are legal, otherwise reassign them. `as-published`:
-   * keep them even if they overlap; not for deployment.
+   * `legal` (default): keeps a GPU's published start slots if they are legal, otherwise reassigns them. `as-published`:
+   * keeps them even if they overlap; not for deployment.
    */
   readonly starts?: 'legal' | 'as-published'
-  /** Run the published optimisation pass. Default true. */
+  /** Whether to run the published optimisation pass. Default true. */
   readonly optimize?: boolean
 }
 
@@ -26,23 +26,26 @@ export interface PublishedSegment extends PublishedPoint {
   readonly start: number
 }
 
-/** The published algorithm's plan for a demand, errors included. */
+/** The published algorithm's plan for a demand, including its errors. */
 export interface PublishedPlan {
-  /** In the form of `formatDeploymentMap` of `@pctodl/mig-deploy`, with the published indices, which have gaps. */
+  /**
+   * GPUs in the form that `formatDeploymentMap` of `@pctodl/mig-deploy` takes. Their indices are the published ones,
+   * which have gaps.
+   */
   readonly gpus: readonly { readonly index: number; readonly segments: readonly PublishedSegment[] }[]
   readonly gpuCount: number
   /** Compute slices in use. */
   readonly gpcCount: number
-  /** Services for which no point is below 45 % of their latency objective (the published limit). */
+  /** Services of which no point is below 45 % of their latency objective (the published limit). */
   readonly unserved: readonly string[]
-  /** Services with less capacity than their rate, because the algorithm lost segments. */
+  /** Services whose capacity is below their rate, because the algorithm lost segments. */
   readonly underServed: readonly string[]
   /** Number of GPUs whose published start slots overlap. */
   readonly illegalGpus: number
 }
 
 /**
- * The published scheduler: greedy per service, best fit in GPCs, one pass that dissolves lightly used GPUs.
+ * The published scheduler: greedy per service, best fit in GPCs, and one pass that dissolves lightly used GPUs.
  *
  * @throws InvalidInputError for two objectives of one model
  */

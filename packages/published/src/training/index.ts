@@ -2,7 +2,7 @@
 import { leastSquares } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 
-/** Measurements of a GPU for the published method; a `GpuProfile` of `@pctodl/hetero-training` fits. */
+/** Measurements of a GPU for the published method. A `GpuProfile` of `@pctodl/hetero-training` has all of them. */
 export interface ProfiledGpu {
   readonly name: string
   readonly rows: readonly {
@@ -27,8 +27,8 @@ export interface PublishedCurve {
 }
 
 /**
- * One curve per limit, in the order of the limits in the file, on which ties of the published search depend. Rows with
- * a locked clock are skipped.
+ * Fits one curve per limit, in the order of the limits in the file; ties of the published search depend on this order.
+ * Rows with a locked clock are skipped.
  *
  * @throws InvalidInputError for a limit with fewer than three batch sizes
  */
@@ -58,7 +58,7 @@ export function fitPublishedCurves({ name, rows: all }: ProfiledGpu): PublishedC
   })
 }
 
-/** Unweighted least squares, with x scaled to 0..1 for the fit. */
+/** Unweighted least squares; x is scaled to 0..1 for the fit. */
 function fitQuadratic(x: readonly number[], y: readonly number[]): Quadratic {
   const scale = Math.max(...x)
   const design = x.map((value) => [(value / scale) ** 2, value / scale, 1])
@@ -70,16 +70,16 @@ function evaluateQuadratic([c2, c1, c0]: Quadratic, x: number): number {
   return (c2 * x + c1) * x + c0
 }
 
-/** The published weight of energy against limit x time; a constant there. */
+/** The published weight of energy against limit x time, a constant in the published code. */
 const ETA = 0.5
 
-/** The published global batch; a constant there. */
+/** The published global batch size, a constant in the published code. */
 const PUBLISHED_BATCH = 4096
 
 export const publishedMethods = ['bruteForce', 'heuristic', 'baseline'] as const
 export type PublishedMethod = (typeof publishedMethods)[number]
 
-/** The published allocator's result, with its own cost (W s), which adds the times of both GPUs. */
+/** The published allocator's result, with its own cost, W s: the sum over both GPUs. */
 export interface PublishedAllocation {
   readonly method: PublishedMethod
   readonly shares: readonly [number, number]
@@ -98,12 +98,12 @@ function publishedCost({ powerLimitW, timeS, powerW }: PublishedCurve, share: nu
 }
 
 /**
- * The published allocation of two GPUs, equal to the published code's output: `bruteForce` over all splits and limits,
- * `heuristic` with the first GPU at its lowest limit, `baseline` at an even split. Its cost ignores the wait for the
- * slower GPU, and its fitted power may reach zero; for actual plans see `findPlan`.
+ * The published allocation of two GPUs, equal to the published code's output. `bruteForce` searches all splits and
+ * limits, `heuristic` keeps the first GPU at its lowest limit, `baseline` splits evenly. The cost ignores the wait for
+ * the slower GPU, and fitted power may reach zero. For plans to be used see `findPlan`.
  *
- * The cost is a sum of one term per GPU, so each GPU's best limit for a split is found separately: B (|L1| + |L2|)
- * evaluations instead of B^2 |L1| |L2|.
+ * The cost is a sum of one term per GPU, so each GPU's best limit for a split is found separately. For a batch of B and
+ * two GPUs with m and n limits this takes B (m + n) evaluations instead of B^2 m n.
  *
  * @throws InvalidInputError for other than two GPUs, and for limits with fewer than three batch sizes
  */

@@ -1,8 +1,8 @@
 import { type Arrivals, InvalidInputError } from '@pctodl/platform'
 
 /**
- * An immutable description of how requests arrive. Every `start` gives an independent stream, repeatable for the same
- * seed.
+ * An immutable description of how requests arrive. Each call of `start` gives an independent stream; the same seed
+ * gives the same arrivals.
  */
 export interface ArrivalProcess {
   /** Long-run mean rate, requests/s; for a finite replay, the mean over its length. */
@@ -13,12 +13,12 @@ export interface ArrivalProcess {
 
 export interface ArrivalTimesOptions {
   readonly seed?: number
-  /** End time, ms; later arrivals are left out. Default Infinity: until the process ends, if it does. */
+  /** End time, ms; later arrivals are left out. Default Infinity: all arrivals of the process. */
   readonly untilMs?: number
 }
 
 /**
- * The arrival times of a process one by one, ms since its start, for use in loops. Performance-critical code should use
+ * Generates the arrival times of a process, ms since its start, for use in loops. Performance-critical code should use
  * `start(seed).nextMs()`, which does not allocate.
  */
 export function* arrivalTimes(
@@ -29,13 +29,21 @@ export function* arrivalTimes(
   for (let timeMs = arrivals.nextMs(); timeMs < untilMs; timeMs = arrivals.nextMs()) yield timeMs
 }
 
-/** @throws InvalidInputError unless the value is a finite number above 0 */
+/**
+ * Checks a number.
+ *
+ * @throws InvalidInputError unless the value is a finite number above 0
+ */
 export function positive(field: string, value: number, expected = 'a finite number above 0'): number {
   if (!(typeof value === 'number' && value > 0 && value < Infinity)) throw new InvalidInputError(field, value, expected)
   return value
 }
 
-/** @throws InvalidInputError unless the value is a finite number of at least 0 */
+/**
+ * Checks a number.
+ *
+ * @throws InvalidInputError unless the value is a finite number of at least 0
+ */
 export function notNegative(field: string, value: number, expected = 'a finite number of at least 0'): number {
   if (!(typeof value === 'number' && value >= 0 && value < Infinity)) {
     throw new InvalidInputError(field, value, expected)

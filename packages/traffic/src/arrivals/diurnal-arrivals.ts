@@ -6,15 +6,17 @@ import { exponential } from './random-gaps.js'
 export interface DiurnalArrivalsOptions {
   /** Mean rate over a whole period, requests/s. */
   readonly meanRatePerS: number
-  /** Relative amplitude of the rate around its mean, 0..1: at 0.8 the peak rate is nine times that of the trough. */
+  /** Relative amplitude of the rate around its mean, 0..1. At 0.8 the highest rate is nine times the lowest. */
   readonly swing: number
-  /** Length of a day, ms. Default 24 hours; a compressed day is shorter. */
+  /** Length of a day, ms. Default 24 hours; set it lower for a compressed day. */
   readonly periodMs?: number
-  /** Time of the highest rate, ms after the start. Default half a period, so that the stream begins at night. */
+  /**
+   * Time of the highest rate, ms after the start. Default half a period, so that the stream begins at the lowest rate.
+   */
   readonly peakMs?: number
 }
 
-/** A Poisson process whose rate varies like a cosine. */
+/** A Poisson process whose rate follows a cosine. */
 export function diurnalArrivals(options: DiurnalArrivalsOptions): ArrivalProcess {
   const { meanRatePerS, swing, periodMs = 86_400_000, peakMs = periodMs / 2 } = options
   positive('meanRatePerS', meanRatePerS, 'requests/s above 0')
@@ -25,8 +27,8 @@ export function diurnalArrivals(options: DiurnalArrivalsOptions): ArrivalProcess
 }
 
 /**
- * Thinning: candidates come at the highest rate and are accepted with the probability present / highest rate (Lewis and
- * Shedler, 1979).
+ * Draws arrivals by thinning (Lewis and Shedler, 1979). Candidates come at the highest rate; each is accepted with the
+ * probability present rate / highest rate.
  */
 class DiurnalArrivals implements Arrivals {
   readonly #swing: number

@@ -9,7 +9,7 @@ export interface LogNormalArrivalsOptions {
   readonly burstiness: number
 }
 
-/** Independent log-normal gaps. At the same burstiness, silences are rarer but longer than with gamma gaps. */
+/** Independent log-normal gaps. Long gaps are rarer but longer than with gamma gaps of the same burstiness. */
 export function logNormalArrivals({ ratePerS, burstiness }: LogNormalArrivalsOptions): ArrivalProcess {
   positive('ratePerS', ratePerS, 'requests/s above 0')
   positive('burstiness', burstiness, 'the squared coefficient of variation of the gaps, above 0')

@@ -4,14 +4,16 @@ import { type ArrivalProcess, notNegative, positive } from './arrival-process.js
 import { exponential } from './random-gaps.js'
 
 export interface TrafficState {
-  /** Requests/s while the state lasts; 0 for silence. */
+  /** Rate while the state lasts, requests/s; 0 for silence. */
   readonly ratePerS: number
-  /** Mean duration of the state, ms; durations are exponential. */
+  /** Mean duration of the state, ms; durations are exponentially distributed. */
   readonly meanDwellMs: number
 }
 
 export interface MarkovModulatedArrivalsOptions {
-  /** At least two states, one of them with requests. Each is followed by one of the others with equal probability. */
+  /**
+   * At least two states, one of them with requests. After each state, one of the others follows with equal probability.
+   */
   readonly states: readonly TrafficState[]
 }
 
@@ -57,7 +59,7 @@ class MarkovModulatedArrivals implements Arrivals {
         this.#timeMs = timeMs
         return timeMs
       }
-      // Exponential gaps are memoryless, so the remainder is drawn anew at the next state's rate.
+      // Exponential gaps are memoryless, so the rest of the gap is drawn anew at the next state's rate.
       this.#timeMs = this.#untilMs
       const others = this.#states.length - 1
       this.#state = (this.#state + 1 + this.#random.integer(others)) % this.#states.length

@@ -8,7 +8,7 @@ export interface PoissonArrivalsOptions {
   readonly ratePerS: number
 }
 
-/** Independent users; the arrivals of MLPerf's Server scenario. */
+/** A Poisson process: arrivals from independent users, as in MLPerf's Server scenario. */
 export function poissonArrivals({ ratePerS }: PoissonArrivalsOptions): ArrivalProcess {
   positive('ratePerS', ratePerS, 'requests/s above 0')
   return { meanRatePerS: ratePerS, start: (seed) => new PoissonArrivals(1000 / ratePerS, seed) }

@@ -7,16 +7,17 @@ export interface ReplayedRatesOptions {
   /** Rates of consecutive steps, requests/s. */
   readonly ratesPerS: ArrayLike<number>
   /**
-   * Length of a step, ms; or the start of each step and the end of the last one, ms (one more than there are rates).
+   * Length of a step, ms; or the start of each step and the end of the last one, ms (one entry more than there are
+   * rates).
    */
   readonly stepMs: number | ArrayLike<number>
-  /** Spacing within a step: random or even. Default `poisson`. */
+  /** Spacing of requests within a step: random or even. Default `poisson`. */
   readonly spacing?: 'poisson' | 'even'
-  /** Start again at the end. Default false. */
+  /** Whether to start again at the end. Default false. */
   readonly repeat?: boolean
 }
 
-/** Recorded or designed rates: steps, ramps, a day in 1,440 minutes. */
+/** Arrivals at recorded or designed rates: steps, ramps, or a day in 1,440 minutes. */
 export function replayedRates({
   ratesPerS,
   stepMs,
@@ -54,7 +55,7 @@ export function replayedRates({
   }
 }
 
-/** Finds the times at which the integral of the rate reaches each request; exact for steps of any length. */
+/** Finds the time at which the integral of the rate reaches each request. Exact for steps of any length. */
 class ReplayedRates implements Arrivals {
   readonly #ratesPerS: ArrayLike<number>
   readonly #edgesMs: Float64Array

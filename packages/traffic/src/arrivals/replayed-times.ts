@@ -2,14 +2,14 @@ import { type Arrivals, InvalidInputError } from '@pctodl/platform'
 import { type ArrivalProcess, positive } from './arrival-process.js'
 
 export interface ReplayedTimesOptions {
-  /** Start again at the end. Default false: the stream ends with the last arrival. */
+  /** Whether to start again at the end. Default false: the stream ends with the last arrival. */
   readonly repeat?: boolean
   /** Length of the recording, ms. Default: the last time plus the mean gap. */
   readonly lengthMs?: number
 }
 
 /**
- * Recorded arrivals, unchanged.
+ * Replays recorded arrivals unchanged.
  *
  * @param timesMs since the start, ms, in order; not copied
  * @throws InvalidInputError naming the first time that is out of order

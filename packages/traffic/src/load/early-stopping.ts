@@ -5,10 +5,10 @@ import { InvalidInputError } from '@pctodl/platform'
 const CONFIDENCE = 0.99
 
 /**
- * Minimum number of queries with which `over` of them may exceed a bound while the percentile is below the bound with
- * 99 % confidence. It is the smallest count at which `over` or fewer would be seen in at most 1 % of all runs if the
- * percentile were at the bound (MLPerf inference rules, appendix "Early Stopping Criterion"; the binomial sum is
- * computed as an incomplete beta function).
+ * Minimum number of queries of which `over` may exceed a bound, if the percentile is to be below the bound with 99 %
+ * confidence. With the percentile at the bound, at most 1 % of runs of this length would see `over` or fewer such
+ * queries (MLPerf inference rules, appendix "Early Stopping Criterion"). The binomial sum is computed as an incomplete
+ * beta function.
  *
  * @param percentile above 0 and below 1: 0.99 for p99
  * @param over queries above the bound, a whole number
@@ -30,7 +30,7 @@ export function queriesNeeded(percentile: number, over: number): number {
 }
 
 /**
- * An upper estimate of a percentile with 99 % confidence; null where there are too few queries.
+ * An upper estimate of a percentile with 99 % confidence, ms; null if there are too few queries.
  *
  * @param ascendingMs latencies in ascending order, ms
  * @param percentile above 0 and below 1
@@ -38,7 +38,7 @@ export function queriesNeeded(percentile: number, over: number): number {
 export function percentileWithConfidence(ascendingMs: ArrayLike<number>, percentile: number): number | null {
   assertPercentile(percentile)
   const count = ascendingMs.length
-  // The estimate is the over-th largest latency, for the largest permitted `over`.
+  // The estimate is the `over`-th largest latency, for the largest `over` that the number of queries permits.
   let over = 0
   let step = 1
   while (queriesNeeded(percentile, over + step) <= count) {

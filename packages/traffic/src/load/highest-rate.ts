@@ -4,25 +4,26 @@ import { positive } from '../arrivals/arrival-process.js'
 export interface HighestRateOptions {
   /** Initial rate, requests/s. */
   readonly fromPerS: number
-  /** Maximum relative distance between the last rate that holds and the first that does not. Default 0.01. */
+  /** Maximum relative distance between the highest rate that passes and the lowest that fails. Default 0.01. */
   readonly precision?: number
   /** Maximum number of trials. Default 40. */
   readonly maxTrials?: number
 }
 
 export interface HighestRate {
-  /** The highest rate found to hold, requests/s; null where none did. */
+  /** The highest rate found to pass, requests/s; null if none did. */
   readonly ratePerS: number | null
-  /** The lowest rate found not to hold, requests/s; null where all did. */
+  /** The lowest rate found to fail, requests/s; null if none did. */
   readonly failsAtPerS: number | null
   readonly trials: number
 }
 
 /**
- * Search for the highest rate at which a condition holds, like LoadGen's FindPeakPerformance: double or halve the rate
- * until the limit is bracketed, then bisect. A trial may be a run of `serverLoad`, with `valid` as its result.
+ * Searches for the highest rate at which a condition is true, like LoadGen's FindPeakPerformance. It doubles or halves
+ * the rate until the limit is bracketed, then bisects. A trial may be a run of `serverLoad`, with `valid` as its
+ * result.
  *
- * @param holds whether a rate holds; must be false above any rate where it is false
+ * @param holds whether the condition is true at a rate; if false at one rate, it must be false at all higher rates
  */
 export async function highestRate(
   holds: (ratePerS: number) => Promise<boolean> | boolean,

@@ -1,6 +1,6 @@
 import { attainmentBetween, InvalidInputError, type Service, type ServiceCounters } from '@pctodl/platform'
 
-/** Quantiles of latencies, ms; null where nothing was answered. */
+/** Quantiles of latencies, ms; null if nothing was answered. */
 export interface LatencyQuantiles {
   readonly p50Ms: number | null
   readonly p90Ms: number | null
@@ -17,9 +17,12 @@ export interface ServiceReport extends LatencyQuantiles {
   readonly arrivalsPerS: number
   /** Rate of requests answered within the objective, requests/s. */
   readonly goodputPerS: number
-  /** Share of the decided requests that were answered within the objective, 0..1; null where none was decided. */
+  /**
+   * Share of the decided requests (answered, shed or failed) that were answered within the objective, 0..1; null if
+   * none was decided.
+   */
   readonly attainment: number | null
-  /** Whether at least 99 % of requests were answered within the objective; null where none was decided. */
+  /** Whether at least 99 % of the decided requests were answered within the objective; null if none was decided. */
   readonly objectiveMet: boolean | null
   readonly arrived: number
   readonly completed: number
@@ -34,7 +37,7 @@ export interface ServiceReport extends LatencyQuantiles {
 const ATTAINMENT = 0.99
 
 /**
- * Latency and attainment of a service over a period. Latencies include answered requests only; shed and failed ones
+ * Latency and attainment of a service over a period. Latencies cover answered requests only; shed and failed ones
  * reduce the attainment.
  *
  * @param earlier a reading of the same counters at the start of the period

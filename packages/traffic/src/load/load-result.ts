@@ -13,8 +13,8 @@ export interface LoadOptions {
 }
 
 /**
- * Result of a run of the load generator. Quantiles are exact and include all queries; an unanswered one counts as
- * infinite.
+ * Result of a run of the load generator. Quantiles are exact and include all queries; an unanswered one has infinite
+ * latency.
  */
 export interface LoadResult extends LatencyQuantiles {
   readonly scenario: Scenario
@@ -23,7 +23,7 @@ export interface LoadResult extends LatencyQuantiles {
   readonly completed: number
   readonly shed: number
   readonly failed: number
-  /** From the first query to the last answer, ms. */
+  /** Time from the first query to the last answer, ms. */
   readonly durationMs: number
   /** Throughput of answered samples, samples/s. */
   readonly samplesPerS: number
@@ -31,12 +31,12 @@ export interface LoadResult extends LatencyQuantiles {
   readonly meanMs: number | null
   /** Latencies from due time to answer, ms, ascending; Infinity for unanswered queries. */
   readonly latenciesMs: Float64Array
-  /** Longest delay of a query's sending after its due time, ms; latencies include this delay. */
+  /** Longest delay between a query's due time and its sending, ms; latencies include this delay. */
   readonly maxBehindMs: number
-  /** Whether the scenario's rules were met; `problems` lists violations. */
+  /** Whether the run met the scenario's rules; `problems` lists violations. */
   readonly valid: boolean
   readonly problems: readonly string[]
-  /** Reasons of failed queries: the first few different messages. */
+  /** Messages of failed queries: the first few different ones. */
   readonly reasons: readonly string[]
 }
 

@@ -5,13 +5,13 @@ import { QueryLog } from './query-log.js'
 import type { SystemUnderTest } from './system-under-test.js'
 
 export interface OfflineLoadOptions extends LoadOptions {
-  /** Samples in the single query. Default 24,576, MLPerf's minimum. */
+  /** Number of samples in the single query. Default 24,576, MLPerf's minimum. */
   readonly samples?: number
-  /** Minimum duration of the run for a valid result, ms. Default 600,000. Use more samples if the system is faster. */
+  /** Minimum duration of a valid run, ms. Default 600,000. A faster system needs more samples. */
   readonly minDurationMs?: number
 }
 
-/** The Offline scenario: all samples at once, in one query. The result is `samplesPerS`. */
+/** Runs the Offline scenario: all samples at once, in one query. Its metric is `samplesPerS`. */
 export async function offlineLoad(
   system: SystemUnderTest,
   { clock, signal, samples = 24_576, minDurationMs = 600_000 }: OfflineLoadOptions,

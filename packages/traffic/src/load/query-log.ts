@@ -15,7 +15,7 @@ export class QueryLog {
   completed = 0
   shed = 0
   failed = 0
-  /** Longest delay of a query's sending after its due time, ms: the delay of the generator itself. */
+  /** Longest delay between a query's due time and its sending, ms. The generator itself causes it. */
   maxBehindMs = 0
   /** Time of the last answer, ms of the clock. */
   lastAnswerMs = 0
@@ -33,7 +33,7 @@ export class QueryLog {
     return this.#open.size
   }
 
-  /** Resolves when the query is decided. An open-loop caller does not wait for it. */
+  /** Sends a query. Resolves when it is decided; an open-loop caller does not wait for that. */
   send(query: Query): Promise<void> {
     this.maxBehindMs = Math.max(this.maxBehindMs, this.#clock.now() - query.dueMs)
     const decided = this.#decide(query).finally(() => this.#open.delete(decided))

@@ -6,17 +6,17 @@ import { QueryLog } from './query-log.js'
 import type { SystemUnderTest } from './system-under-test.js'
 
 export interface ServerLoadOptions extends LoadOptions {
-  /** Due times of queries with one sample each. MLPerf's rule is `poissonArrivals`. */
+  /** Due times of queries, which have one sample each. MLPerf's rule is `poissonArrivals`. */
   readonly arrivals: ArrivalProcess
   /** Default 1. */
   readonly seed?: number
-  /** Limit for the latency at `percentile`, over all queries, ms. */
+  /** Bound on the latency at `percentile` over all queries, ms. */
   readonly latencyBoundMs: number
   /** Default 0.99. */
   readonly percentile?: number
-  /** Minimum time of sending, ms. Default 600,000. */
+  /** Minimum time during which queries are sent, ms. Default 600,000. */
   readonly minDurationMs?: number
-  /** Minimum number of queries. Default: as many as the percentile needs for 99 % confidence. */
+  /** Minimum number of queries. Default: the number from which the percentile is known with 99 % confidence. */
   readonly minQueries?: number
   /**
    * Maximum number of open queries. The generator sheds queries beyond it, so that an unresponsive system cannot
@@ -26,9 +26,9 @@ export interface ServerLoadOptions extends LoadOptions {
 }
 
 /**
- * The Server scenario: an open loop. Queries are sent when due, whether or not earlier ones were answered, and latency
- * counts from the due time. A stall is therefore charged for every request that users would have made meanwhile (no
- * coordinated omission). The run is valid where the percentile is below the bound with 99 % confidence.
+ * Runs the Server scenario, an open loop. Queries are sent when due, whether or not earlier ones were answered, and
+ * latency counts from the due time. So a stall delays every request that users would have sent meanwhile (no
+ * coordinated omission). The run is valid if the percentile is below the bound with 99 % confidence.
  */
 export async function serverLoad(system: SystemUnderTest, options: ServerLoadOptions): Promise<LoadResult> {
   const { clock, signal, arrivals, seed = 1, latencyBoundMs, percentile = 0.99 } = options
@@ -63,7 +63,7 @@ export async function serverLoad(system: SystemUnderTest, options: ServerLoadOpt
   })
 }
 
-/** Number of ascending values that are at most `bound`. */
+/** Number of values that are at most `bound`, in an ascending array. */
 function countWithin(ascending: Float64Array, bound: number): number {
   let low = 0
   let high = ascending.length

@@ -6,27 +6,28 @@ import { QueryLog } from './query-log.js'
 import type { SystemUnderTest } from './system-under-test.js'
 
 export interface StreamLoadOptions extends LoadOptions {
-  /** Minimum time of sending, ms. Default 600,000. */
+  /** Minimum time during which queries are sent, ms. Default 600,000. */
   readonly minDurationMs?: number
-  /** Minimum number of queries. Default: as many as the percentile needs for 99 % confidence. */
+  /** Minimum number of queries. Default: the number from which the percentile is known with 99 % confidence. */
   readonly minQueries?: number
 }
 
 export interface StreamResult extends LoadResult {
-  /** The scenario's metric: its percentile with 99 % confidence, ms; null with too few queries. */
+  /** The scenario's metric: a latency percentile with 99 % confidence, ms; null if there are too few queries. */
   readonly percentileMs: number | null
 }
 
 /**
- * The SingleStream scenario: one sample at a time, each after the previous answer. The metric is the 90th percentile.
+ * Runs the SingleStream scenario: one sample at a time, each sent after the previous answer. The metric is the 90th
+ * percentile.
  */
 export function singleStreamLoad(system: SystemUnderTest, options: StreamLoadOptions): Promise<StreamResult> {
   return streamLoad('single-stream', system, 1, 0.9, options)
 }
 
 /**
- * The MultiStream scenario: eight samples at a time, each batch after the previous answer. The metric is the 99th
- * percentile.
+ * Runs the MultiStream scenario: eight samples at a time, each batch sent after the previous answer. The metric is the
+ * 99th percentile.
  */
 export function multiStreamLoad(system: SystemUnderTest, options: StreamLoadOptions): Promise<StreamResult> {
   return streamLoad('multi-stream', system, 8, 0.99, options)
@@ -49,7 +50,8 @@ async function streamLoad(
     signal?.throwIfAborted()
     const before = clock.now()
     await log.send({ id, samples, dueMs: before })
-    // For a system that answers in zero virtual time, advance the clock here, or the loop would never end.
+    // A system that answers in zero virtual time does not advance the clock. Without this sleep the loop would never
+    // end.
     if (clock.now() === before && id + 1 >= minQueries) await clock.sleep(1, signal)
   }
   const result = loadResult(scenario, log, startMs, samples, () => [])

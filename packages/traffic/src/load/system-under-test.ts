@@ -6,15 +6,15 @@ export interface Query {
   readonly id: number
   /** Samples to answer. */
   readonly samples: number
-  /** Due time of the query, ms of the clock; its latency counts from here, even if it was sent later. */
+  /** Due time of the query on the clock, ms. Its latency counts from then, even if it was sent later. */
   readonly dueMs: number
 }
 
 /** The system to be measured: a server behind a socket, a queue with workers, a simulation. */
 export interface SystemUnderTest {
   /**
-   * Resolves when all samples are answered, or with `shed` where they were rejected. A rejected promise counts as
-   * failed, and its reason is reported. Many queries are open at the same time.
+   * Answers a query. Resolves when all its samples are answered, or with `shed` if they were rejected. A rejected
+   * promise counts as failed, and its reason is reported. Many queries are open at the same time.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: what an asynchronous function that says nothing resolves to
   answer(query: Query): Promise<RequestOutcome | void>

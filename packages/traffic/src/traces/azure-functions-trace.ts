@@ -8,16 +8,16 @@ export interface FunctionInvocations {
   readonly function: string
   readonly trigger: string
   /**
-   * Invocations in each minute of the day. Divided by 60, they are `ratesPerS` of `replayedRates` with a `stepMs` of
-   * 60,000.
+   * Number of invocations in each minute of the day. Divided by 60, they are `ratesPerS` of `replayedRates` with a
+   * `stepMs` of 60,000.
    */
   readonly perMinute: Float64Array
 }
 
 /**
- * Azure Functions 2019 (github.com/Azure/AzurePublicDataset, CC-BY-4.0), files
- * `invocations_per_function_md.anon.d*.csv`: `HashOwner`, `HashApp`, `HashFunction`, `Trigger`, and a column for each
- * minute of the day, 1 to 1440.
+ * Reads Azure Functions 2019 (github.com/Azure/AzurePublicDataset, CC-BY-4.0), files
+ * `invocations_per_function_md.anon.d*.csv`. Columns: `HashOwner`, `HashApp`, `HashFunction`, `Trigger`, and one for
+ * each minute of the day, 1 to 1440.
  *
  * @throws RequestTraceError naming row and column
  */
@@ -37,15 +37,15 @@ export function parseAzureFunctionsMinutes(text: string): FunctionInvocations[] 
 }
 
 export interface AzureFunctionsOptions {
-  /** Only invocations of this app, by its hash. Default: all. */
+  /** Hash of the app whose invocations are read. Default: all apps. */
   readonly app?: string
 }
 
 /**
- * Azure Functions invocation trace 2021: `app`, `func`, `end_timestamp` and `duration` in seconds. The arrival time of
- * an invocation is its start.
+ * Reads the Azure Functions invocation trace 2021. Columns: `app`, `func`, `end_timestamp` and `duration` in seconds.
+ * The arrival time of an invocation is its start.
  *
- * @throws RequestTraceError naming row and column, or where no invocation remains
+ * @throws RequestTraceError naming row and column, or if no invocation remains
  */
 export function parseAzureFunctionsTrace(text: string, { app }: AzureFunctionsOptions = {}): RequestTrace {
   const table = new TraceTable(text)

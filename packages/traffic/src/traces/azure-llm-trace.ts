@@ -2,9 +2,9 @@ import { type RequestTrace, traceOf } from './request-trace.js'
 import { TraceTable } from './trace-table.js'
 
 /**
- * Azure's LLM inference traces of 2023 and 2024 (github.com/Azure/AzurePublicDataset, CC-BY-4.0): `TIMESTAMP`,
- * `ContextTokens`, `GeneratedTokens`. Also reads extracts with seconds since the first request: `t_s`, `prompt_tokens`,
- * `output_tokens`.
+ * Reads Azure's LLM inference traces of 2023 and 2024 (github.com/Azure/AzurePublicDataset, CC-BY-4.0). Columns:
+ * `TIMESTAMP`, `ContextTokens`, `GeneratedTokens`. Also reads extracts with seconds since the first request: `t_s`,
+ * `prompt_tokens`, `output_tokens`.
  *
  * @param text of the CSV file
  * @throws RequestTraceError naming row and column
@@ -28,7 +28,10 @@ export function parseAzureLlmTrace(text: string): RequestTrace {
 
 const timestamp = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(\.\d+)?(?:Z|([+-])(\d\d):?(\d\d))?$/
 
-/** Milliseconds since 1970 with the full fraction; UTC without a time zone. NaN for other formats. */
+/**
+ * Milliseconds since 1970 with all digits of the fraction, taken as UTC if no time zone is given. NaN for other
+ * formats.
+ */
 function readTimestamp(text: string): number {
   const match = timestamp.exec(text)
   if (!match) return Number.NaN

@@ -2,17 +2,17 @@ import { type RequestTrace, traceOf } from './request-trace.js'
 import { RequestTraceError, TraceTable } from './trace-table.js'
 
 export interface BurstGptOptions {
-  /** Only requests to this model, e.g. `GPT-4`. Default: all. */
+  /** Model whose requests are read, e.g. `GPT-4`. Default: all models. */
   readonly model?: string
-  /** Keep unanswered requests (0 response tokens). Default true, since they did arrive. */
+  /** Whether to keep unanswered requests (0 response tokens). Default true, since they did arrive. */
   readonly failures?: boolean
 }
 
 /**
- * BurstGPT (github.com/HPMLL/BurstGPT, CC-BY-4.0): `Timestamp` in seconds, `Model`, `Request tokens`, `Response
- * tokens`.
+ * Reads BurstGPT (github.com/HPMLL/BurstGPT, CC-BY-4.0). Columns: `Timestamp` in seconds, `Model`, `Request tokens`,
+ * `Response tokens`.
  *
- * @throws RequestTraceError naming row and column, or where no request remains
+ * @throws RequestTraceError naming row and column, or if no request remains
  */
 export function parseBurstGptTrace(text: string, { model, failures = true }: BurstGptOptions = {}): RequestTrace {
   const table = new TraceTable(text)

@@ -6,12 +6,12 @@ import { RequestTraceError, readNumber, TraceTable } from './trace-table.js'
 const units = { s: 1000, ms: 1, us: 1e-3, ns: 1e-6 } as const
 
 export interface TimestampsOptions {
-  /** Unit of the numbers. Default `s`. */
+  /** Unit of the time stamps. Default `s`. */
   readonly unit?: keyof typeof units
 }
 
 /**
- * Plain time stamps, one per line, in any order. Empty lines and text after `#` are ignored.
+ * Reads plain time stamps, one per line, in any order. Empty lines and text after `#` are ignored.
  *
  * @throws RequestTraceError naming the line, InvalidInputError for an unknown unit
  */
@@ -31,15 +31,15 @@ export function parseTimestamps(text: string, { unit = 's' }: TimestampsOptions 
 
 /** Rates over time, as input of `replayedRates`. */
 export interface RateTrace {
-  /** Start of each step and end of the last one, ms since the first. */
+  /** Start of each step and end of the last one, ms since the start of the first step. */
   readonly stepMs: Float64Array
   /** Requests/s in each step. */
   readonly ratesPerS: Float64Array
 }
 
 /**
- * Rates in a CSV file with the columns `time_s` and `rate_per_s`. Each rate applies until the next row; the last row
- * only marks the end.
+ * Reads rates from a CSV file with the columns `time_s` and `rate_per_s`. Each rate applies until the next row; the
+ * last row only marks the end.
  *
  * @throws RequestTraceError naming row and column
  */

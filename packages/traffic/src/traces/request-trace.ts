@@ -1,14 +1,14 @@
 /** Requests of a public trace. */
 export interface RequestTrace {
-  /** Arrival times, ms since the first, in order; input of `replayedTimes`. */
+  /** Arrival times in order, ms since the first one; input of `replayedTimes`. */
   readonly timesMs: Float64Array
-  /** Prompt tokens by request; absent where the trace has none. */
+  /** Prompt tokens of each request; absent if the trace has none. */
   readonly promptTokens?: Float64Array
-  /** Answer tokens by request; absent where the trace has none. */
+  /** Answer tokens of each request; absent if the trace has none. */
   readonly outputTokens?: Float64Array
 }
 
-/** Sort requests by time; simultaneous ones stay in file order. */
+/** Sorts requests by time; simultaneous ones stay in file order. */
 export function traceOf(
   timesMs: Float64Array,
   promptTokens: Float64Array | null,

@@ -1,7 +1,7 @@
 import { PctodlError } from '@pctodl/platform'
 import { parse } from 'csv-parse/sync'
 
-/** Invalid content of a trace file. `row` counts rows of requests from 1; 0 is the header. */
+/** Invalid content of a trace file. `row` counts rows of requests from 1; row 0 is the header. */
 export class RequestTraceError extends PctodlError {
   readonly row: number
   readonly column: string
@@ -55,7 +55,7 @@ export class TraceTable {
   /**
    * A whole column as numbers.
    *
-   * @param read returns NaN for an invalid text
+   * @param read returns NaN for invalid text
    * @throws RequestTraceError naming the row
    */
   numbers(column: string, expected: string, read: (text: string) => number = readNumber): Float64Array {
