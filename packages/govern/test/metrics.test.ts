@@ -52,6 +52,32 @@ describe('metrics', () => {
     )
   })
 
+  it('are read from what the Triton of PyTriton 0.7.0 answered', () => {
+    const text = `nv_inference_request_success{model="vgg19",version="1"} 95
+nv_inference_request_failure{model="vgg19",reason="OTHER",version="1"} 0
+nv_inference_request_failure{model="vgg19",reason="BACKEND",version="1"} 0
+nv_inference_request_failure{model="vgg19",reason="CANCELED",version="1"} 0
+nv_inference_request_failure{model="vgg19",reason="REJECTED",version="1"} 0
+nv_inference_request_duration_us{model="vgg19",version="1"} 10131824
+nv_inference_queue_duration_us{model="vgg19",version="1"} 1866827
+nv_inference_pending_request_count{model="vgg19",version="1"} 0
+`
+    const stats =
+      '{"model_stats":[{"name":"vgg19","version":"1","batch_stats":[{"batch_size":1,"compute_input":{"count":74,"ns":3060605},"compute_infer":{"count":74,"ns":4966962916},"compute_output":{"count":74,"ns":37041992}},{"batch_size":2,"compute_input":{"count":6,"ns":253867},"compute_infer":{"count":6,"ns":790503211},"compute_output":{"count":6,"ns":3766824}},{"batch_size":3,"compute_input":{"count":3,"ns":216442},"compute_infer":{"count":3,"ns":554726470},"compute_output":{"count":3,"ns":1128185}}]}]}'
+    expect(readTriton('vgg19', text, JSON.parse(stats))).toMatchObject({
+      completed: 95,
+      failed: 0,
+      queued: 0,
+      latencyMs: 10131.824,
+      waitMs: 1866.827,
+      batches: [
+        { size: 1, count: 74, ms: 4966.962916 },
+        { size: 2, count: 6, ms: 790.503211 },
+        { size: 3, count: 3, ms: 554.72647 },
+      ],
+    })
+  })
+
   it('tell how Triton batches', () => {
     const config = {
       max_batch_size: 8,
