@@ -104,9 +104,9 @@ export class MpsPlace {
   }
 
   /**
-   * Creates the folders, owned by this user. If the clients belong to another user, only that user may also open files
-   * in them by name, and cannot create any. A secret folder name would not protect them, since the kernel shows the
-   * paths of listening sockets to everybody.
+   * Creates the folders, owned by this user. If the clients belong to another user, only that user may also enter the
+   * folders, to open known paths, but cannot create files there. A secret folder name would not protect them, since the
+   * kernel shows the paths of listening sockets to everybody.
    *
    * @param uid user who owns the clients
    * @throws MpsError `MPS_FOLDER` if a folder belongs to another user, or cannot be created

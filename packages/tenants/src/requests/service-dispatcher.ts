@@ -58,7 +58,7 @@ export class ServiceDispatcher {
   readonly #decided: Record<RequestOutcome, number> = { completed: 0, shed: 0, failed: 0 }
   #failure: string | undefined
   #closed = false
-  /** Fraction of a request that later arrivals may still be admitted for, 0..1. */
+  /** Sum of `admitted` over the arrivals, less the admitted requests, 0..1. At 1, the next request is admitted. */
   #owed = 0
   /** Lower bound on the earliest deadline of the waiting requests, ms. */
   #deadlineMs = Number.POSITIVE_INFINITY
