@@ -1,36 +1,37 @@
 import type { ServedService } from '@pctodl/gpu-sim'
 import type { BoardOccupancy, Clock, Gpu, Service, ServiceCounters, ServiceDesk, TenantPool } from '@pctodl/platform'
 
-/** Kinds of board. `auto` takes a real board if there is one, and reports its choice. */
+/** Kinds of board. `auto` opens a real board if there is one, else a simulated one, and reports its choice. */
 export const backendKinds = ['auto', 'sim', 'nvml'] as const
 export type BackendKind = (typeof backendKinds)[number]
 
-/** Requests of a service; called once for each service, when it comes. */
+/** Returns the request arrivals and queue limits of a service. Called once per service, when the service is added. */
 export type TrafficOf = (service: Service) => Omit<ServedService, 'service'>
 
-/** A desk that also keeps the counters of ended services. */
+/** A `ServiceDesk` that also keeps the counters of removed services. */
 export interface BackendDesk extends ServiceDesk {
   readonly departed: readonly ServiceCounters[]
 }
 
-/** A board, the processes on it, and their clock. */
+/** An opened board, the pool of its tenants, and the clock that they run on. */
 export interface Backend {
   readonly kind: 'sim' | 'nvml'
-  /** What was opened and why, in a sentence for people. */
+  /** What was opened and why, as a sentence for the user. */
   readonly description: string
-  /** Inputs of the tenants, in words; measurements are comparable only with the same inputs. */
+  /** Description of the tenants' inputs. Measurements are comparable only if their inputs are the same. */
   readonly inputs: string
   readonly gpu: Gpu
   readonly tenants: TenantPool
   readonly clock: Clock
-  /** Source of the requests that tenants answer; absent if none were configured. */
+  /** Dispatches requests to the tenants; absent if the back end was opened without `trafficOf`. */
   readonly desk?: BackendDesk
   /**
-   * Processes on the board, and the devices of the tenants; absent where nobody else can be, as on a simulated board.
+   * Returns the processes on the board and the device of each tenant. Absent for a simulated board, which no other
+   * process can use.
    */
   readonly occupancy?: () => BoardOccupancy
-  /** Whether the board is part of this process and ends with it. */
+  /** True if the board exists only in this process and ends with it. */
   readonly livesInProcess: boolean
-  /** End all started processes and release the driver. Idempotent. */
+  /** Ends all started processes and releases the driver. Idempotent. */
   close(): Promise<void>
 }

@@ -14,16 +14,17 @@ export interface DetectedGpu {
 }
 
 export interface Detection {
-  /** By index, without boards that do not respond. */
+  /** Boards in the order of their index, without those that do not respond. */
   readonly gpus: readonly DetectedGpu[]
-  /** Why there are no boards, and which do not respond, in words. */
+  /** Messages that say why no board was found, or which boards do not respond. */
   readonly notes: readonly string[]
 }
 
 /**
- * Boards of this machine according to NVML; without a driver none, and a note. Nothing is opened or changed.
+ * Lists the boards that NVML finds in this machine. Without a driver the list is empty and a note says so. Opens and
+ * changes no board.
  *
- * @throws NvmlError where there is a driver and it fails
+ * @throws NvmlError if a driver is present but fails
  */
 export function detectGpus(): Detection {
   let boards: ReturnType<typeof listGpus>

@@ -2,16 +2,16 @@ import { onEnding } from '@pctodl/command-line'
 import type { Tenant, TenantCounters, TenantPool, TenantProcess } from '@pctodl/platform'
 import type { OpenedMps } from './opened-mps.js'
 
-/** Options of a pool that is created with the first tenants. */
+/** How `MpsTenants` opens the MPS daemon and the pool when the first tenants come. */
 export interface MpsTenantsOptions {
-  /** Null: no MPS; clients then time-slice the whole board, whatever their shares. */
+  /** Null: no MPS; tenants then time-slice the whole board, whatever their shares. */
   readonly openMps: (() => Promise<OpenedMps>) | null
   readonly makePool: (mps: OpenedMps | null) => Promise<TenantPool>
 }
 
 /**
- * Tenants that share a board through MPS. The daemon starts with the first tenants and ends with `close`. A daemon that
- * belongs to a lease ends with the lease, and the next tenants get another one.
+ * A pool of tenants that share a board through MPS. The daemon starts with the first tenants and ends with `close`. A
+ * daemon of a board lease also ends with that lease; the next `apply` then opens another daemon.
  */
 export class MpsTenants implements TenantPool {
   readonly #options: MpsTenantsOptions
@@ -44,7 +44,7 @@ export class MpsTenants implements TenantPool {
     await pool?.stop()
   }
 
-  /** End the tenants, then the daemon. Idempotent. */
+  /** Ends the tenants, then the daemon. Idempotent. */
   async close(): Promise<void> {
     try {
       await this.stop()
@@ -61,7 +61,7 @@ export class MpsTenants implements TenantPool {
     const { openMps, makePool } = this.#options
     const mps = openMps ? await openMps() : null
     this.#mps = mps
-    // For a program that has no time left to call `close`.
+    // Also ends both if the program is terminated before it calls `close`.
     const forget = [
       onEnding({ stage: 'tenants', what: 'the tenants', deadlineMs: 10_000, end: () => this.stop() }),
       onEnding({

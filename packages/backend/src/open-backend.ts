@@ -7,9 +7,9 @@ export interface BackendOptions {
   readonly kind: BackendKind
   /** Index, UUID or name of a real board, or name of a simulated one. */
   readonly gpu: string
-  /** Seed of a simulated board, and of the images on a real one. Default 1. */
+  /** Seed of a simulated board, or of the images on a real one. Default 1. */
   readonly seed?: number
-  /** Source of requests for services; `desk` of the result then exists. Default: tenants run batch after batch. */
+  /** Request traffic of each service. If set, the result has a `desk`. Default: tenants run batches continuously. */
   readonly trafficOf?: TrafficOf
   /** Only for a simulated board. */
   readonly simulated?: Omit<SimulatedBackendOptions, 'gpu' | 'seed' | 'trafficOf'>
@@ -18,10 +18,11 @@ export interface BackendOptions {
 }
 
 /**
- * Open a board: simulated, real, or with `auto` real if the driver's library and the board exist, else simulated.
- * `description` of the result tells which one and why.
+ * Opens a simulated or a real board. With `auto` it opens the real one if the driver's library and the board exist,
+ * else a simulated one. The result's `description` says which one and why.
  *
- * @throws UnknownNameError for a board that nobody knows, PctodlError `NO_BOARD` where neither can be had
+ * @throws UnknownNameError for an unknown board name; PctodlError `NO_BOARD` if the board is not in this machine and
+ *   cannot be simulated
  */
 export async function openBackend(options: BackendOptions): Promise<Backend> {
   const { kind, gpu, seed = 1 } = options

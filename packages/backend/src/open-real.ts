@@ -25,37 +25,40 @@ import { workerWords } from './worker-words.js'
 export interface RealBackendOptions {
   /** Index, UUID, PCI bus id, or name of the board. */
   readonly gpu: string
-  /** `torch`, `onnx`, or a command that speaks the protocol of `@pctodl/tenants`: see `workerWords`. Default `torch`. */
+  /**
+   * `torch`, `onnx`, or a command that implements the protocol of `@pctodl/tenants`; see `workerWords`. Default
+   * `torch`.
+   */
   readonly worker?: string
-  /** Folder of images. Default: synthetic ones. */
+  /** Folder of images. Default: synthetic images. */
   readonly dataset?: string
-  /** PyTorch uses batches that stay on the board instead of copying each. Default false. */
+  /** PyTorch workers reuse inputs that stay in GPU memory instead of copying them for each batch. Default false. */
   readonly residentInputs?: boolean
   /**
-   * Refuse an MPS client that the driver does not list on the board. If false, `occupancy` reports it, also where the
-   * driver hides a container's processes. Default true.
+   * Refuse an MPS client that the driver does not list on the board. Set it to false if the driver hides the processes
+   * of containers; `occupancy` then shows which tenants are on the board. Default true.
    */
   readonly verifyBoard?: boolean
   /** Seed of the images. Default 1. */
   readonly seed?: number
-  /** Source of requests for services; `desk` then exists. Default: tenants run batch after batch. */
+  /** Request traffic of each service. If set, the result has a `desk`. Default: tenants run batches continuously. */
   readonly trafficOf?: TrafficOf
-  /** Share through MPS. Without it, shares have no effect. Default true. */
+  /** Share the board through MPS. Without MPS, shares have no effect. Default true. */
   readonly mps?: boolean
   /** Folder of prepared images. Default: a folder in the user's cache. */
   readonly cacheFolder?: string
   /** Called with messages about workers and images. */
   readonly onMessage?: (message: string) => void
-  /** Further options of the pool: times, logs. */
+  /** Further options of the pool, such as its timeouts and log folder. */
   readonly pool?: Partial<Omit<InferencePoolOptions, 'worker' | 'images' | 'mps' | 'desk'>>
 }
 
 /**
- * Open a real board: NVML, an MPS daemon (the node service's if it holds the lease, else our own), and inference
- * processes, in real time. Nothing is changed and no process is started before the lease is taken and the first tenants
- * are applied.
+ * Opens a real board through NVML, with an MPS daemon and inference processes, in real time. The MPS daemon belongs to
+ * the node service if the service holds the board's lease, else to this process. The daemon and the processes start
+ * with the first tenants. Clocks and limits change only through a lease.
  *
- * @throws PctodlError `NO_BOARD` where no such board is there, or no driver; NvmlError where the driver fails
+ * @throws PctodlError `NO_BOARD` without such a board or without a driver; NvmlError if the driver fails
  */
 export async function openReal(options: RealBackendOptions): Promise<Backend> {
   const { worker: workerName = 'torch', dataset, seed = 1, trafficOf, mps = true, onMessage = () => {} } = options
@@ -77,7 +80,8 @@ export async function openReal(options: RealBackendOptions): Promise<Backend> {
       images,
       ...(desk ? { desk } : {}),
       ...(opened ? { mps: opened } : {}),
-      // The daemon already selects the board; a client that names one would select among the visible ones.
+      // The daemon already restricts its clients to this board. Inside a client, CUDA_VISIBLE_DEVICES would select
+      // among the boards that the daemon shows.
       environment: { ...process.env, CUDA_VISIBLE_DEVICES: opened ? undefined : uuid },
       onEvent: (event) => {
         options.pool?.onEvent?.(event)
@@ -119,8 +123,9 @@ function workerKind(name: string, residentInputs: boolean): WorkerKind {
 }
 
 /**
- * NVML's designation of a board: a UUID or bus id as given, an existing index, or for a name the first board of that
- * type that `CUDA_VISIBLE_DEVICES` leaves to this process.
+ * Returns the index, UUID or bus id by which NVML finds a board. A UUID or bus id is returned as given, and an index
+ * must exist. A name selects the first board of that type among those that `CUDA_VISIBLE_DEVICES` leaves to this
+ * process.
  *
  * @throws PctodlError `NO_BOARD`, UnknownNameError
  */
@@ -145,7 +150,7 @@ function isIndex(gpu: string): boolean {
   return /^\d+$/.test(gpu)
 }
 
-/** Whether this names a board of this machine (index, UUID or PCI bus id) and not a type of board. */
+/** True if `gpu` is an index, UUID or PCI bus id, and so names a board of this machine and not a board type. */
 export function isRealBoardId(gpu: string): boolean {
   return isIndex(gpu) || /^GPU-|:/.test(gpu)
 }

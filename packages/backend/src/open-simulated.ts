@@ -7,14 +7,14 @@ export interface SimulatedBackendOptions {
   readonly gpu: string
   /** Seed of sensor error, noise and UUID. Default 1. */
   readonly seed?: number
-  /** Source of requests for services; `desk` then exists. Default: tenants run batch after batch. */
+  /** Request traffic of each service. If set, the result has a `desk`. Default: tenants run batches continuously. */
   readonly trafficOf?: TrafficOf
-  /** Further options of a simulated board: precision, inputs, faults ... */
+  /** Further options of the simulated board, such as precision, inputs and faults. */
   readonly board?: Omit<SimulatedGpuOptions, 'clock' | 'seed'>
 }
 
 /**
- * A simulated board in virtual time: hours pass in seconds, and the same calls give the same readings.
+ * Opens a simulated board in virtual time. Simulated hours pass in seconds, and the same calls give the same readings.
  *
  * @throws UnknownNameError for a board that cannot be simulated
  */

@@ -8,17 +8,17 @@ import type { MpsMembership } from '@pctodl/tenants'
 export interface OpenedMps extends MpsMembership {
   /** Its owner, in words. */
   readonly description: string
-  /** Whether the daemon is still available to us; one that belongs to a lease ends when the lease does. */
+  /** True while this process may use the daemon. A daemon of a board lease ends with that lease. */
   isOpen(): boolean
-  /** @param graceMs time for clients to leave, ms */
+  /** @param graceMs time for clients to exit, ms */
   close(graceMs?: number): Promise<void>
 }
 
 /**
- * Open the node service's daemon if the service holds the board's lease for us (it ends with that lease), else one of
- * this user's own.
+ * Opens the node service's daemon if the service holds the board's lease for this process; that daemon ends with the
+ * lease. Otherwise starts a daemon of this user.
  *
- * @param onMessage told which, and why
+ * @param onMessage receives a message that names the daemon, and the reason if the service refused
  */
 export async function openMps(gpu: NvmlGpu, daemon: MpsDaemon, onMessage: (text: string) => void): Promise<OpenedMps> {
   const lease = gpu.serviceLease
@@ -51,7 +51,7 @@ async function openServed(lease: ServiceLease): Promise<OpenedMps> {
   }
 }
 
-/** A daemon left behind by a killed run of this user, without clients, is ended first. */
+/** Starts a daemon of this user. First ends an idle daemon that a killed run of this user left behind. */
 async function openOwn(daemon: MpsDaemon, deviceUuid: string): Promise<OpenedMps> {
   await endLeftover(daemon)
   await daemon.start({ deviceUuids: [deviceUuid] })

@@ -2,18 +2,22 @@ import { readFileSync } from 'node:fs'
 import type { NvmlGpu } from '@pctodl/nvml-control'
 import type { BoardOccupancy, TenantPool } from '@pctodl/platform'
 
-/** An MPS server uses the board for its clients, which the driver lists besides it. */
+/**
+ * Name of the MPS server process. The driver lists the server besides its clients, so it is not counted as a workload.
+ */
 const MPS_SERVER = /^nvidia-cuda-mps/
-/** Maximum number of ancestors of a process to check. */
+/** Maximum number of a process's ancestors to follow. */
 const DEEPEST = 32
 
 /**
- * Processes that the driver lists on a board, and the devices of its tenants. A process is ours if this one is its
- * ancestor. A tenant is on the board if it or a child of it is listed there; it is elsewhere if it runs on the CPU, is
- * listed on another board, or is missing from a list with others of ours. If the driver lists nobody, as in some
- * containers, nothing is known.
+ * Returns the processes that the driver lists on a board, and the device of each tenant.
  *
- * @throws NvmlError where the driver does not answer
+ * A process is ours if it descends from this one. A tenant is on the board if the driver lists it or one of its
+ * children there. It is not on the board if it runs on the CPU, if another board lists it, or if this board lists other
+ * processes of ours but not this one. Otherwise its place is unknown, for example in containers whose processes the
+ * driver hides.
+ *
+ * @throws NvmlError if the driver does not respond
  */
 export function realOccupancy({ device, nvml }: NvmlGpu, pool: TenantPool): BoardOccupancy {
   const listed = device.computeProcesses().map(({ pid }) => ({ pid, lineage: lineageOf(pid), name: nameOf(pid) }))
@@ -24,7 +28,8 @@ export function realOccupancy({ device, nvml }: NvmlGpu, pool: TenantPool): Boar
     if (isListed) return { pid, device: said, isOnBoard: true }
     const elsewhere = otherBoards().some(({ lineage }) => lineage.includes(pid))
     const othersAreListed = listed.some(({ lineage }) => lineage.includes(process.pid))
-    // A driver that lists a server and no clients leaves them to the daemon, which has verified them.
+    // A driver may list the MPS server but not its clients. The daemon has already verified the clients, so the place
+    // stays unknown.
     return { pid, device: said, isOnBoard: elsewhere ? false : hasServer || !othersAreListed ? null : false }
   })
   const processes = listed
@@ -46,14 +51,15 @@ export function realOccupancy({ device, nvml }: NvmlGpu, pool: TenantPool): Boar
   }
 }
 
-/** The process and its ancestors, nearest first; empty if there is no such process here. */
+/** Returns a process and its ancestors, nearest first; empty if there is no such process in this pid namespace. */
 function lineageOf(pid: number): readonly number[] {
   const lineage: number[] = []
   for (let at = pid; at > 0 && lineage.length < DEEPEST; ) {
     const stat = readOrNull(`/proc/${at}/stat`)
     if (stat === null) break
     lineage.push(at)
-    // The name in brackets may contain anything; state and parent follow after it.
+    // The command name is in parentheses and may contain any character. State and parent pid follow the last
+    // parenthesis.
     at = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
   }
   return lineage

@@ -1,9 +1,11 @@
 import type { DetectedGpu } from './detect-gpus.js'
 
 /**
- * Boards that `CUDA_VISIBLE_DEVICES` leaves to this process, with which a cluster assigns a node's boards to jobs.
+ * Returns the boards that `CUDA_VISIBLE_DEVICES` leaves to this process. Cluster schedulers set this variable to assign
+ * the boards of a node to jobs.
  *
- * @param visible indices and UUIDs (or their beginnings) with commas; undefined leaves all of them
+ * @param visible value of the variable: comma-separated indices and UUIDs (or UUID prefixes); undefined leaves all
+ *   boards
  */
 export function visibleGpus(gpus: readonly DetectedGpu[], visible: string | undefined): readonly DetectedGpu[] {
   if (visible === undefined || visible.trim() === '') return gpus

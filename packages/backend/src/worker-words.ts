@@ -2,10 +2,11 @@ import { InvalidInputError } from '@pctodl/platform'
 import { split } from 'shlex'
 
 /**
- * The words of a worker's command: a JSON array of strings (`["python", "my worker.py"]`), or a line quoted as for a
- * shell (`python 'my worker.py'`). No shell runs and nothing is expanded: `$HOME` and `*` stay literal.
+ * Splits a worker's command into words. The text is a JSON array of strings (`["python", "my worker.py"]`) or a line
+ * quoted as for a shell (`python 'my worker.py'`). No shell runs and nothing is expanded: `$HOME` and `*` stay literal.
  *
- * @throws InvalidInputError for an array that holds anything but strings, for an open quote, and for no word at all
+ * @throws InvalidInputError for an array with an element that is not a string, for an unclosed quote, and for an empty
+ *   command
  */
 export function workerWords(text: string): [program: string, ...args: string[]] {
   let words: unknown

@@ -2,7 +2,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import type { MpsPlace } from './mps-place.js'
 
 export interface ClientLimits {
-  /** Maximum device memory by device ordinal (as the client numbers devices), bytes, rounded to whole MiB. */
+  /** Maximum device memory per device, bytes, rounded to whole MiB. The key is the device ordinal in the client. */
   readonly pinnedMemoryBytes?: Readonly<Record<number, number>>
   /** 0 normal, 1 below normal. */
   readonly priority?: 0 | 1
@@ -11,12 +11,12 @@ export interface ClientLimits {
 }
 
 /**
- * Environment with which a process becomes a client with a share of the SMs. The share is read once, when the context
- * is created, and can only be below the server's. `CUDA_VISIBLE_DEVICES` is not included: the daemon has its own, and a
- * client that repeats a subset would select twice.
+ * Returns the environment that makes a process an MPS client with a share of the SMs. A client reads its share once,
+ * when it creates its context, and cannot exceed the server's share. `CUDA_VISIBLE_DEVICES` is not included: the daemon
+ * sets its own, and a client's value would select among the daemon's boards.
  *
  * @param percent active thread percentage, above 0 and at most 100
- * @throws InvalidInputError
+ * @throws InvalidInputError for an invalid percentage or limit
  */
 export function clientEnvironment(
   place: Pick<MpsPlace, 'environment'>,
@@ -42,7 +42,7 @@ export function assertPercent(percent: number): void {
 }
 
 /**
- * A memory limit in the format of the daemon and the variable: whole MiB, `M`.
+ * Formats a memory limit as the daemon and the variable expect it: whole MiB with the suffix `M`.
  *
  * @throws InvalidInputError below 1 MiB
  */

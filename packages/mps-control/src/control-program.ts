@@ -5,7 +5,7 @@ import type { MpsPlace } from './mps-place.js'
 
 export interface ControlProgramOptions {
   /**
-   * A path, or a name to be searched on PATH; root accepts only programs that only root can write. Default
+   * Path of the program, or a name to search on PATH. Root accepts only programs that nobody else can write. Default
    * `nvidia-cuda-mps-control`.
    */
   readonly program?: string
@@ -13,10 +13,10 @@ export interface ControlProgramOptions {
   readonly timeoutMs?: number
 }
 
-/** A command of every daemon: a `help` without it is not a list of commands. */
+/** A command that every daemon has. If `help` does not list it, the text is not a list of commands. */
 const VERB_OF_ALL = 'get_server_list'
 
-/** NVIDIA's control program: one command per call, with a deadline, for one place. */
+/** NVIDIA's MPS control program for one place. Each call sends one command, with a time limit. */
 export class ControlProgram {
   readonly #place: MpsPlace
   readonly #program: string
@@ -39,10 +39,10 @@ export class ControlProgram {
   }
 
   /**
-   * Start a daemon in the background.
+   * Starts a daemon in the background.
    *
-   * @param environment more variables for the daemon, e.g. CUDA_VISIBLE_DEVICES
-   * @param signal where it is aborted the program is not waited for; what it has begun by then is the caller's to end
+   * @param environment additional variables for the daemon, e.g. CUDA_VISIBLE_DEVICES
+   * @param signal if it aborts, the call no longer waits; the caller must end the processes started so far
    * @throws MpsError `MPS_NO_PROGRAM`, `MPS_REFUSED`, `MPS_TIMEOUT`; the signal's reason
    */
   async startDaemon(
@@ -62,10 +62,10 @@ export class ControlProgram {
   }
 
   /**
-   * Send one command to the daemon.
+   * Sends one command to the daemon.
    *
    * @returns the lines of the answer
-   * @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, `MPS_NO_PROGRAM`; the signal's reason where that is aborted
+   * @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT`, `MPS_NO_PROGRAM`; the signal's reason if it aborts
    */
   async ask(line: string, timeoutMs: number = this.#timeoutMs, signal?: AbortSignal): Promise<string[]> {
     const outcome = await this.#run([], `${line}\n`, { timeoutMs, signal })
@@ -80,10 +80,10 @@ export class ControlProgram {
   }
 
   /**
-   * Send a command that not every version has. The daemon's `help` decides whether it exists; without a usable help,
-   * the answer does.
+   * Sends a command that only some versions have. The daemon's `help` shows whether the command exists; without a
+   * usable help, the answer does.
    *
-   * @throws MpsError `NOT_SUPPORTED` where it has no such command, `MPS_REFUSED` where it says that something is wrong
+   * @throws MpsError `NOT_SUPPORTED` if the command does not exist, `MPS_REFUSED` if the daemon reports an error
    */
   async askIfKnown(line: string): Promise<string[]> {
     const [verb = ''] = line.split(' ')
@@ -107,7 +107,7 @@ export class ControlProgram {
       signal,
     }: { environment?: Readonly<Record<string, string>>; timeoutMs: number; signal?: AbortSignal | undefined },
   ): Promise<{ exitCode: number | undefined; output: string }> {
-    // `-d` leaves a daemon that keeps inherited pipes open, so only the end of the program is awaited.
+    // `-d` leaves a daemon that keeps the inherited pipes open, so wait only for the program's own end.
     const background = args.length > 0
     this.#found ??= findProgram(this.#program, process.env['PATH'] ?? '')
     const { file, searchPath } = this.#found
@@ -121,12 +121,12 @@ export class ControlProgram {
       // An aborted call is not awaited.
       forceKillAfterDelay: 100,
       cwd: '/',
-      // Programs that it starts, such as the server, are searched for where it was found.
+      // The daemon searches for programs such as the server in the folder of the control program.
       env: { ...cleanEnvironment(), ...ofCuda(), ...environment, ...this.#place.environment, PATH: searchPath },
       extendEnv: false,
     })
     const result = await (signal ? unlessAborted(running, signal) : running)
-    // EACCES also occurs if PATH has a folder that this user may not enter, such as root's after a change of user.
+    // EACCES also occurs if PATH contains a folder that this user may not enter, such as root's after a change of user.
     if (result.code === 'ENOENT' || result.code === 'EACCES') {
       throw new MpsError(
         'MPS_NO_PROGRAM',
@@ -146,14 +146,17 @@ export class ControlProgram {
   }
 }
 
-/** The caller's CUDA variables, such as the visible devices. */
+/** Returns the caller's CUDA variables, such as the visible devices. */
 function ofCuda(): Record<string, string> {
   const said = Object.entries(process.env).filter(([name, value]) => name.startsWith('CUDA_') && value !== undefined)
   return Object.fromEntries(said) as Record<string, string>
 }
 
 /**
- * @throws the signal's reason at once, because a daemon that was started may hold the pipes of the program that started it
+ * Stops waiting as soon as the signal aborts, because a started daemon may hold the pipes of the program that started
+ * it.
+ *
+ * @throws the signal's reason
  */
 async function unlessAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted()

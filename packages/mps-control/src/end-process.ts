@@ -3,7 +3,7 @@ import type { Clock } from '@pctodl/platform'
 
 const POLL_MS = 20
 
-/** @returns whether the process ended in time */
+/** @returns true if the process ended within `durationMs` */
 export async function endsWithin(identity: ProcessIdentity, durationMs: number, clock: Clock): Promise<boolean> {
   const deadlineMs = clock.now() + durationMs
   while (isRunning(identity)) {
@@ -14,9 +14,9 @@ export async function endsWithin(identity: ProcessIdentity, durationMs: number, 
 }
 
 /**
- * End one process, identified by id and start time: SIGTERM first, then SIGKILL.
+ * Ends one process, identified by id and start time, with SIGTERM and then SIGKILL.
  *
- * @returns how it ended; `not-permitted` where it is somebody else's
+ * @returns how it ended; `not-permitted` if the process belongs to another user
  */
 export async function endProcess(
   identity: ProcessIdentity,

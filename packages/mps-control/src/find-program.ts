@@ -10,13 +10,15 @@ export interface FoundProgram {
 }
 
 /**
- * Find a program by its path, or by its name on a search path. For root, only programs that only root can write are
- * accepted, and folders in which others can write are skipped, also for programs that this one starts. Other users
- * could only be led to programs with their own rights, so the system's rules apply.
+ * Finds a program by its path, or by its name on a search path.
  *
- * @param program a path, or a name to be looked for
+ * For root, the program must not be writable by other users. Folders that others can write are skipped, also when this
+ * program later searches for others. For other users the system's own rules apply, since a planted program could gain
+ * no further rights.
+ *
+ * @param program a path, or a name to search for
  * @param searchPath folders, separated by colons
- * @throws MpsError `MPS_NO_PROGRAM`; `MPS_UNTRUSTED_PROGRAM` where there are only such that others can change, which says who
+ * @throws MpsError `MPS_NO_PROGRAM`; `MPS_UNTRUSTED_PROGRAM` if others can change every program found
  */
 export function findProgram(program: string, searchPath: string): FoundProgram {
   if (process.geteuid?.() !== 0) return { file: program, searchPath }

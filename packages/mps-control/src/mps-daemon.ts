@@ -20,20 +20,20 @@ import { type MpsServer, pidsIn, readServers, statusOf } from './servers.js'
 type ProcessesOnBoard = readonly { readonly pid: number }[]
 
 export interface MpsDaemonOptions extends MpsPlaceOptions, ControlProgramOptions {
-  /** Board that clients must be on; `verifyClient` asks the driver. Default: any. */
+  /** Board on which clients must run; `verifyClient` asks the driver. Default: any board. */
   readonly device?: Pick<NvmlDevice, 'subject'> & { computeProcesses(): ProcessesOnBoard | Promise<ProcessesOnBoard> }
   /** Default: real time. */
   readonly clock?: Clock
 }
 
 export interface StartOptions {
-  /** User whose processes become clients, since a server serves one user. Default: this process's. */
+  /** User whose processes become clients, since one server serves one user. Default: the user of this process. */
   readonly uid?: number
   /** UUIDs of the boards visible to clients. Default: all. */
   readonly deviceUuids?: readonly string[]
   /**
-   * Leases of these boards: their compute mode becomes EXCLUSIVE_PROCESS, so that no process bypasses MPS, and is
-   * restored by `stop` or with the lease.
+   * Leases of the boards. Their compute mode becomes EXCLUSIVE_PROCESS, so that no process bypasses MPS. `stop` or the
+   * end of the lease restores it.
    */
   readonly exclusive?: readonly Pick<BoardLease, 'setComputeMode' | 'resetComputeMode'>[]
   /** Share of clients that do not set one. Default 100. */
@@ -42,12 +42,12 @@ export interface StartOptions {
   readonly staticPartitioning?: boolean
   /** Time limit for start-up, ms. Default 30,000. */
   readonly timeoutMs?: number
-  /** If it aborts, the start fails with its reason and leaves nothing running. */
+  /** If it aborts, the start fails with the signal's reason and leaves nothing running. */
   readonly signal?: AbortSignal
 }
 
 export interface StopOptions {
-  /** Time for clients to leave before they are terminated, ms. Default 10,000. */
+  /** Time for clients to exit before they are terminated, ms. Default 10,000. */
   readonly graceMs?: number
 }
 
@@ -58,7 +58,7 @@ export interface MpsStatus {
   readonly reason?: string
   /** Null if none runs. */
   readonly daemon: ProcessIdentity | null
-  /** Whether we started it, according to the record of this place. */
+  /** True if this package started the daemon, according to the record of its place. */
   readonly isOurs: boolean
   readonly servers: readonly MpsServer[]
   readonly pipeDirectory: string
@@ -66,10 +66,10 @@ export interface MpsStatus {
 }
 
 const POLL_MS = 25
-/** Time between SIGTERM and SIGKILL if nothing is awaited, ms. */
+/** Time between SIGTERM and SIGKILL in `cutOff`, which does not wait for clients, ms. */
 const CUT_OFF_MS = 400
 
-/** One MPS control daemon: its start, clients, settings and end. */
+/** Controls one MPS daemon: its start, clients, settings and end. */
 export class MpsDaemon {
   readonly place: MpsPlace
   /** Shares, memory limits, priorities, static partitions. */
@@ -89,15 +89,16 @@ export class MpsDaemon {
     this.#clock = options.clock ?? systemClock
   }
 
-  /** State as last observed by this object; `status` observes it anew. */
+  /** State that this object observed last; `status` updates it. */
   get state(): MpsState {
     return this.#state
   }
 
   /**
-   * Start a daemon and a server, and return once both are verified. Files of a dead daemon at this place are removed.
+   * Starts a daemon and a server, and returns once both are verified. Removes files that a dead daemon left at this
+   * place.
    *
-   * @returns files of a dead daemon that were removed
+   * @returns the removed files
    * @throws MpsError `MPS_ALREADY_RUNNING`, `MPS_FOREIGN_DAEMON`, `MPS_NO_PROGRAM`, `MPS_FOLDER`, `MPS_TIMEOUT`
    */
   async start(options: StartOptions = {}): Promise<{ readonly removed: readonly string[] }> {
@@ -180,17 +181,18 @@ export class MpsDaemon {
     return found
   }
 
-  /** Environment with which a worker becomes a client with this share. */
+  /** Returns the environment that makes a worker a client with this share. */
   clientEnvironment(percent: number, limits?: ClientLimits): Record<string, string> {
     return clientEnvironment(this.place, percent, limits)
   }
 
   /**
-   * Verify that a worker is a client, and on this daemon's board. Without the environment, or in another pid namespace,
-   * it silently is not.
+   * Verifies that a worker is a client of this daemon on its board. A process without the right environment, or in
+   * another pid namespace, runs without MPS and reports no error.
    *
-   * @param options.signal where it is aborted nothing is asked any more
-   * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline, `MPS_WRONG_BOARD` where it is one, but not on the board; the signal's reason
+   * @param options.signal if it aborts, the verification stops
+   * @throws MpsError `MPS_NOT_A_CLIENT` after the deadline, `MPS_WRONG_BOARD` for a client on another board; the
+   *   signal's reason
    */
   async verifyClient(
     pid: number,
@@ -223,18 +225,18 @@ export class MpsDaemon {
   }
 
   /**
-   * Terminate a client: its work is cancelled, it gets CUDA error 810 and must be restarted. Preferable to a signal,
-   * which can take the server down while work is in flight.
+   * Terminates a client: its work is cancelled, and it gets CUDA error 810 and must be restarted. Safer than a signal,
+   * which can crash the server while the client's work is running.
    */
   async terminateClient(server: number, client: number): Promise<void> {
     await this.#control.askIfKnown(`terminate_client ${server} ${client}`)
   }
 
   /**
-   * Recover a daemon in `fault`: a server recovers when its last client has left; a daemon that vanished is restarted
-   * with the previous options.
+   * Recovers a daemon in state `fault`. A server recovers when its last client has exited. A daemon that has vanished
+   * is restarted with the previous options.
    *
-   * @throws MpsError `MPS_FAULT` where clients stay beyond `graceMs`
+   * @throws MpsError `MPS_FAULT` if clients remain after `graceMs`
    */
   async recover({ graceMs = 10_000 }: StopOptions = {}): Promise<void> {
     const before = await this.status()
@@ -259,11 +261,11 @@ export class MpsDaemon {
   }
 
   /**
-   * Drain and end the daemon. Clients may finish within `graceMs` and are then terminated; a daemon that does not end
-   * by itself is ended by its pid. Compute modes are restored. Only a daemon that was started here is ended.
+   * Ends a daemon that this package started, and restores compute modes. Clients may finish within `graceMs` and are
+   * then terminated. If the daemon does not quit, its process is ended by pid.
    *
-   * @returns how it ended; `not-running` where there was none
-   * @throws MpsError `MPS_FOREIGN_DAEMON`, `MPS_TIMEOUT` where it survives everything
+   * @returns how it ended; `not-running` if there was none
+   * @throws MpsError `MPS_FOREIGN_DAEMON`; `MPS_TIMEOUT` if the daemon survives SIGKILL
    */
   async stop({ graceMs = 10_000 }: StopOptions = {}): Promise<'quit' | 'ended' | 'killed' | 'not-running'> {
     const { daemon, isOurs } = this.#identify()
@@ -273,7 +275,7 @@ export class MpsDaemon {
     const serverProcesses = (serverPids ?? []).map(processIdentity).filter((identity) => identity !== null)
     if (daemon !== null) this.#state = 'draining'
     const how = daemon === null ? 'not-running' : await this.#end(daemon, graceMs, serverPids !== null)
-    // A server that outlives its daemon serves nobody and holds the board.
+    // A server that outlives its daemon serves no client but still occupies the board.
     for (const server of serverProcesses) {
       if (!(await endsWithin(server, 1000, this.#clock)) && isServer(server.pid, serverUid)) {
         await endProcess(server, 1000, this.#clock)
@@ -287,11 +289,11 @@ export class MpsDaemon {
   }
 
   /**
-   * End it at once, without waiting for it or its clients.
+   * Ends the daemon at once, without waiting for its clients.
    *
-   * @param options.all also what the place's record does not know, as a daemon whose start was cut short: for a place that nobody
-   *   else uses
-   * @throws MpsError `MPS_FOREIGN_DAEMON`, `MPS_TIMEOUT` where it survives everything
+   * @param options.all also end processes that the record does not name, such as a daemon whose start was interrupted;
+   *   only for a place that nobody else uses
+   * @throws MpsError `MPS_FOREIGN_DAEMON`; `MPS_TIMEOUT` if a process survives SIGKILL
    */
   async cutOff({ all = false }: { readonly all?: boolean } = {}): Promise<void> {
     const { daemon, isOurs } = this.#identify()
@@ -299,12 +301,12 @@ export class MpsDaemon {
     const serverUid = this.place.record()?.uid
     const daemons = all ? this.place.processes() : daemon === null ? [] : [daemon]
     const servers = daemons.flatMap(({ pid }) => childrenOf(pid).filter((child) => isServer(child.pid, serverUid)))
-    // The daemon goes before its servers, or it would start new ones.
+    // End the daemon before its servers; otherwise it would start new ones.
     const outcomes = await Promise.all(daemons.map((each) => endProcess(each, CUT_OFF_MS, this.#clock)))
     const survivor = daemons[outcomes.indexOf('survived')]
     if (survivor) throw new MpsError('MPS_TIMEOUT', `the MPS daemon (process ${survivor.pid}) does not end`)
     await Promise.all(servers.map((server) => endProcess(server, CUT_OFF_MS, this.#clock)))
-    // Processes that a program being started has started meanwhile.
+    // A program that was starting may have started processes in the meantime.
     if (all && this.place.processes().length > 0) return this.cutOff({ all })
     this.place.removeStale()
     this.place.removeRecord()
@@ -314,7 +316,7 @@ export class MpsDaemon {
 
   async #end(daemon: ProcessIdentity, graceMs: number, answers: boolean): Promise<'quit' | 'ended' | 'killed'> {
     const seconds = Math.max(1, Math.ceil(graceMs / 1000))
-    // The daemon counts whole seconds; a few more cover the rest.
+    // The daemon's timeout is in whole seconds; 5 s more allow for its answer.
     const asked = answers && (await this.#control.ask(`quit -t ${seconds}`, 1000 * seconds + 5000).catch(ifSilent))
     if (asked && (await endsWithin(daemon, 3000, this.#clock))) return 'quit'
     const outcome = await endProcess(daemon, 2000, this.#clock)
@@ -325,13 +327,13 @@ export class MpsDaemon {
     )
   }
 
-  /** Its servers; null if no daemon answers. Without a pipe, none can. */
+  /** Returns the daemon's servers; null if no daemon answers. Without a pipe, no daemon can answer. */
   async #answer(): Promise<MpsServer[] | null> {
     if (!this.place.hasPipe()) return null
     return readServers(this.#control).catch(ifSilent)
   }
 
-  /** The daemon named by the pid file, and whether our record matches it. */
+  /** Returns the daemon that the pid file names, and whether the record matches it. */
   #identify(): { readonly daemon: ProcessIdentity | null; readonly isOurs: boolean } {
     const daemon = this.place.daemon()
     const ours = this.place.record()?.daemon
@@ -383,7 +385,7 @@ export class MpsDaemon {
     }
   }
 
-  /** A failed start leaves nothing running and nothing changed. */
+  /** Ends everything that a failed start has begun, and restores the boards. */
   async #abandon(): Promise<void> {
     await this.cutOff({ all: true }).catch(() => {})
     this.#state = 'stopped'
@@ -401,13 +403,13 @@ export class MpsDaemon {
   }
 }
 
-/** Whether a pid that the daemon reports really is a server, of this user or of the served one. */
+/** True if a pid that the daemon reports is a server of this user or of the served user. */
 function isServer(pid: number, servedUid: number | undefined): boolean {
   const uid = userOf(pid)
   return (uid === process.geteuid?.() || uid === servedUid) && /nvidia-cuda-mps/.test(commandLineOf(pid) ?? '')
 }
 
-/** Null for a daemon that does not answer; other errors are rethrown. */
+/** Returns null for the error of a daemon that does not answer; rethrows other errors. */
 function ifSilent(error: unknown): null {
   if (error instanceof MpsError && (error.code === 'MPS_NO_DAEMON' || error.code === 'MPS_TIMEOUT')) return null
   throw error

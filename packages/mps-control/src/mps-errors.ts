@@ -4,7 +4,7 @@ import { PctodlError } from '@pctodl/platform'
 export type MpsErrorCode =
   /** `nvidia-cuda-mps-control` is not installed. */
   | 'MPS_NO_PROGRAM'
-  /** Root would run a program that others could have placed there. */
+  /** Root would run a program that other users can write. */
   | 'MPS_UNTRUSTED_PROGRAM'
   /** No daemon answers on the pipe. */
   | 'MPS_NO_DAEMON'
@@ -14,11 +14,11 @@ export type MpsErrorCode =
   | 'MPS_REFUSED'
   /** This daemon's version has no such command. */
   | 'NOT_SUPPORTED'
-  /** A daemon that we started already runs at this place. */
+  /** A daemon that this package started already runs at this place. */
   | 'MPS_ALREADY_RUNNING'
-  /** A daemon that somebody else started already runs at this place. */
+  /** A daemon that another program started already runs at this place. */
   | 'MPS_FOREIGN_DAEMON'
-  /** The folders are not usable. */
+  /** A folder cannot be created, or other users can write to it. */
   | 'MPS_FOLDER'
   /** A worker that should be a client is not. */
   | 'MPS_NOT_A_CLIENT'

@@ -16,7 +16,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { MpsError } from './mps-errors.js'
 
-/** Record of a daemon that we started; a daemon is recognised by it alone. */
+/** Record of a daemon that this package started. Only a daemon that matches its record counts as ours. */
 export interface DaemonRecord {
   readonly format: 'pctodl-mps-daemon'
   readonly version: 1
@@ -38,13 +38,11 @@ const daemonRecord = z.strictObject({
 })
 
 export interface MpsPlaceOptions {
-  /** UUID of the daemon's board: every board has a place of its own. Default: one place for all boards. */
+  /** UUID of the daemon's board; each board has its own place. Default: one place for all boards. */
   readonly board?: string
-  /** Folder of all places. Default: `defaultMpsFolder()`. */
+  /** Folder that contains all places. Default: `defaultMpsFolder()`. */
   readonly folder?: string
-  /**
-   * Folder of this place with `pipe`, `log` and our record. Default: the board's subfolder of the folder of all places.
-   */
+  /** Folder of this place, with `pipe`, `log` and the record. Default: the board's subfolder of `folder`. */
   readonly directory?: string
   /** Folder for the pipes between daemon, servers and clients. Default: `pipe` inside the place's own folder. */
   readonly pipeDirectory?: string
@@ -64,8 +62,9 @@ const MAX_SOCKET_PATH = 107
 const MAX_FILE_BYTES = 16 * 1024
 
 /**
- * The folder of all places of this user: `$PCTODL_MPS_DIR`, or one in `/run` for root, in the user's runtime folder for
- * others. If there is none of these, one in `/tmp`, whose owner is checked like every folder on the path to a place.
+ * Returns the folder for all places of this user: `$PCTODL_MPS_DIR`, or a folder in `/run` for root, or in the user's
+ * runtime folder for others. If none exists, a folder in `/tmp`. Its owner is checked, as for every folder on the path
+ * to a place.
  */
 export function defaultMpsFolder(): string {
   const named = process.env['PCTODL_MPS_DIR']
@@ -76,7 +75,7 @@ export function defaultMpsFolder(): string {
   return runtime ? path.join(runtime, 'pctodl', 'mps') : `/tmp/pctodl-mps-${uid}`
 }
 
-/** A daemon's place on disk: folders that are this user's alone, so that nobody else can speak in the daemon's name. */
+/** The folders of a daemon on disk. Only this user can write to them, so nobody else can impersonate the daemon. */
 export class MpsPlace {
   readonly board: string
   readonly directory: string
@@ -99,17 +98,18 @@ export class MpsPlace {
     this.logDirectory = path.resolve(logDirectory ?? path.join(this.directory, 'log'))
   }
 
-  /** What a daemon, and a program that talks to it, must have in its environment. */
+  /** Environment variables for a daemon, and for a program that connects to the daemon. */
   get environment(): { readonly CUDA_MPS_PIPE_DIRECTORY: string; readonly CUDA_MPS_LOG_DIRECTORY: string } {
     return { CUDA_MPS_PIPE_DIRECTORY: this.pipeDirectory, CUDA_MPS_LOG_DIRECTORY: this.logDirectory }
   }
 
   /**
-   * Make the folders. They stay ours; where the clients will be another user's, that user, and nobody else, may reach what has a name
-   * in them, and still put nothing there. A name that is hard to guess would not do: the kernel tells everybody where sockets listen.
+   * Creates the folders, owned by this user. If the clients belong to another user, only that user may also enter the
+   * folders, to open known paths, but cannot create files there. A secret folder name would not protect them, since the
+   * kernel shows the paths of listening sockets to everybody.
    *
-   * @param uid user whose clients will come
-   * @throws MpsError `MPS_FOLDER` where one is somebody else's, or cannot be made
+   * @param uid user who owns the clients
+   * @throws MpsError `MPS_FOLDER` if a folder belongs to another user, or cannot be created
    */
   make(uid: number): void {
     const pipe = path.join(this.pipeDirectory, PIPE)
@@ -120,7 +120,7 @@ export class MpsPlace {
     for (const folder of [...above, this.directory, this.pipeDirectory, this.logDirectory]) {
       try {
         const isAbove = folder === this.#above
-        // Root's places may be for many users; through one user's, nobody else passes.
+        // Root's places may serve many users; nobody else may traverse another user's place.
         makePrivateFolder(folder, isAbove && process.geteuid?.() === 0 ? 0o711 : 0o700, 0o755)
         if (isAbove) continue
         if (uid === process.geteuid?.()) chmodSync(folder, 0o700)
@@ -132,27 +132,27 @@ export class MpsPlace {
   }
 
   /**
-   * The daemon of this place as a process: the one that the pid file names, if it is a control daemon of this user that was started
-   * for this very place. Null where there is none such.
+   * Returns the process of this place's daemon: the process in the pid file, if it is a control daemon of this user
+   * that was started for this place. Null if there is none.
    *
-   * @throws MpsError `MPS_FOLDER` where the place is not ours alone
+   * @throws MpsError `MPS_FOLDER` if other users can write to the place
    */
   daemon(): ProcessIdentity | null {
     const pid = this.pidInFile()
     const identity = pid === null ? null : processIdentity(pid)
-    // A pid is used again, and a file is only a claim: what counts is what the kernel tells of the process.
+    // A pid may have been reused, and the pid file may be wrong, so check what the kernel reports about the process.
     return identity && this.#isDaemonHere(identity.pid) ? identity : null
   }
 
   /**
-   * All processes started for this place by this user: the daemon, even before it has written its pid file, and control
-   * programs.
+   * Returns all processes that this user started for this place: the daemon, even before it has written its pid file,
+   * and control programs.
    */
   processes(): ProcessIdentity[] {
     return processesOf(process.geteuid?.() ?? 0).filter(({ pid }) => this.#isDaemonHere(pid))
   }
 
-  /** Pid in the pid file. @throws MpsError `MPS_FOLDER` where the place is not ours alone */
+  /** Returns the pid in the pid file. @throws MpsError `MPS_FOLDER` if other users can write to the place */
   pidInFile(): number | null {
     if (!this.#isOurs(this.pipeDirectory)) return null
     try {
@@ -164,9 +164,9 @@ export class MpsPlace {
   }
 
   /**
-   * Whether a pipe of ours exists; without one, no daemon can be reached here.
+   * True if this user's pipe exists. Without a pipe, no daemon can be reached here.
    *
-   * @throws MpsError `MPS_FOLDER` where the place, or the pipe, is not ours alone
+   * @throws MpsError `MPS_FOLDER` if other users can write to the place or the pipe
    */
   hasPipe(): boolean {
     if (!this.#isOurs(this.pipeDirectory)) return false
@@ -176,7 +176,7 @@ export class MpsPlace {
     throw unusable(this.pipeDirectory, new Error(`its pipe belongs to user ${stat.uid}, or is a link`))
   }
 
-  /** End of the daemon's log, for a message; empty if there is none. */
+  /** Returns the end of the daemon's log, for a message; empty if there is no log. */
   lastWords(): string {
     try {
       const text = readOwnFile(path.join(this.logDirectory, 'control.log'), 1024 * 1024) ?? ''
@@ -194,7 +194,9 @@ export class MpsPlace {
     return stale
   }
 
-  /** The record of our daemon; null if there is none or its process is gone. @throws MpsError `MPS_FOLDER` */
+  /**
+   * Returns the record of our daemon; null if there is none or its process has ended. @throws MpsError `MPS_FOLDER`
+   */
   record(): DaemonRecord | null {
     if (!this.#isOurs(this.directory)) return null
     const file = this.#recordFile
@@ -244,9 +246,9 @@ export class MpsPlace {
   }
 
   /**
-   * False if it does not exist.
+   * True if only this user can write to the folder; false if it does not exist.
    *
-   * @throws MpsError `MPS_FOLDER` if somebody else can write in it
+   * @throws MpsError `MPS_FOLDER` if another user can write to it
    */
   #isOurs(folder: string): boolean {
     try {
@@ -263,7 +265,9 @@ export class MpsPlace {
   }
 }
 
-/** By the program, or the script of an interpreter; other words of the command line do not count. */
+/**
+ * True if the command line runs an MPS program, directly or as a script. Other words of the command line do not count.
+ */
 function isOfMps(commandLine: string): boolean {
   return commandLine
     .split(' ')

@@ -5,10 +5,10 @@ import { MpsError } from './mps-errors.js'
 import { defaultMpsFolder, MpsPlace } from './mps-place.js'
 
 /**
- * Places of daemons in a folder: one for each board that has had one.
+ * Returns the places of daemons in a folder, one for each board that has had a daemon.
  *
  * @param folder default: this user's
- * @throws MpsError `MPS_FOLDER` where the folder is not this user's alone
+ * @throws MpsError `MPS_FOLDER` if other users can write to the folder
  */
 export function mpsPlaces(folder: string = defaultMpsFolder()): MpsPlace[] {
   let names: string[]

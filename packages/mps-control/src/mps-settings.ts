@@ -4,7 +4,10 @@ import type { ControlProgram } from './control-program.js'
 import { MpsError } from './mps-errors.js'
 import { setAndVerify } from './servers.js'
 
-/** Settings of a running daemon. Every value is read back; settings that a version lacks are `NOT_SUPPORTED`. */
+/**
+ * Settings of a running daemon. Every value is read back. A setting that the daemon's version lacks throws
+ * `NOT_SUPPORTED`.
+ */
 export class MpsSettings {
   readonly #control: ControlProgram
 
@@ -12,14 +15,14 @@ export class MpsSettings {
     this.#control = control
   }
 
-  /** Share for clients of future servers. A running server keeps its own. */
+  /** Sets the share for clients of servers that start later. Running servers keep their share. */
   async setDefaultPercent(percent: number): Promise<void> {
     assertPercent(percent)
     const verb = 'default_active_thread_percentage'
     await setAndVerify(this.#control, `set_${verb} ${percent}`, `get_${verb}`, percent)
   }
 
-  /** Share for future clients of a server. A running client keeps its own until it is restarted. */
+  /** Sets the share for clients of a server that start later. Running clients keep their share until they restart. */
   async setServerPercent(server: number, percent: number): Promise<void> {
     assertPercent(percent)
     const verb = 'active_thread_percentage'
@@ -27,8 +30,8 @@ export class MpsSettings {
   }
 
   /**
-   * Maximum device memory of a client, for future servers, or future clients of one. The daemon does not check the
-   * device: a limit for an unknown ordinal or UUID is accepted and has no effect.
+   * Sets the maximum device memory of a client, for later servers or for later clients of one server. The daemon does
+   * not check the device: a limit for an unknown ordinal or UUID is accepted and has no effect.
    */
   async setPinnedMemoryLimit(
     device: string | number,
@@ -49,7 +52,7 @@ export class MpsSettings {
     )
   }
 
-  /** Priority of clients of future servers: 0 normal, 1 below normal. */
+  /** Sets the priority of clients of servers that start later: 0 normal, 1 below normal. */
   async setDefaultPriority(priority: 0 | 1): Promise<void> {
     if (priority !== 0 && priority !== 1) throw new InvalidInputError('priority', priority, '0 or 1')
     const verb = 'default_client_priority'
@@ -62,7 +65,7 @@ export class MpsSettings {
   }
 
   /**
-   * @param chunks size in the chunks reported by `lspart`
+   * @param chunks size of the partition, in the chunks that `lspart` reports
    * @returns the id for `ClientLimits.smPartition`
    */
   async addStaticPartition(deviceUuid: string, chunks: number): Promise<string> {

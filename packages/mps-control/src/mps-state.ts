@@ -2,17 +2,17 @@ import type { ProcessIdentity } from '@pctodl/nvml-control'
 import type { MpsServer } from './servers.js'
 
 /**
- * State of a daemon. `fault`: a client's GPU fault has stopped a server, or the daemon has vanished; it ends with
- * recovery or a stop.
+ * State of a daemon. `fault`: a client's GPU fault has stopped a server, or the daemon has vanished. Recovery or a stop
+ * ends this state.
  */
 export type MpsState = 'stopped' | 'starting' | 'active' | 'draining' | 'fault'
 
 /**
- * Determine the state of a daemon.
+ * Determines the state of a daemon.
  *
- * @param before what it was in when it was last looked at
- * @param daemon its process; null where none can be seen
- * @param servers what it answers; null where it does not
+ * @param before the state at the last check
+ * @param daemon the daemon's process; null if none is visible
+ * @param servers the servers that the daemon reports; null if it does not answer
  */
 export function judgeState(
   before: MpsState,
@@ -25,7 +25,7 @@ export function judgeState(
     return { state: before === 'draining' ? 'draining' : 'active' }
   }
   if (daemon !== null) return { state: 'fault', reason: `the MPS daemon (process ${daemon.pid}) does not answer` }
-  // It answers but is not visible as a process, as in another pid namespace.
+  // The daemon answers but its process is not visible, e.g. because it is in another pid namespace.
   if (servers !== null) return { state: 'active' }
   const vanished = before === 'active' || before === 'fault'
   return vanished ? { state: 'fault', reason: 'the MPS daemon has vanished' } : { state: 'stopped' }

@@ -12,7 +12,7 @@ export interface MpsServer {
   readonly clients: readonly number[]
 }
 
-/** All servers with the daemon's information on each. @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT` */
+/** Returns all servers with the daemon's information about each. @throws MpsError `MPS_NO_DAEMON`, `MPS_TIMEOUT` */
 export async function readServers(control: ControlProgram): Promise<MpsServer[]> {
   const servers: MpsServer[] = []
   for (const pid of pidsIn(await control.ask('get_server_list'))) {
@@ -29,7 +29,7 @@ export async function readServers(control: ControlProgram): Promise<MpsServer[]>
   return servers
 }
 
-/** Lines that are process ids; for a server that has ended meanwhile, the daemon answers with words. */
+/** Returns the lines that are process ids. If a server has ended in the meantime, the daemon answers with text. */
 export function pidsIn(lines: readonly string[]): number[] {
   return lines.map((line) => Number(line.trim())).filter((pid) => Number.isInteger(pid) && pid > 0)
 }
@@ -41,7 +41,7 @@ export async function statusOf(control: ControlProgram, server: number): Promise
   return (word as ServerStatus | undefined) ?? 'UNKNOWN'
 }
 
-/** @throws MpsError `MPS_REFUSED` unless the new value reads back */
+/** @throws MpsError `MPS_REFUSED` unless the new value is read back */
 export async function setAndVerify(
   control: ControlProgram,
   set: string,
@@ -54,7 +54,10 @@ export async function setAndVerify(
     throw new MpsError('MPS_REFUSED', `the MPS daemon accepted '${set}', but reads back '${answer}'`)
 }
 
-/** Percentages read back with one digit, memory limits possibly in another unit. */
+/**
+ * True if both values are equal. The daemon may report a percentage with one decimal place, and a memory limit in
+ * another unit.
+ */
 function means(answer: string, wanted: string | number): boolean {
   if (typeof wanted === 'number') return answer !== '' && Math.abs(Number(answer) - wanted) < 0.06
   return answer !== '' && mebibytesOf(answer) === mebibytesOf(wanted)

@@ -1,5 +1,7 @@
 /** Arrival times of one service's requests, in order. */
 export interface Arrivals {
-  /** Time of the next arrival, ms since the start; non-decreasing, Infinity once none is left. */
+  /**
+   * Returns the time of the next arrival, ms since the start. Times never decrease; Infinity after the last arrival.
+   */
   nextMs(): number
 }

@@ -1,9 +1,9 @@
 /** A process that the driver lists on a board. */
 export interface BoardProcess {
   readonly pid: number
-  /** Command name; null where it cannot be read, for example in another pid namespace. */
+  /** Command name; null if it cannot be read, for example in another pid namespace. */
   readonly name: string | null
-  /** Whether this program or one of its descendants started it; null where unknown. */
+  /** True if this program or one of its descendants started the process; null if unknown. */
   readonly isOurs: boolean | null
 }
 
@@ -12,11 +12,11 @@ export interface TenantPlace {
   readonly pid: number
   /** Device name reported by the worker, e.g. `NVIDIA A100-PCIE-40GB` or `cpu`. */
   readonly device: string
-  /** Whether it is this board; null where the driver does not report it. */
+  /** True if the device is this board; null if the driver does not report it. */
   readonly isOnBoard: boolean | null
 }
 
-/** Processes on a board, and the devices of the tenants, in their order. */
+/** Processes on a board, and the device of each tenant, in the order of the tenants. */
 export interface BoardOccupancy {
   readonly processes: readonly BoardProcess[]
   readonly tenants: readonly TenantPlace[]

@@ -7,17 +7,17 @@ import type { GpuSpec } from './gpu-spec.js'
 
 const shipped = [rtx3080Ti, a100Pcie40, rtx3090, a10, a100Sxm80, v100Sxm2, t4, h100Sxm, h200Sxm, ...otherBoards]
 
-/** Boards of this release, by key. */
+/** Boards that this package includes, by key. */
 export const gpuSpecs: Readonly<Record<string, GpuSpec>> = Object.fromEntries(shipped.map((spec) => [spec.key, spec]))
 
 /** Boards added by `addGpuSpec`, by key. */
 const added = new Map<string, GpuSpec>()
 
 /**
- * Make a board known by its key, name and aliases. It takes precedence over a board of the release with the same key,
- * since it may have been described from such a board.
+ * Registers a board under its key, name and aliases. It replaces an included board with the same key if both have the
+ * same chip, since a file written on a board of that type describes it more precisely.
  *
- * @throws InvalidInputError where the key belongs to a board with another chip
+ * @throws InvalidInputError if the key belongs to a board with another chip
  */
 export function addGpuSpec(spec: GpuSpec): void {
   const known = gpuSpecs[spec.key]
@@ -28,7 +28,7 @@ export function addGpuSpec(spec: GpuSpec): void {
 }
 
 /**
- * Find a board by key, product name or alias. Case, blanks and punctuation are ignored, but the whole name must match
+ * Finds a board by key, product name or alias. Case, blanks and punctuation are ignored, but the whole name must match
  * (`A10` is not an `A100`).
  *
  * @throws UnknownNameError listing the known boards; InvalidInputError for a value that is not a string

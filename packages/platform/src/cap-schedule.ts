@@ -2,19 +2,23 @@ import { InvalidInputError } from './errors.js'
 
 /** A power cap and the time from which it applies. */
 export interface CapStep {
-  /** Milliseconds after the start of the run. */
+  /** Time since the start of the run, ms. */
   readonly atMs: number
   readonly powerCapW: number
 }
 
-/** Power caps over time: times ascend, the first is 0. */
+/** Power caps over time. Times ascend and the first one is 0. */
 export type CapSchedule = readonly CapStep[]
 
 export function fixedCap(powerCapW: number): CapSchedule {
   return capSchedule([{ atMs: 0, powerCapW }])
 }
 
-/** @throws InvalidInputError unless times start at 0 and ascend, and caps are positive */
+/**
+ * Checks a schedule and returns it.
+ *
+ * @throws InvalidInputError unless times start at 0 and ascend, and caps are positive
+ */
 export function capSchedule(steps: readonly CapStep[]): CapSchedule {
   if (steps[0]?.atMs !== 0) throw new InvalidInputError('capSchedule[0].atMs', steps[0]?.atMs, '0')
   steps.forEach((step, i) => {
@@ -28,7 +32,7 @@ export function capSchedule(steps: readonly CapStep[]): CapSchedule {
   return steps
 }
 
-/** The cap in force at a time, W. */
+/** Returns the cap in force at `timeMs`, W. */
 export function capAt(schedule: CapSchedule, timeMs: number): number {
   let powerCapW = schedule[0]!.powerCapW
   for (const step of schedule) if (step.atMs <= timeMs) powerCapW = step.powerCapW

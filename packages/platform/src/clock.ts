@@ -1,19 +1,19 @@
 import { Sleepers } from './sleepers.js'
 
 /**
- * A source of time. Everything that waits or takes time stamps uses one, so that simulated hours can pass in
+ * A source of time. All code that waits or takes timestamps uses a `Clock`, so that simulated hours can pass in
  * milliseconds.
  */
 export interface Clock {
   /** Monotonic milliseconds since an arbitrary start. */
   now(): number
-  /** Wall-clock time, for results. */
+  /** Wall-clock time, for timestamps in results. */
   date(): Date
-  /** @throws the signal's reason when it aborts */
+  /** @throws the signal's reason if the signal aborts */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Longest delay of a Node.js timer, ms; a longer one would fire at once. */
+/** Longest delay of a Node.js timer, ms. A timer with a longer delay would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1
 
 /** Real time. */
@@ -45,9 +45,9 @@ export const systemClock: Clock = {
 }
 
 /**
- * Virtual time: it is constant while any code runs and jumps to the next sleeper once all code waits, so a
- * `sleep(5000)` takes microseconds and runs are repeatable. Sleepers due at the same instant wake in the order in which
- * they went to sleep. Code on this clock must not wait for anything else (files, sockets).
+ * Virtual time. It is constant while any code runs, and jumps to the next wake-up time once all code waits. So
+ * `sleep(5000)` takes microseconds, and runs are repeatable. Sleepers due at the same instant wake in the order in
+ * which they went to sleep. Code on this clock must not wait for anything else, such as files or sockets.
  */
 export class VirtualClock implements Clock {
   #nowMs = 0
@@ -77,7 +77,7 @@ export class VirtualClock implements Clock {
   #pump(): void {
     if (this.#pumping) return
     this.#pumping = true
-    // A macrotask runs only after all pending microtasks; by then all code waits for this clock.
+    // A macrotask runs only after all pending microtasks. By then, all code is waiting for this clock.
     setImmediate(() => {
       this.#pumping = false
       const next = this.#sleepers.next()

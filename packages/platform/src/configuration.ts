@@ -4,30 +4,30 @@ import { InvalidInputError } from './errors.js'
 export interface Tenant {
   readonly model: string
   readonly mpsPercent: number
-  /** Samples in a batch; the maximum where the tenant serves a service. */
+  /** Samples in a batch; the maximum number if the tenant serves a service. */
   readonly batchSize: number
-  /** Name of the service whose requests the tenant answers. Absent: it runs batches continuously, as fast as it can. */
+  /** Name of the service whose requests the tenant answers. If absent, the tenant runs batches continuously. */
   readonly service?: string
 }
 
-/** The clocks of the board, MHz. */
+/** The locked clocks of a board, MHz. */
 export interface OperatingPoint {
   readonly smClockMhz: number
   readonly memClockMhz: number
 }
 
-/** Tenants and operating point: all settings that determine throughput and power. */
+/** Tenants and clocks: all settings that determine the throughput and power of a board. */
 export interface Configuration extends OperatingPoint {
   readonly tenants: readonly Tenant[]
 }
 
-/** Maximum number of clients of one MPS server on Volta and later. */
+/** Maximum number of clients of one MPS server on Volta and later GPUs. */
 export const MAX_MPS_CLIENTS = 48
 
 /**
- * Validate a list of tenants once, at an entry point; later code trusts it.
+ * Validates a list of tenants at an entry point of the library, so that later code can trust it.
  *
- * @param oversubscribe allow shares that sum to more than 100 (tenants then time-slice the overlapping SMs)
+ * @param oversubscribe allow shares that sum to more than 100 % (tenants then time-slice the overlapping SMs)
  * @throws InvalidInputError naming the tenant and the field
  */
 export function assertTenants(
@@ -60,8 +60,8 @@ export function assertTenants(
 }
 
 /**
- * Whether one process can serve both tenants. MPS reads the share only at start, so only the batch size and the service
- * can change while a process runs.
+ * True if the same process can run as tenant `a` and then as tenant `b`. MPS reads the share only when a process
+ * starts, so only the batch size and the service can change while it runs.
  */
 export function sameProcess(a: Tenant, b: Tenant): boolean {
   return a.model === b.model && a.mpsPercent === b.mpsPercent

@@ -1,7 +1,7 @@
 /**
- * Base class of all errors that the family throws on purpose.
+ * Base class of all errors that the pctodl packages throw deliberately.
  *
- * `code` is stable and meant for programs; `message` names the field, the value found, what was expected and the
+ * `code` is stable and meant for programs. `message` names the field, the value found, what was expected and the
  * remedy.
  */
 export class PctodlError extends Error {
@@ -14,7 +14,7 @@ export class PctodlError extends Error {
   }
 }
 
-/** An unacceptable value of the caller; `field` names it. */
+/** An unacceptable value from the caller; `field` names the argument. */
 export class InvalidInputError extends PctodlError {
   readonly field: string
   readonly value: unknown
@@ -26,7 +26,7 @@ export class InvalidInputError extends PctodlError {
   }
 }
 
-/** An unknown name (board, network, algorithm, parameter set ...). The message lists the known ones. */
+/** An unknown name, for example of a board, network, algorithm or parameter set. The message lists the known names. */
 export class UnknownNameError extends PctodlError {
   readonly kind: string
   readonly value: string

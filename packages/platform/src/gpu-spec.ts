@@ -5,7 +5,7 @@ export interface ClockStates {
   readonly smClocksMhz: readonly number[]
 }
 
-/** A GPU type. All figures are published; `sources` names the origin of each. */
+/** A GPU type. All figures are published; `sources` names their origins. */
 export interface GpuSpec {
   /** Short name used on command lines and in result paths, e.g. `3080Ti`. */
   readonly key: string
@@ -26,16 +26,16 @@ export interface GpuSpec {
   /** SMs that MPS allocates together (one TPC). */
   readonly smPerTpc: number
   readonly baseClockMhz: number
-  /** Clock that the firmware boosts to under load when nothing is locked and power allows it, MHz. */
+  /** SM clock that the firmware boosts to under load if no clock is locked and power allows it, MHz. */
   readonly boostClockMhz: number
-  /** One entry per memory clock, memory clocks ascending. */
+  /** One entry per memory clock, in ascending order. */
   readonly clockStates: readonly ClockStates[]
   /** Memory clocks useful for planning, MHz, descending; lower ones are idle states. */
   readonly performanceMemClocksMhz: readonly number[]
   readonly memoryBusBits: number
   /** Memory type, e.g. `HBM3`. Default: `memoryTypeOf`. */
   readonly memoryType?: string
-  /** Data transfers per reported memory clock cycle (2 for GDDR6X and HBM2 as NVML reports their clocks). */
+  /** Data transfers per memory clock cycle, for the memory clock that NVML reports (2 for GDDR6X and HBM2). */
   readonly transfersPerMemClock: number
   readonly memoryBytes: number
   readonly l2Bytes: number
@@ -46,20 +46,20 @@ export interface GpuSpec {
   /** FP32 throughput of the vector units, FLOP per clock and SM. */
   readonly fp32FlopPerClockPerSm: number
   readonly powerLimitW: { readonly min: number; readonly default: number; readonly max: number }
-  /** Averaging of the board's default power reading: over one second, or over part of each sampling period. */
+  /** How the board averages its default power reading: over one second, or over part of each sampling period only. */
   readonly powerReading: 'one-second-average' | 'part-time'
   readonly thermalLimitC: number
   readonly sources: readonly string[]
 }
 
-/** Peak DRAM bandwidth at a memory clock, bytes/s: clock x transfers per clock x bus width. */
+/** Returns the peak DRAM bandwidth at a memory clock, bytes/s: clock x transfers per clock x bus width. */
 export function memoryBandwidth(spec: GpuSpec, memClockMhz: number): number {
   return memClockMhz * 1e6 * spec.transfersPerMemClock * (spec.memoryBusBits / 8)
 }
 
 /**
- * Memory type: as specified, or derived from the data rate per pin and the bus width, by JEDEC's standards and Micron's
- * GDDR6X.
+ * Returns the memory type. If the spec does not state it, it is derived from bus width and data rate per pin, by the
+ * JEDEC standards and Micron's GDDR6X data.
  */
 export function memoryTypeOf(spec: GpuSpec): string {
   if (spec.memoryType !== undefined) return spec.memoryType
@@ -68,14 +68,14 @@ export function memoryTypeOf(spec: GpuSpec): string {
   return kinds.find(([, upTo]) => gbitPerPin <= upTo)![0]
 }
 
-/** HBM types and the highest data rate per pin of boards with them, Gbit/s. */
+/** HBM types, with the highest data rate per pin of any board that uses them, Gbit/s. */
 const hbmKinds: readonly (readonly [string, number])[] = [
   ['HBM2', 2.5],
   ['HBM2e', 3.7],
   ['HBM3', 5.6],
   ['HBM3e', Number.POSITIVE_INFINITY],
 ]
-/** GDDR types and the highest data rate per pin of boards with them, Gbit/s. */
+/** GDDR types, with the highest data rate per pin of any board that uses them, Gbit/s. */
 const gddrKinds: readonly (readonly [string, number])[] = [
   ['GDDR5', 9.1],
   ['GDDR5X', 11.5],
@@ -85,8 +85,8 @@ const gddrKinds: readonly (readonly [string, number])[] = [
 ]
 
 /**
- * Dense tensor throughput in formats narrower than FP16 by compute capability, operations per clock and SM, from
- * NVIDIA's whitepapers.
+ * Dense tensor throughput in formats narrower than FP16, by compute capability; operations per clock and SM. Source:
+ * NVIDIA's architecture whitepapers.
  */
 const narrowRates: Readonly<Record<string, { readonly int8: number; readonly fp4?: number; readonly hasFp8?: true }>> =
   {
@@ -99,24 +99,28 @@ const narrowRates: Readonly<Record<string, { readonly int8: number; readonly fp4
     '12.0': { int8: 2048, fp4: 4096, hasFp8: true },
   }
 
-/** Dense tensor throughput in a narrow format, operations per clock and SM; 0 where the tensor cores lack it. */
+/**
+ * Returns the dense tensor throughput in a narrow format, operations per clock and SM; 0 if the tensor cores do not
+ * support the format.
+ */
 export function narrowOpPerClockPerSm(spec: GpuSpec, format: 'fp8' | 'int8' | 'fp4'): number {
   const rates = narrowRates[spec.computeCapability]
-  // Derived from the FP16 rate, since GeForce boards have half the rate in both formats.
+  // Twice the FP16 rate. A table by compute capability would be wrong, since GeForce boards have half the rate in both
+  // formats.
   if (format === 'fp8') return rates?.hasFp8 ? 2 * spec.tensorFlopPerClockPerSm : 0
   return rates?.[format] ?? 0
 }
 
 /**
- * SMs available to a client with an active thread percentage: its share of the board in whole TPCs, at least one. MPS
- * rounds down, so small shares differ between boards (5 % of 108 SMs is 4 SMs, 10 % is 10).
+ * Returns the number of SMs available to an MPS client with an active thread percentage. MPS rounds down to whole TPCs,
+ * with a minimum of one TPC: of 108 SMs, 5 % gives 4 and 10 % gives 10.
  */
 export function smsOfShare(spec: GpuSpec, mpsPercent: number): number {
   const tpcs = Math.floor((mpsPercent / 100) * (spec.smCount / spec.smPerTpc) + 1e-9)
   return Math.max(1, tpcs) * spec.smPerTpc
 }
 
-/** SM clocks supported at a memory clock, MHz ascending; undefined for an unknown memory clock. */
+/** Returns the SM clocks supported at a memory clock, MHz, ascending; undefined for an unknown memory clock. */
 export function smClocksAt(spec: GpuSpec, memClockMhz: number): readonly number[] | undefined {
   return spec.clockStates.find((state) => state.memClockMhz === memClockMhz)?.smClocksMhz
 }

@@ -9,7 +9,7 @@ export interface GpuInfo {
   readonly powerLimitW: number
 }
 
-/** One real or simulated GPU. Reading needs no privilege; changes need the lease. */
+/** One real or simulated GPU. Reading needs no privilege; changing it needs the lease. */
 export interface Gpu {
   readonly spec: GpuSpec
   info(): Promise<GpuInfo>
@@ -23,12 +23,12 @@ export interface Gpu {
 }
 
 /**
- * Exclusive right to change a board. Setters exist here only, so no state changes without a lease. `release` restores
- * the locked clocks and the power limit as they were before.
+ * The exclusive right to change a board. Only the lease has setters, so no state changes without it. `release` restores
+ * the clocks and the power limit that the board had before.
  */
 export interface GpuLease {
   /**
-   * Lock the SM clock to one supported state, or let the firmware choose within a range of them.
+   * Locks the SM clock to one supported value, or to a range in which the firmware chooses.
    *
    * @throws InvalidInputError for a clock that the board does not support at its memory clock
    */
@@ -37,7 +37,7 @@ export interface GpuLease {
   /** @throws InvalidInputError for a memory clock that the board does not have */
   lockMemClock(memClockMhz: number): Promise<void>
   resetMemClock(): Promise<void>
-  /** @throws InvalidInputError outside the board's limits */
+  /** @throws InvalidInputError for a limit outside the board's range */
   setPowerLimit(powerLimitW: number): Promise<void>
   resetPowerLimit(): Promise<void>
   /** Idempotent. */

@@ -1,9 +1,10 @@
 import { InvalidInputError } from './errors.js'
 
 /**
- * Check that a caller's options are an object without unknown names, since a misspelt option would be ignored silently.
+ * Checks that a caller's options are an object without unknown names, since a misspelt option would be ignored
+ * silently.
  *
- * @param name of the options in messages
+ * @param name name of the options in messages
  * @param known all options; the type ensures that none is missing
  * @throws InvalidInputError for a value that is not an object, and for an unknown name
  */

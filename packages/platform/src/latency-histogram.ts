@@ -1,13 +1,13 @@
-/** Buckets for each factor of two: relative resolution 1/128, better than 1 %. */
+/** Buckets per doubling of the latency. The relative resolution is 1/128, better than 1 %. */
 const SUB_BUCKETS = 128
-/** Powers of two above the linear part; the largest value is about 4.7 hours. */
+/** Doublings above the linear part. The largest value is about 4.7 hours. */
 const OCTAVES = 27
 const BUCKETS = SUB_BUCKETS * (OCTAVES + 1)
 
 /**
- * Latencies in logarithmic buckets of constant relative width, after Tene's HDR histogram. Quantiles are accurate to 1
- * % from 1 us to 4 hours, in constant memory. The difference of two snapshots is the histogram of the time between
- * them.
+ * Histogram of latencies with logarithmic buckets of constant relative width, after Tene's HDR histogram. Quantiles are
+ * accurate to 1 % from 1 us to 4 hours, in constant memory. The difference of two snapshots is the histogram of the
+ * time between them.
  */
 export class LatencyHistogram {
   readonly #counts: Uint32Array
@@ -22,7 +22,7 @@ export class LatencyHistogram {
     return this.#count
   }
 
-  /** @param latencyMs at least 0; values beyond the range count as the largest one */
+  /** @param latencyMs at least 0; values beyond the range count as the largest value */
   record(latencyMs: number): void {
     this.#counts[bucketOf(latencyMs * 1000)]!++
     this.#count++
@@ -36,7 +36,7 @@ export class LatencyHistogram {
     return copy
   }
 
-  /** Latencies recorded after the snapshot `earlier` of this histogram. */
+  /** Returns the latencies recorded after `earlier`, a snapshot of this histogram. */
   since(earlier: LatencyHistogram): LatencyHistogram {
     const difference = new LatencyHistogram()
     for (let i = 0; i < BUCKETS; i++) difference.#counts[i] = this.#counts[i]! - earlier.#counts[i]!
@@ -45,9 +45,9 @@ export class LatencyHistogram {
   }
 
   /**
-   * Quantile of the latencies, ms (the middle of its bucket); NaN where nothing was recorded.
+   * Returns a quantile of the latencies, ms (the middle of its bucket); NaN if nothing was recorded.
    *
-   * @param share above 0, at most 1: 0.95 for p95
+   * @param share above 0, at most 1; 0.95 for p95
    */
   quantileMs(share: number): number {
     if (this.#count === 0) return Number.NaN
@@ -61,7 +61,7 @@ export class LatencyHistogram {
   }
 }
 
-/** Whole microseconds up to 128, then 128 buckets for each doubling. */
+/** Latencies up to 128 us have one bucket per microsecond; above, each doubling has 128 buckets. */
 function bucketOf(latencyUs: number): number {
   if (!(latencyUs >= 0)) return 0
   if (latencyUs < SUB_BUCKETS) return Math.floor(latencyUs)

@@ -6,20 +6,23 @@ export interface MigSlot {
   readonly name: string
   /** Compute slices (the number before `g`). */
   readonly computeSlices: number
-  /** Slices of the board's memory, DRAM bandwidth and L2, out of `MigGeometry.memorySlices`. */
+  /**
+   * Number of memory slices, out of `MigGeometry.memorySlices`. The instance gets this fraction of the memory, DRAM
+   * bandwidth and L2.
+   */
   readonly memorySlices: number
-  /** Possible first memory slices of an instance. */
+  /** Possible values of an instance's first memory slice. */
   readonly placements: readonly number[]
 }
 
 /** The ways in which MIG can split a board. */
 export interface MigGeometry {
-  /** Short name used on command lines; the key in `gpuSpecs` where the board is there. */
+  /** Short name used on command lines; also the board's key in `gpuSpecs`, if it is listed there. */
   readonly key: string
   readonly aliases: readonly string[]
   readonly computeSlices: number
   readonly memorySlices: number
-  /** Smallest first. There may be two profiles with one compute slice: with one and with two memory slices. */
+  /** Smallest first. Two profiles may have one compute slice: one with a single memory slice and one with two. */
   readonly profiles: readonly MigSlot[]
 }
 
@@ -27,8 +30,8 @@ export interface MigGeometry {
 type Shape = readonly [computeSlices: number, memorySlices: number, placements: readonly number[]]
 
 /**
- * Boards with seven compute and eight memory slices. Sizes and numbers of instances: NVIDIA, MIG User Guide, "Supported
- * MIG Profiles". Placements: output of `nvidia-smi mig -lgipp`, as in the guide's figures.
+ * Profiles of boards with seven compute and eight memory slices. Sizes and instance counts: NVIDIA, MIG User Guide,
+ * "Supported MIG Profiles". Placements: output of `nvidia-smi mig -lgipp`, as in the guide's figures.
  */
 const seven: readonly Shape[] = [
   [1, 1, [0, 1, 2, 3, 4, 5, 6]],
@@ -40,7 +43,8 @@ const seven: readonly Shape[] = [
 ]
 
 /**
- * The A30 has four compute and four memory slices (same guide). It has no 3-slice profile and none with double memory.
+ * Profiles of the A30, which has four compute and four memory slices (same guide). It has no profile with 3 slices and
+ * none with double memory.
  */
 const four: readonly Shape[] = [
   [1, 1, [0, 1, 2, 3]],
@@ -53,7 +57,7 @@ function geometry(
   aliases: readonly string[],
   [computeSlices, memorySlices]: readonly [number, number],
   shapes: readonly Shape[],
-  /** Size in GB that profile names use for a number of memory slices. */
+  /** Memory size in profile names, GB, by number of memory slices. */
   gigabytes: Readonly<Record<number, number>>,
 ): MigGeometry {
   const profiles = shapes.map(([compute, memory, placements]) => ({
@@ -66,8 +70,8 @@ function geometry(
 }
 
 /**
- * Boards with MIG, by key. Profile names: MIG User Guide; those with 96 GB: H100 on GH200. Profiles with media
- * extensions (`+me`) are omitted, since they take the same slices.
+ * Boards with MIG, by key. Profile names are from the MIG User Guide; the 96 GB entries are the H100 of GH200. Profiles
+ * with media extensions (`+me`) are omitted, since they take the same slices.
  */
 export const migGeometries: Readonly<Record<string, MigGeometry>> = Object.fromEntries(
   [
@@ -103,7 +107,7 @@ export interface MigPlacement {
   readonly start: number
 }
 
-/** Placements of a profile that do not overlap the existing instances. */
+/** Returns the placements of a profile that do not overlap existing instances, as first memory slices. */
 export function freePlacements(
   profile: Omit<MigSlot, 'computeSlices'>,
   taken: readonly TakenSlices[],
@@ -121,10 +125,10 @@ interface TakenSlices {
 }
 
 /**
- * All maximal layouts of a board: sets of placements that do not overlap, stay within the compute slices, and leave no
- * room for another instance.
+ * Returns all maximal layouts of a board. A layout is a set of placements that do not overlap and do not exceed the
+ * compute slices; it is maximal if no further instance fits.
  *
- * @returns each layout in order of start; layouts with large instances at the low end first
+ * @returns each layout in order of `start`; layouts with large instances at low positions come first
  */
 export function migLayouts({ computeSlices, profiles }: MigGeometry): MigPlacement[][] {
   const layouts: MigPlacement[][] = []
@@ -148,7 +152,7 @@ export function migLayouts({ computeSlices, profiles }: MigGeometry): MigPlaceme
   return layouts
 }
 
-/** @throws PctodlError `NOT_SUPPORTED` for an unknown profile, listing those of the board */
+/** @throws PctodlError `NOT_SUPPORTED` for an unknown profile, listing the board's profiles */
 export function findMigSlot({ key, profiles }: MigGeometry, name: string): MigSlot {
   const found = profiles.find((profile) => profile.name === name)
   if (found) return found

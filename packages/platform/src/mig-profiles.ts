@@ -10,13 +10,13 @@ export interface MigProfile extends MigSlot {
 /** Number of memory slices of a simulated board with MIG. */
 export const MEMORY_SLICES = 8
 
-/** SMs of a chip's profiles, in the order of `MigGeometry.profiles`, from `nvidia-smi mig -lgip`. */
+/** SM counts of a chip's profiles, in the order of `MigGeometry.profiles`, from `nvidia-smi mig -lgip`. */
 const smCounts: Readonly<Record<string, readonly number[]>> = {
   GA100: [14, 14, 28, 42, 56, 98],
   GH100: [16, 26, 32, 60, 64, 132],
 }
 
-/** The profiles of a board, smallest first; empty for a board without MIG or with unknown SM counts. */
+/** Returns the MIG profiles of a board, smallest first; empty for a board without MIG or with unknown SM counts. */
 export function migProfiles(spec: GpuSpec): readonly MigProfile[] {
   const geometry = migGeometries[spec.key]
   const counts = smCounts[spec.chip]
@@ -39,12 +39,15 @@ export function findMigProfile(spec: GpuSpec, name: string): MigProfile {
   return profile
 }
 
-/** An instance as a separate board: its SMs, and its share (in eighths) of memory, bandwidth and L2. */
+/**
+ * Returns the spec of an instance as if it were a separate board, with the instance's SMs and its eighths of memory,
+ * bandwidth and L2.
+ */
 export function migBoard(spec: GpuSpec, { smCount, memorySlices }: MigProfile): GpuSpec {
   const share = memorySlices / MEMORY_SLICES
   return {
     ...spec,
-    // Set here, since it cannot be derived from the narrower bus.
+    // Set explicitly, since the narrower bus of the instance would give a wrong type.
     memoryType: memoryTypeOf(spec),
     smCount,
     memoryBytes: spec.memoryBytes * share,

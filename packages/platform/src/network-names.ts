@@ -1,6 +1,6 @@
 import { UnknownNameError } from './errors.js'
 
-/** The networks of the paper's experiments, by their torchvision names. */
+/** Torchvision names of the networks in the PctoDL paper's experiments. */
 export const networkNames = [
   'mnasnet1_0',
   'densenet201',
@@ -21,7 +21,7 @@ const aliases: Readonly<Record<string, NetworkName>> = {
 }
 
 /**
- * The torchvision name of a network, given that name or a common alias (`mnasnet`, `maxvit`, `mobilenetv2`).
+ * Returns the torchvision name of a network, given that name or a common alias (`mnasnet`, `maxvit`, `mobilenetv2`).
  *
  * @throws UnknownNameError listing the known networks
  */

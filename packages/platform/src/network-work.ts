@@ -1,6 +1,9 @@
-/** Work of a network for one sample, independent of the board: seven numbers, each 0 or more. */
+/** Work of a network for one sample, independent of the board. All values are 0 or more. */
 export interface NetworkWork {
-  /** GFLOP of convolutions and matrix products, two for each multiply-accumulate, without depthwise convolutions. */
+  /**
+   * GFLOP of convolutions and matrix products, without depthwise convolutions. A multiply-accumulate counts as two
+   * FLOP.
+   */
   readonly denseGflops: number
   /** Million activation elements read and written by depthwise convolutions. */
   readonly depthwiseMelements: number
@@ -8,15 +11,15 @@ export interface NetworkWork {
   readonly computedMelements: number
   /** Million activation elements read and written by all other operators: norms, activations, pools, copies. */
   readonly movedMelements: number
-  /** Million elements read once per batch, whatever its size: weights. */
+  /** Million weight elements, which are read once per batch, whatever the batch size. */
   readonly weightMelements: number
   /** Number of operators that launch a kernel. */
   readonly kernels: number
-  /** Maximum number of activation elements alive at once, millions. */
+  /** Maximum number of activation elements in memory at the same time, millions. */
   readonly peakMelements: number
   /**
-   * Share of the elements that belongs to unknown operators, 0..1; 1 where one of these contains a subgraph, which is
-   * not counted. Absent: 0.
+   * Share of the elements that belongs to unknown operators, 0..1. It is 1 if an unknown operator contains a subgraph,
+   * since subgraphs are not counted. Default 0.
    */
   readonly unknownShare?: number
 }

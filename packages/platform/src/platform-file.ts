@@ -20,14 +20,14 @@ export class PlatformFileError extends PctodlError {
   }
 }
 
-/** Write a board type as a file, for boards that no release includes (`--gpu my-board.json`). */
+/** Formats a board type as a platform file, for boards that this package does not include (`--gpu my-board.json`). */
 export function formatPlatformFile(spec: GpuSpec): string {
   return `${JSON.stringify({ format: FORMAT, version: VERSION, spec }, null, 2)}\n`
 }
 
 /**
- * Read a platform file. Every required field of `GpuSpec` must be present and plausible; clocks are sorted as `GpuSpec`
- * requires.
+ * Parses a platform file. Every required field of `GpuSpec` must be present and plausible. Clocks are sorted as
+ * `GpuSpec` requires.
  *
  * @param file name of the file, for messages
  * @throws PlatformFileError naming the field
@@ -43,8 +43,8 @@ export function parsePlatformFile(text: string, file = 'platform file'): GpuSpec
 }
 
 /**
- * Read a platform from parsed content, for example YAML. A bare specification without format and version is accepted
- * too.
+ * Reads a platform from parsed content, for example from YAML. Also accepts a bare specification without format and
+ * version.
  */
 export function readPlatform(content: unknown, file = 'platform file'): GpuSpec {
   const whole = new Fields(file, '', content)
@@ -111,7 +111,7 @@ function readClockStates(fields: Fields): ClockStates {
   return { memClockMhz: fields.number('memClockMhz'), smClocksMhz }
 }
 
-/** Accessors for the fields of one object in the file, with validation. */
+/** Validating accessors for the fields of one object in the file. */
 class Fields {
   readonly #file: string
   readonly #path: string

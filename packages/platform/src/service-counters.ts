@@ -2,13 +2,13 @@ import type { LatencyHistogram } from './latency-histogram.js'
 
 /**
  * Final state of a request: answered, rejected before processing began, or lost during processing. A late answer counts
- * as completed and also as late.
+ * as `completed`, and also in `ServiceCounters.late`.
  */
 export type RequestOutcome = 'completed' | 'shed' | 'failed'
 
 /**
  * Monotonic counters of one service, and its current queue. `arrived = completed + shed + failed + queued + running`
- * holds at every instant; differences between two readings describe the time between them.
+ * holds at every instant. The differences between two readings describe the time between them.
  */
 export interface ServiceCounters {
   /** Name of the service. */
@@ -16,32 +16,38 @@ export interface ServiceCounters {
   /** Monotonic time of the reading, ms. */
   readonly timeMs: number
   readonly arrived: number
-  /** Answered, in time or late. */
+  /** Requests answered, within the objective or late. */
   readonly completed: number
-  /** Completed requests that exceeded the objective's p99 latency. */
+  /** Completed requests whose latency exceeded the objective's p99 latency. */
   readonly late: number
-  /** Rejected before processing began, because the queue was full or by policy. */
+  /** Requests rejected before processing began, because the queue was full or by policy. */
   readonly shed: number
-  /** Lost with their tenant during processing; a request is first retried once if another tenant can take it. */
+  /**
+   * Requests lost because their tenant failed during processing. A lost request is first retried once if another tenant
+   * can take it.
+   */
   readonly failed: number
   /** Requests waiting now. */
   readonly queued: number
   /** Requests in the batches running now. */
   readonly running: number
-  /** Latencies from arrival to answer of all completed requests; an immutable copy. */
+  /** Latencies of all completed requests, from arrival to answer; an immutable copy. */
   readonly latencies: LatencyHistogram
-  /** Reason of the latest failure; absent where none occurred. */
+  /** Reason of the latest failure; absent if no request failed. */
   readonly failure?: string
 }
 
-/** Requests missing from the counters (above 0) or counted twice (below 0). Any value but 0 is a counting error. */
+/**
+ * Returns the number of requests missing from the counters (above 0) or counted twice (below 0). Any value but 0 is a
+ * counting error.
+ */
 export function unaccountedRequests({ arrived, completed, shed, failed, queued, running }: ServiceCounters): number {
   return arrived - completed - shed - failed - queued - running
 }
 
 /**
- * Share of the requests decided between two readings that were answered in time, 0..1; null where none was decided.
- * Shed and failed requests count as not in time.
+ * Returns the attainment between two readings, 0..1: the share of the decided requests that were answered within the
+ * objective. Shed and failed requests count as missed. Null if no request was decided.
  */
 export function attainmentBetween(earlier: ServiceCounters, later: ServiceCounters): number | null {
   const decided = (counters: ServiceCounters) => counters.completed + counters.shed + counters.failed
@@ -50,7 +56,7 @@ export function attainmentBetween(earlier: ServiceCounters, later: ServiceCounte
   return (later.completed - later.late - (earlier.completed - earlier.late)) / of
 }
 
-/** The counters as plain numbers, for records: monotonic since the service began, with its present queue. */
+/** Counters of a service as plain numbers, for records, including the current queue. */
 export type ServiceReading = Omit<ServiceCounters, 'timeMs' | 'latencies' | 'failure'>
 
 export function readingOf(counters: ServiceCounters): ServiceReading {

@@ -6,17 +6,17 @@ export interface ServiceDesk {
   /** One entry per service, in the order in which they were added. */
   counters(): readonly ServiceCounters[]
   /**
-   * From now on, admit an evenly spread share of a service's requests and shed the others.
+   * From now on, admits an evenly spread share of a service's requests and sheds the others.
    *
    * @param share 0..1
-   * @throws InvalidInputError for an invalid share, or an unknown service
+   * @throws InvalidInputError for an invalid share or an unknown service
    */
   admit(service: string, share: number): void
   /**
-   * Replace the list of services. New ones begin; existing ones get a new objective, weight or batch size; absent ones
-   * end.
+   * Replaces the list of services. New services begin; existing ones get a new objective, weight or batch size;
+   * services missing from the list end.
    *
-   * @throws PctodlError `IN_USE` where tenants still serve an absent one
+   * @throws PctodlError `IN_USE` if tenants still serve a missing service
    */
   serve(services: readonly Service[]): void
 }

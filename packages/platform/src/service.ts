@@ -7,7 +7,7 @@ export interface LatencyObjective {
 }
 
 /**
- * Requests of one kind, answered by one network within a latency objective. A request is one sample; a tenant answers
+ * Requests of one kind that one network answers within a latency objective. A request is one sample; a tenant answers
  * several in one batch.
  */
 export interface Service {
@@ -16,24 +16,22 @@ export interface Service {
   /** Network that answers the requests. */
   readonly model: string
   readonly objective: LatencyObjective
-  /**
-   * Relative value of an answered request, above 0. Determines which services are shed first when capacity is short.
-   */
+  /** Relative value of an answered request, above 0. Determines which services are shed first if capacity is short. */
   readonly weight: number
-  /** Maximum number of requests in a batch; a tenant with a smaller batch size uses that. */
+  /** Maximum number of requests in a batch. If a tenant's batch size is smaller, the tenant's size applies. */
   readonly maxBatchSize: number
   /**
-   * Maximum time that a request waits for its batch to fill while a tenant is free, ms; 0: a free tenant starts at
+   * Maximum time that a request waits for its batch to fill while a tenant is free, ms. With 0, a free tenant starts at
    * once.
    */
   readonly maxQueueDelayMs: number
 }
 
-/** Keeps sums of weights finite. */
+/** Upper bound of a weight. It keeps sums of weights finite. */
 const MAX_WEIGHT = 1e12
 
 /**
- * Validate a list of services once, at an entry point; later code trusts it.
+ * Validates a list of services at an entry point of the library, so that later code can trust it.
  *
  * @throws InvalidInputError naming the service and the field
  */

@@ -4,12 +4,12 @@ interface Sleeper {
   readonly wake: () => void
 }
 
-/** The sleepers of a virtual clock. Those due at the same instant wake in the order in which they went to sleep. */
+/** The sleepers of a virtual clock. Sleepers due at the same instant wake in the order in which they went to sleep. */
 export class Sleepers {
   #order = 0
   readonly #sleepers: Sleeper[] = []
 
-  /** @throws the signal's reason when it aborts */
+  /** @throws the signal's reason if the signal aborts */
   sleepUntil(wakeMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted()
@@ -31,7 +31,7 @@ export class Sleepers {
     })
   }
 
-  /** The next sleeper to wake; undefined where there is none. */
+  /** Returns the next sleeper to wake; undefined if there is none. */
   next(): { readonly wakeMs: number; wake(): void } | undefined {
     let next: Sleeper | undefined
     for (const sleeper of this.#sleepers) {

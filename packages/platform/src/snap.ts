@@ -1,4 +1,6 @@
-/** Highest state not above `mhz`; undefined where every state is above it. `states` must be ascending. */
+/**
+ * Returns the highest state that is at most `mhz`; undefined if every state is above it. `states` must be ascending.
+ */
 export function snapDown(states: readonly number[], mhz: number): number | undefined {
   let low = 0
   let high = states.length
@@ -10,7 +12,9 @@ export function snapDown(states: readonly number[], mhz: number): number | undef
   return low > 0 ? states[low - 1] : undefined
 }
 
-/** Lowest state not below `mhz`; undefined where every state is below it. `states` must be ascending. */
+/**
+ * Returns the lowest state that is at least `mhz`; undefined if every state is below it. `states` must be ascending.
+ */
 export function snapUp(states: readonly number[], mhz: number): number | undefined {
   let low = 0
   let high = states.length
@@ -22,7 +26,9 @@ export function snapUp(states: readonly number[], mhz: number): number | undefin
   return states[low]
 }
 
-/** Nearest state, ties to the lower one; undefined for an empty table. `states` must be ascending. */
+/**
+ * Returns the state nearest to `mhz`, in a tie the lower one; undefined for an empty table. `states` must be ascending.
+ */
 export function snapNearest(states: readonly number[], mhz: number): number | undefined {
   const below = snapDown(states, mhz)
   const above = snapUp(states, mhz)

@@ -2,29 +2,34 @@ import type { Tenant } from './configuration.js'
 import type { LatencyHistogram } from './latency-histogram.js'
 
 /**
- * `stalled`: the process is alive but completed no batch for ten times its batch time; its next batch makes it
- * `running` again. Progress decides rather than heartbeats, which may come from a thread that does no inference.
+ * State of a tenant's process.
+ *
+ * `stalled`: the process is alive but completed no batch for ten times its batch time. Its next batch makes it
+ * `running` again. Heartbeats do not decide, since they may come from a thread that does no inference.
  */
 export type TenantState = 'loading' | 'running' | 'stalled' | 'failed'
 
 /**
- * Monotonic counters of one tenant process. Differences between two readings, taken over one common window for all
- * tenants, give their throughputs, so these are consistent with each other.
+ * Monotonic counters of one tenant process. To get throughputs, take the differences between two readings over one
+ * common window for all tenants; the throughputs are then consistent with each other.
  */
 export interface TenantCounters {
-  /** Identifies the process; a restarted tenant gets a new one, and its counters start at 0 again. */
+  /** Identifies the process. A restarted tenant gets a new id, and its counters start at 0 again. */
   readonly id: number
   readonly tenant: Tenant
   readonly state: TenantState
-  /** Reason of a failure or duration of a stall, e.g. `out of memory: needs 3.1 GiB, 1.2 GiB free`. */
+  /** Reason of a failure, e.g. `out of memory: needs 3.1 GiB, 1.2 GiB free`, or duration of a stall. */
   readonly failure?: string
   readonly samples: number
   readonly batches: number
   /** Sum of the latencies of the completed batches, ms. */
   readonly latencySumMs: number
-  /** Monotonic time at which the last batch completed, ms; before the first batch, the time of readiness. */
+  /**
+   * Monotonic time at which the last batch completed, ms. Before the first batch: the time at which the process became
+   * ready.
+   */
   readonly lastCompletionMs: number
-  /** Latencies of all completed batches, where the pool records them; an immutable copy. */
+  /** Latencies of all completed batches, if the pool records them; an immutable copy. */
   readonly latencies?: LatencyHistogram
 }
 
@@ -38,17 +43,20 @@ export interface TenantProcess {
 /** Runs the tenants of a configuration and counts their completed batches. */
 export interface TenantPool {
   /**
-   * Make these tenants the running ones. A process with the same network and share is kept (a batch size changes at the
-   * next batch); the others are drained and restarted, shrinking ones before growing ones. Resolves once all are
-   * running or failed. Failures (out of memory, crash) are reported in the counters, not thrown.
+   * Makes `tenants` the running ones. A process with the same network and share is kept, and a new batch size applies
+   * from its next batch. Other processes are drained and restarted; shrinking shares come before growing ones. Resolves
+   * once all tenants are running or failed. Failures (out of memory, crash) appear in the counters; they are not
+   * thrown.
    *
    * @throws InvalidInputError for tenants that no board could run
    */
   apply(tenants: readonly Tenant[], options?: { readonly signal?: AbortSignal }): Promise<void>
   /** One entry per tenant, in the order of the last `apply`. */
   counters(): readonly TenantCounters[]
-  /** One entry per tenant, in the order of the last `apply`; absent where tenants are not processes of this machine. */
+  /**
+   * One entry per tenant, in the order of the last `apply`. Absent if the tenants are not processes of this machine.
+   */
   processes?(): readonly TenantProcess[]
-  /** Stop every process that this pool started. Idempotent; `apply` may follow. */
+  /** Stops every process that this pool started. Idempotent; `apply` may follow. */
   stop(): Promise<void>
 }

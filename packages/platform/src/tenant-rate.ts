@@ -1,47 +1,46 @@
 import type { TenantCounters } from './tenant-pool.js'
 
 /**
- * Whether a measured rate is reliable. Unless it is `ok`, the rate is a lower bound or null.
+ * Reliability of a measured rate. Unless it is `ok`, the rate is a lower bound or null.
  *
- * - `ok`
  * - `unknown`: a counter decreased or is not a number
  * - `failed`: the tenant's process has failed
- * - `stalled`: the process is alive, but an overdue batch is missing in part of the window
+ * - `stalled`: the process is alive, but completed no batch for too long in part of the window
  * - `too-short`: no batch completed within the window, and none was overdue
- * - `restarted`: the process differs from the one at the window's start
+ * - `restarted`: the process is not the one that ran at the window's start
  */
 export const rateValidities = ['unknown', 'failed', 'stalled', 'too-short', 'restarted', 'ok'] as const
 export type RateValidity = (typeof rateValidities)[number]
 
 /** Work that one tenant completed within a window. */
 export interface TenantRate {
-  /** Samples/s, at least 0; a lower bound where `validity` is not `ok`, null where even that is unknown. */
+  /** Throughput, samples/s, at least 0. A lower bound if `validity` is not `ok`; null if no bound is known either. */
   readonly samplesPerS: number | null
   readonly validity: RateValidity
-  /** Completed within the window; 0 where the counters are unreliable. */
+  /** Samples completed within the window; 0 if the counters are unreliable. */
   readonly samples: number
   readonly batches: number
-  /** Sum of the latencies of these batches, ms. */
+  /** Sum of the latencies of the batches completed within the window, ms. */
   readonly latencySumMs: number
 }
 
 /** Time allowed for a tenant's first batch, whose duration is still unknown, ms. */
 const FIRST_BATCH_MS = 60_000
-/** Batch times without a completed batch after which a process counts as stalled. */
+/** A process counts as stalled if it completes no batch for this number of batch times. */
 const STALLED_BATCHES = 10
 /** Minimum time without a completed batch before a process counts as stalled, ms. */
 const STALLED_MIN_MS = 1000
-/** Batch times without a completed batch after which the end of a window counts as idle. */
+/** The end of a window counts as idle if no batch completed for this number of batch times. */
 const OVERDUE_BATCHES = 3
-/** Allowance for the delay of a report, ms. */
+/** Allowance for the time that a worker's report takes to arrive, ms. */
 const REPORT_MS = 250
 
 type Progress = Pick<TenantCounters, 'tenant' | 'samples' | 'batches' | 'latencySumMs' | 'lastCompletionMs'>
 
 /**
- * Time without a completed batch after which a process counts as stalled: ten of its batch times, at least 1 s. The
- * batch time is the mean since its start, scaled up if the present batch size exceeds the mean one. The factor is ten
- * because a drop from the highest to the lowest clock makes batches up to eight times longer.
+ * Returns the time without a completed batch after which a process counts as stalled: ten batch times, at least 1 s.
+ * The batch time is the mean since the process started, scaled up if the current batch size exceeds the mean one. The
+ * factor is ten because a drop from the maximum to the minimum clock makes batches up to eight times longer.
  *
  * @returns ms
  */
@@ -51,14 +50,15 @@ export function stalledAfterMs(counters: Omit<Progress, 'lastCompletionMs'>): nu
 }
 
 /**
- * Rate of a tenant between two readings of its counters, and its validity. Counters advance by whole batches, so the
- * rate is taken between the last completion before the window and the last one within it. For a process that stopped
- * completing batches early, it is taken up to the window's end, as a lower bound.
+ * Returns the rate of a tenant between two readings of its counters, and the rate's validity. Counters advance by whole
+ * batches, so the rate is measured from the last completion before the window to the last one within it. If a process
+ * stopped completing batches early, the rate is measured up to the window's end and is a lower bound.
  *
- * @param before at the window's start; undefined or another process where the tenant was (re)started within it
- * @param after at the window's end
- * @param startMs of the window, on the clock of `lastCompletionMs`
- * @param endMs of the window, on the same clock
+ * @param before reading at the window's start; undefined or from another process if the tenant (re)started within the
+ *   window
+ * @param after reading at the window's end
+ * @param startMs start of the window, on the clock of `lastCompletionMs`
+ * @param endMs end of the window, on the same clock
  */
 export function tenantRate(
   before: TenantCounters | undefined,
@@ -74,7 +74,7 @@ export function tenantRate(
   const batches = after.batches - (from?.batches ?? 0)
   const latencySumMs = after.latencySumMs - (from?.latencySumMs ?? 0)
   const completed = { samples, batches, latencySumMs }
-  // Before its first batch, a process counts from its readiness.
+  // A process that has completed no batch yet counts from the time at which it became ready.
   const edgeMs = from ? Math.min(from.lastCompletionMs, startMs) : startMs
   const atLeast = endMs > edgeMs ? (1000 * samples) / (endMs - edgeMs) : null
   const bound = (validity: RateValidity): TenantRate => ({ samplesPerS: atLeast, validity, ...completed })
@@ -94,13 +94,13 @@ export function tenantRate(
   return { samplesPerS: (1000 * samples) / spanMs, validity: 'ok', ...completed }
 }
 
-/** The worst of several validities, which is that of their sum; `ok` for none. */
+/** Returns the worst of several validities, which applies to the sum of the rates; `ok` for an empty list. */
 export function worstValidity(validities: Iterable<RateValidity>): RateValidity {
   const present = new Set(validities)
   return rateValidities.find((validity) => present.has(validity)) ?? 'ok'
 }
 
-/** Whether a counter of one process decreased, which indicates an error. */
+/** True if a counter of one process decreased, which indicates an error. */
 export function hasFallen(before: Omit<Progress, 'tenant'>, after: Omit<Progress, 'tenant'>): boolean {
   return (
     after.samples < before.samples ||

@@ -5,7 +5,7 @@ import { type TraceRow, traceColumns } from './trace.js'
 
 type Column = (typeof traceColumns)[number]
 
-/** The Python code's columns, which every trace file must have. The other `traceColumns` are optional additions. */
+/** The columns of PctoDL's Python code, which every trace file must have. The other `traceColumns` are optional. */
 const requiredColumns = traceColumns.slice(0, 11)
 
 /** Invalid content of a trace file. `row` counts data rows from 1; 0 is the header. */
@@ -22,11 +22,13 @@ export class TraceFormatError extends PctodlError {
 }
 
 /**
- * Read a trace. The eleven columns of PctoDL's Python code may be in any order; this project's additional columns are
- * optional, others are ignored. A list is written `[25, 25]` or, for one tenant, as a bare number; Python floats
- * (`50.0`) are accepted. An empty `target_freq` means that the clock was not locked. The Python code writes a failed
- * configuration as a row of zeros without a mark; such a row gets `failed: true`. Where `failed` is marked,
- * measurements may be blank and are read as NaN.
+ * Parses a trace. The eleven columns of PctoDL's Python code may be in any order. This project's additional columns are
+ * optional, and unknown columns are ignored.
+ *
+ * A list is written `[25, 25]` or, for one tenant, as a bare number; Python floats (`50.0`) are accepted. An empty
+ * `target_freq` means that the clock was not locked. The Python code writes a failed configuration as a row of zeros
+ * without a mark; the parser sets `failed: true` for such rows. In rows marked `failed`, measurements may be blank and
+ * are read as NaN.
  *
  * @throws TraceFormatError naming row and column
  */
@@ -112,7 +114,7 @@ class Fields {
     return new TraceFormatError(this.row, column, this.text(column), expected)
   }
 
-  /** Empty for an absent column. */
+  /** Returns '' for an absent column. */
   text(column: Column): string {
     return this.record[this.header.indexOf(column)] ?? ''
   }
@@ -147,7 +149,8 @@ class Fields {
 }
 
 /**
- * NaN for anything but a plain decimal number; `Number` alone would read blanks as 0 and accept `0x10` and `Infinity`.
+ * Returns NaN for anything but a plain decimal number. `Number` alone would read blanks as 0 and accept `0x10` and
+ * `Infinity`.
  */
 function toNumber(text: string): number {
   return /^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(text) ? Number(text) : Number.NaN

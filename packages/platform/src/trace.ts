@@ -2,35 +2,35 @@ import type { Tenant } from './configuration.js'
 
 /**
  * One measured configuration. The first eleven CSV columns are those of the `mps_profile/` and `scale_profile/` files
- * of PctoDL's Python code; the rest are this project's and may be absent from a file.
+ * of PctoDL's Python code. The other columns are this project's, and a file may lack them.
  */
 export interface TraceRow {
   readonly tenants: readonly Tenant[]
-  /** Locked SM clock, MHz; null where the firmware chose the clock. */
+  /** Locked SM clock, MHz; null if the firmware chose the clock. */
   readonly targetSmClockMhz: number | null
   readonly memClockMhz: number
   /** Mean measured SM clock over the window, MHz. */
   readonly smClockMhz: number
   readonly smUtilPercent: number
   readonly memUtilPercent: number
-  /** Samples/s over all tenants. */
+  /** Throughput of all tenants together, samples/s. */
   readonly throughput: number
   readonly powerAverageW: number
   readonly powerMaxW: number
-  /** Samples/s per tenant, in the order of `tenants`; empty where the file has no such column. */
+  /** Throughput per tenant, samples/s, in the order of `tenants`; empty if the file has no such column. */
   readonly tenantThroughput: readonly number[]
-  /** Mean batch latency per tenant, ms; empty where the file has no such column. */
+  /** Mean batch latency per tenant, ms; empty if the file has no such column. */
   readonly tenantLatencyMs: readonly number[]
-  /** GPU memory in use over all tenants, bytes; null where the file has no such column. */
+  /** GPU memory in use by all tenants together, bytes; null if the file has no such column. */
   readonly memoryUsedBytes: number | null
   /**
-   * A tenant ran out of memory or died, so the measurements are meaningless: zeros in the Python code's files, NaN here
-   * and blank in this project's files.
+   * True if a tenant ran out of memory or died. The measurements are then meaningless: zeros in the Python code's
+   * files, blank in this project's files, NaN here.
    */
   readonly failed: boolean
 }
 
-/** The Python code's columns, then this project's. */
+/** The columns of PctoDL's Python code, then this project's. */
 export const traceColumns = [
   'model_name',
   'p_list',
@@ -50,12 +50,17 @@ export const traceColumns = [
   'failed',
 ] as const
 
-/** Write rows as CSV with a header. Tenants of different networks get the model name `mixed` and a `model_list`. */
+/**
+ * Formats rows as CSV with a header. Rows with tenants of different networks get the model name `mixed` and a
+ * `model_list`.
+ */
 export function formatTraceCsv(rows: readonly TraceRow[]): string {
   return `${[traceColumns.join(','), ...rows.map((row) => traceFields(row).join(','))].join('\n')}\n`
 }
 
-/** The fields of one row in the order of `traceColumns`, quoted where necessary; missing measurements are blank. */
+/**
+ * Returns the fields of one row in the order of `traceColumns`, quoted if necessary. Missing measurements are blank.
+ */
 export function traceFields(row: TraceRow): string[] {
   const models = row.tenants.map((tenant) => tenant.model)
   const uniform = models.every((model) => model === models[0])

@@ -13,9 +13,9 @@ export interface Finding {
 }
 
 /**
- * Check for everything that prevents processes from becoming clients. Changes nothing.
+ * Checks for everything that prevents processes from becoming MPS clients. Changes nothing.
  *
- * @returns 1 if there is a problem
+ * @returns exit code, 1 if there is a problem
  */
 export async function doctor(options: PlaceOptions, terminal: Terminal): Promise<number> {
   const findings = await examine(options)
@@ -107,7 +107,7 @@ function boardFindings(isRunning: boolean): Finding[] {
   }
 }
 
-/** The last complaints in the daemon's logs. */
+/** Returns the latest complaints in the daemon's logs. */
 function logComplaints(folder: string): string[] {
   return ['control.log', 'server.log'].flatMap((name) => {
     try {

@@ -30,9 +30,9 @@ export function withPlaceOptions(command: Command): Command {
 }
 
 /**
- * The daemon that a command refers to: that of the named board, or the only one.
+ * Returns the daemon of the named board, or the only daemon if no board is named.
  *
- * @throws UsageError where there are several and none is named
+ * @throws UsageError if there are several daemons and no board is named
  */
 export function daemonOf(options: PlaceOptions): MpsDaemon {
   const { gpu, directory, pipeDirectory, logDirectory, program } = options

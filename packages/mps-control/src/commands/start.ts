@@ -14,8 +14,8 @@ export interface StartCommandOptions extends Omit<PlaceOptions, 'gpu'> {
 }
 
 /**
- * Start a daemon, which continues after this command. With a program to run, it lives as long as the program; with
- * `--exclusive`, as long as this process, because the boards' compute mode is held under a lease.
+ * Starts a daemon, which keeps running after this command. With a program to run, the daemon ends with the program.
+ * With `--exclusive`, it ends with this process, which holds the lease for the boards' compute mode.
  */
 export async function start(
   options: StartCommandOptions,
@@ -45,7 +45,7 @@ export async function start(
   }
 }
 
-/** A board has one place for its daemon, so that a second daemon is refused instead of ending the first. */
+/** Each board has one place for its daemon, so a second daemon is refused instead of ending the first. */
 function daemonFor(boards: readonly NvmlGpu[], { gpu: _, ...options }: StartCommandOptions): MpsDaemon {
   const [only, ...more] = boards
   if (!only || more.length > 0) return daemonOf({ directory: new MpsPlace().directory, ...options })
@@ -88,7 +88,7 @@ async function announce(
   for (const file of removed) stderr.write(`pctodl mps: removed ${file}, left by a daemon that is gone\n`)
   const until = command.length > 0 ? ` until ${command[0]} ends` : exclusive ? '; Ctrl-C stops it' : ''
   stderr.write(`MPS daemon ${daemon?.pid ?? '(not visible from here)'} is active${until}\n`)
-  // A program gets the environment directly, and standard output is its own.
+  // A program receives the environment directly, and standard output belongs to the program.
   if (command.length > 0) return
   for (const [name, value] of Object.entries(mps.place.environment)) stdout.write(`export ${name}=${value}\n`)
 }

@@ -2,7 +2,8 @@ import type { GpuSpec } from '../gpu-spec.js'
 import { clockLadder, GiB, MiB } from './ladder.js'
 
 /**
- * Properties common to all boards with a chip. FLOP per SM and clock: tensor (FP16 with FP32 accumulation), TF32, FP32.
+ * Properties that all boards with the same chip share. `flop`: FLOP per SM and clock of the tensor cores (FP16 with
+ * FP32 accumulation; TF32) and of the FP32 units.
  */
 interface Chip
   extends Pick<GpuSpec, 'architecture' | 'chip' | 'process' | 'dieMm2' | 'computeCapability' | 'smPerTpc'> {
@@ -50,8 +51,8 @@ const gb100 = chip('Blackwell', 'GB100', 'TSMC 4NP', 1600, '10.0', [8192, 4096, 
 const geforce = (of: Chip): Chip => ({ ...of, flop: [of.flop[0] / 2, of.flop[1]! / 2, of.flop[2]] })
 
 /**
- * Compact constructor: SMs; clocks (lowest, base, boost, highest; MHz); memory; power limits (lowest, default, highest;
- * W).
+ * Builds the spec of a board from its chip, SM count, clocks (lowest, base, boost, highest; MHz), memory and power
+ * limits (lowest, default, highest; W).
  */
 function board(
   key: string,
@@ -98,7 +99,7 @@ function board(
 
 const aws = 'Boost clock: the highest of the clock table, which these boards keep until the limit binds'
 
-/** Boards described by their data sheets only, without fitted parameters. */
+/** Boards known from their data sheets only. No power or performance model has been fitted to them. */
 export const otherBoards: readonly GpuSpec[] = [
   board(
     'P100',

@@ -20,16 +20,16 @@ export interface ImageFolderOptions {
   readonly folder: string
   /** Maximum number of images. Default 128. */
   readonly count?: number
-  /** Determines the choice of images and their order. Default 1. */
+  /** Determines which images are chosen, and their order. Default 1. */
   readonly seed?: number
 }
 
 const IMAGE = /\.(jpe?g|png|webp|gif|tiff?|avif)$/i
 
 /**
- * Images of a folder: drawn with the seed, decoded, resized to 224 x 224, converted to three channels (grey replicated,
- * alpha dropped), and normalised as in torchvision. Images that cannot be decoded are skipped, and counted in the
- * description.
+ * Prepares images of a folder. They are chosen by the seed, decoded, resized to 224 x 224, converted to three channels
+ * (grey is replicated, alpha dropped) and normalised as in torchvision. Images that cannot be decoded are skipped and
+ * counted in the description.
  *
  * @throws InvalidInputError if the folder has no image that can be decoded
  * @throws PctodlError `MISSING_PACKAGE` without the package `sharp`
@@ -74,7 +74,7 @@ export async function imageFolder(options: ImageFolderOptions): Promise<ImagePoo
   })
 }
 
-/** Paths below a folder, sorted so that the draw does not depend on the file system. */
+/** Returns the paths below a folder, sorted so that the choice does not depend on the file system. */
 function imageFiles(dataset: string): string[] {
   if (!statSync(dataset, { throwIfNoEntry: false })?.isDirectory()) {
     throw new InvalidInputError('dataset', dataset, 'an existing folder')
@@ -85,7 +85,7 @@ function imageFiles(dataset: string): string[] {
     .sort()
 }
 
-/** Convert interleaved bytes to normalised planes. */
+/** Converts interleaved bytes to one normalised plane per channel. */
 function normalised(bytes: Uint8Array): Float32Array {
   const pixels = new Float32Array(IMAGE_VALUES)
   const plane = IMAGE_SIZE * IMAGE_SIZE

@@ -5,13 +5,13 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 import { type ImageFile, imageFileSchema } from '../protocol/messages.js'
 
-/** Side of the images, pixels; the supported networks take 224 x 224. */
+/** Side length of the images, pixels. The supported networks take 224 x 224. */
 export const IMAGE_SIZE = 224
 export const IMAGE_VALUES: number = 3 * IMAGE_SIZE * IMAGE_SIZE
 
-/** Mean of ImageNet's pixels per channel, for pixel values from 0 to 1, as torchvision uses for normalisation. */
+/** Mean of ImageNet's pixel values (0..1) per channel, as torchvision uses for normalisation. */
 export const CHANNEL_MEAN = [0.485, 0.456, 0.406] as const
-/** Standard deviation of the same pixels. */
+/** Standard deviation of ImageNet's pixel values (0..1) per channel. */
 export const CHANNEL_DEVIATION = [0.229, 0.224, 0.225] as const
 
 /** Prepared images and their description. */
@@ -21,7 +21,8 @@ export interface ImagePool {
 }
 
 /**
- * The pool with this name in a folder, created if absent. Every worker of every policy reads the same file.
+ * Returns the pool with this name in a folder, and creates it if it is absent. All workers of all policies read the
+ * same file.
  *
  * @param prepare returns the images, normalised and in channel-height-width order, and their description
  */
@@ -37,7 +38,7 @@ export async function imagePool(
     mkdirSync(folder, { recursive: true })
     const all = Buffer.concat(pixels.map((image) => new Uint8Array(image.buffer, image.byteOffset, image.byteLength)))
     writeWhole(file, all)
-    // Written last: if this file exists, the pixels are complete.
+    // Written last: if this file exists, the pixel file is complete.
     writeWhole(facts, JSON.stringify({ count: pixels.length, description }))
   }
   const { count, description } = factsSchema.parse(JSON.parse(readFileSync(facts, 'utf8')))
@@ -53,14 +54,17 @@ export function assertImageCount(count: number): void {
   }
 }
 
-/** Write atomically: to a new file with an unguessable name, so that nobody can plant a link there, then rename it. */
+/**
+ * Writes a file atomically: to a new file, then renames it. The new file's name cannot be guessed, so nobody can place
+ * a link there first.
+ */
 function writeWhole(file: string, content: string | Uint8Array): void {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
   writeFileSync(unfinished, content, { flag: 'wx' })
   renameSync(unfinished, file)
 }
 
-/** Read a pool, as workers do. */
+/** Reads the images of a pool; called by workers. */
 export function readImages(images: ImageFile): Float32Array {
   const { file, count, channels, height, width } = imageFileSchema.parse(images)
   const bytes = readFileSync(file)

@@ -19,8 +19,9 @@ export interface SyntheticImagesOptions {
 }
 
 /**
- * Noise with the mean and deviation of ImageNet's pixels, quantised to the 256 values that a pixel can have. Bits then
- * toggle as with real images; a board that multiplies zeros draws up to 40 % less power (arXiv 2409.18324).
+ * Creates noise images with the mean and deviation of ImageNet's pixels, quantised to the 256 values of a pixel. Random
+ * values make as many bits toggle as real images do; a board that multiplies zeros draws up to 40 % less power (arXiv
+ * 2409.18324).
  */
 export async function syntheticImages({ folder, count = 32, seed = 1 }: SyntheticImagesOptions): Promise<ImagePool> {
   assertImageCount(count)

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { PctodlError } from '@pctodl/platform'
 import { codeFolder } from './code-folder.js'
 
-/** Path of a built worker program of this package. @throws PctodlError `NOT_BUILT` */
+/** Returns the path of a built worker program of this package. @throws PctodlError `NOT_BUILT` */
 export function builtWorker(name: string): string {
   const here = codeFolder()
   for (const folder of [here, path.join(here, '..', '..', 'dist')]) {

@@ -9,41 +9,42 @@ import {
 } from '@pctodl/platform'
 import type { WorkerProcess } from './worker-process.js'
 
-/** One tenant's part of a window. */
+/** Work that one tenant completed within a window. */
 export interface WindowTenant {
   readonly tenant: Tenant
   readonly samples: number
   readonly batches: number
   /**
-   * Samples/s, from the last batch completed before the window to the last completed in it. A lower bound unless
-   * `validity` is `ok`; null if not even that is known.
+   * Throughput, samples/s, from the last batch completed before the window to the last one completed in it. A lower
+   * bound unless `validity` is `ok`; null if no bound is known either.
    */
   readonly throughput: number | null
   readonly validity: RateValidity
-  /** Mean of the latencies of the batches completed in the window, ms; NaN if there were none (quantiles likewise). */
+  /** Mean latency of the batches completed in the window, ms. NaN if no batch completed; the quantiles below too. */
   readonly latencyMeanMs: number
   readonly latencyP50Ms: number
   readonly latencyP95Ms: number
   readonly latencyP99Ms: number
-  /** Why the figures are not those of a single process that ran throughout; undefined if they are. */
+  /** Why the tenant did not run undisturbed in one process for the whole window; undefined if it did. */
   readonly disturbance: string | undefined
 }
 
 export interface MeasuredWindow {
   readonly durationMs: number
   readonly tenants: readonly WindowTenant[]
-  /** Samples/s: the sum over all tenants, since they share the window. A lower bound unless `validity` is `ok`. */
+  /** Total throughput of all tenants, samples/s. A lower bound unless `validity` is `ok`. */
   readonly throughput: number
   /** The worst validity among the tenants. */
   readonly validity: RateValidity
-  /** Samples that all tenants completed within the window. */
+  /** Samples that all tenants together completed within the window. */
   readonly samples: number
 }
 
 /**
- * Count what all tenants complete between two instants common to all.
+ * Counts what every tenant completes between two instants, which are the same for all tenants.
  *
- * @param workers returns the tenants' processes at the time of the call; a restarted tenant has another one at the end
+ * @param workers returns the tenants' current processes; a restarted tenant has another process at the end of the
+ *   window
  */
 export async function measureWindow(
   workers: () => readonly WorkerProcess[],
@@ -79,7 +80,7 @@ async function readAll(workers: () => readonly WorkerProcess[]): Promise<readonl
 interface Edges {
   readonly startMs: number
   readonly endMs: number
-  /** Whether the process stalled between the edges, for however long. */
+  /** True if the process stalled at any time within the window, even briefly. */
   readonly stalledWithin: boolean
 }
 

@@ -21,10 +21,12 @@ import type { InferencePoolOptions, PoolEvent } from './inference-pool-options.j
 import { planChanges } from './plan-changes.js'
 import { WorkerProcess } from './worker-process.js'
 
-/** Interval of checking the workers, ms. */
+/** Interval between checks of the workers, ms. */
 const WATCH_MS = 100
 const LONGEST_BACK_OFF_MS = 30_000
-/** A worker that ran this long counts as healthy: after its next death the back-off starts afresh, ms. */
+/**
+ * A worker that has run for this time counts as healthy, and its next restart has the first back-off delay again, ms.
+ */
 const HEALTHY_MS = 30_000
 
 interface Slot {
@@ -34,21 +36,21 @@ interface Slot {
   restart: NodeJS.Timeout | undefined
 }
 
-/** Inference processes of this machine, behind the same interface as simulated ones. */
+/** A `TenantPool` of inference processes on this machine. Simulated tenants have the same interface. */
 export class InferencePool implements TenantPool {
   readonly #options: InferencePoolOptions
   readonly #clock: Clock
   readonly #ended: EndedWorker[] = []
   readonly #living = new Set<WorkerProcess>()
-  /** The serving instances of workers that answer requests. */
+  /** Serving instances of the workers that answer requests. */
   readonly #instances = new WeakMap<WorkerProcess, ServingInstance>()
-  /** Stalled workers that have been reported. */
+  /** Stalled workers for which `stalled` was reported. */
   readonly #stalled = new WeakSet<WorkerProcess>()
   #slots: Slot[] = []
   #nextId = 1
   #watch: NodeJS.Timeout | undefined
   #lookedMs = 0
-  /** Serialises changes: two concurrent ones would not know of each other's processes. */
+  /** Serialises changes. Two concurrent changes would not know of each other's processes. */
   #changes: Promise<void> = Promise.resolve()
   /** Aborts a change in progress when the pool is stopped. */
   #stopping = new AbortController()
@@ -61,7 +63,7 @@ export class InferencePool implements TenantPool {
 
   /**
    * @throws InvalidInputError for tenants that no board could run
-   * @throws PctodlError `STOPPED` if the pool was stopped meanwhile; the signal's reason if it was aborted
+   * @throws PctodlError `STOPPED` if the pool was stopped meanwhile; the signal's reason if the signal was aborted
    */
   apply(tenants: readonly Tenant[], { signal }: { readonly signal?: AbortSignal } = {}): Promise<void> {
     assertTenants(tenants, { oversubscribe: this.#options.oversubscribe ?? false })
@@ -75,12 +77,12 @@ export class InferencePool implements TenantPool {
     return this.#slots.map(({ worker }) => worker.counters)
   }
 
-  /** Former processes, in the order in which they ended. */
+  /** Ended processes, in the order in which they ended. */
   ended(): readonly EndedWorker[] {
     return this.#ended
   }
 
-  /** Runtime and device of each tenant, as reported by its worker. */
+  /** Runtime and device of each tenant, as its worker reports them. */
   descriptions(): readonly string[] {
     return this.#slots.map(({ worker }) => worker.description)
   }
@@ -95,7 +97,7 @@ export class InferencePool implements TenantPool {
     return this.#slots.map(({ worker }) => worker.pid)
   }
 
-  /** Measure all tenants over a common window. */
+  /** Measures all tenants over a common window. */
   measure(durationMs: number, options: { readonly signal?: AbortSignal } = {}): Promise<MeasuredWindow> {
     const workers = () => this.#slots.map(({ worker }) => worker)
     return measureWindow(workers, this.#clock, durationMs, options.signal)
@@ -149,7 +151,7 @@ export class InferencePool implements TenantPool {
       slots.set(to, slot)
       this.#slots = [...slots].sort(([a], [b]) => a - b).map(([, each]) => each)
     }
-    // Until its successor runs, a slot shows the worker that leaves.
+    // Until the new worker runs, a slot shows the worker that it replaces.
     for (const { from, to } of [...changes.kept, ...changes.shrinking, ...changes.growing]) put(to, before[from]!)
     for (const { from, to } of changes.kept) {
       const { worker } = before[from]!
@@ -177,7 +179,10 @@ export class InferencePool implements TenantPool {
     return { worker, deaths: 0, startedMs: this.#clock.now(), restart: undefined }
   }
 
-  /** Start a process and wait until it runs (as an MPS client if there is a daemon), or has failed and ended. */
+  /**
+   * Starts a process and waits until it runs, or has failed and ended. If there is an MPS daemon, the process must also
+   * be its client.
+   */
   async #launch(tenant: Tenant, interrupted: AbortSignal): Promise<WorkerProcess> {
     const { worker: kind, images, mps, logFolder, environment = process.env, loadMs = 180_000 } = this.#options
     const launch = await kind.launch(tenant)
@@ -217,18 +222,18 @@ export class InferencePool implements TenantPool {
     return worker
   }
 
-  /** Let this worker receive requests, if its tenant serves any. */
+  /** Lets this worker receive requests if its tenant serves a service. */
   #join(worker: WorkerProcess): void {
     const { desk } = this.#options
     if (!desk || worker.tenant.service === undefined) return
-    // It may have failed during other changes; requests sent to it would wait forever.
+    // The worker may have failed during other changes. Requests sent to it would then wait forever.
     if (worker.state !== 'running') return
     const instance = this.#instances.get(worker) ?? new ServingInstance(worker)
     this.#instances.set(worker, instance)
     desk.join(instance)
   }
 
-  /** Hand its unanswered requests to other instances. */
+  /** Passes the unanswered requests of a lost worker to other instances. */
   #lose(worker: WorkerProcess, reason: string): void {
     const instance = this.#instances.get(worker)
     if (instance) this.#options.desk?.lost(instance, reason)
@@ -248,7 +253,7 @@ export class InferencePool implements TenantPool {
     const nowMs = monotonicMs()
     const lateMs = nowMs - this.#lookedMs - WATCH_MS
     this.#lookedMs = nowMs
-    // If this process itself was delayed, messages are still unread: their absence proves nothing.
+    // If this process itself was delayed, it has unread messages. A missing heartbeat then proves nothing.
     if (lateMs > WATCH_MS) return
     for (const worker of this.#living) {
       const reason = worker.hungBecause()
@@ -258,7 +263,7 @@ export class InferencePool implements TenantPool {
       else if (!this.#stalled.has(worker)) {
         this.#stalled.add(worker)
         this.#tell('stalled', worker, stalled)
-        // End it now, so that its requests need not wait for the next plan.
+        // Ends the worker now, so that its requests need not wait for the next `apply`.
         if (this.#instances.has(worker)) worker.fail(stalled)
       }
     }
@@ -270,7 +275,8 @@ export class InferencePool implements TenantPool {
     const { id, pid, logFile, counters, failure } = worker
     this.#ended.push({ id, pid, logFile, counters, failure })
     this.#tell(failure === undefined ? 'ended' : 'failed', worker, failure ?? 'drained')
-    // A worker that never ran has no slot yet; its caller handles the failure. One out of memory would run out again.
+    // A worker that never ran has no slot yet; the code that started it handles the failure. A worker that ran out of
+    // memory is not restarted, because it would run out of memory again.
     const slot = this.#slots.find((candidate) => candidate.worker === worker)
     if (slot && !worker.draining && worker.outOfMemory === undefined) this.#scheduleRestart(slot)
   }

@@ -8,21 +8,24 @@ import { builtWorker } from './built-worker.js'
 import type { WorkerKind } from './worker-kind.js'
 
 export interface OnnxWorkerOptions {
-  /** Folder for exported networks of the zoo. Default: a folder in the user's cache. */
+  /** Folder for exported networks of the model zoo. Default: a folder in the user's cache. */
   readonly modelFolder?: string
-  /** `auto`: CUDA if onnxruntime-node has its provider, else the CPU. Default `auto`. */
+  /** `auto`: CUDA if onnxruntime-node has its CUDA provider, else the CPU. Default `auto`. */
   readonly device?: 'auto' | 'cpu' | 'cuda'
-  /** CPU threads of one operator. Default 1. */
+  /** Number of CPU threads that one operator uses. Default 1. */
   readonly threads?: number
-  /** Memory for the batches of one worker on the CPU, bytes. Default: 80 % of the memory free at its start. */
+  /**
+   * Memory that one worker may use for batches on the CPU, bytes. Default: 80 % of the memory that is free when it
+   * starts.
+   */
   readonly memoryLimitBytes?: number
-  /** The built worker program. Default: that of this package. */
+  /** Path of a worker program. Default: the built one of this package. */
   readonly program?: string
 }
 
 /**
- * Workers on onnxruntime-node. A tenant's model is either a network of the zoo, exported with random weights on first
- * use, or the path of an `.onnx` file with a dynamic batch.
+ * Workers that run networks in onnxruntime-node. A tenant's model is either a network of the model zoo, exported with
+ * random weights on first use, or the path of an `.onnx` file with a dynamic batch.
  *
  * @throws PctodlError `NOT_BUILT` if the worker has not been built
  */
@@ -40,13 +43,14 @@ export function onnxWorker(options: OnnxWorkerOptions = {}): WorkerKind {
       return {
         program: process.execPath,
         args: [program],
-        // Otherwise each process would record telemetry in the user's cache and the temporary folder, and send it.
+        // Without this variable, each process would write telemetry to the user's cache and temporary folder, and send
+        // it.
         environment: { ORT_DISABLE_TELEMETRY: '1' },
         protocol: 2,
         modelFile: isFile ? existing(model) : exported(model, modelFolder),
         options: { device, threads },
-        // The zoo's figure is for half precision, but this runs in single precision: twice the bytes. The input is
-        // added.
+        // Peak activation memory plus input, bytes. The zoo's figure is for half precision; the worker runs in single
+        // precision, which takes twice the bytes.
         ...(isFile ? {} : { sampleBytes: 2 * networkFacts(model).peakActivationBytes + 2 * 4 * 3 * 224 * 224 }),
         memoryLimitBytes: options.memoryLimitBytes ?? 0.8 * freemem(),
       }

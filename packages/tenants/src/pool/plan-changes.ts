@@ -1,34 +1,39 @@
 import { sameProcess, type Tenant } from '@pctodl/platform'
 
-/** The steps from running to wanted tenants. `from` indexes running tenants, `to` wanted ones. */
+/**
+ * The steps from the running to the wanted tenants. `from` is an index of the running tenants, `to` one of the wanted.
+ */
 export interface Changes {
   readonly kept: readonly { readonly from: number; readonly to: number }[]
-  /** Ended without a successor. */
+  /** Processes that end without a successor. */
   readonly removed: readonly number[]
-  /** Restarted with a smaller share, or as another network with the same share. */
+  /** Processes that restart with a smaller share, or with the same share and another network. */
   readonly shrinking: readonly { readonly from: number; readonly to: number }[]
   readonly growing: readonly { readonly from: number; readonly to: number }[]
-  /** Started without a predecessor. */
+  /** Tenants that start in a new process. */
   readonly added: readonly number[]
 }
 
-/** A free-running process cannot become a serving one, nor vice versa. A serving one can switch to another service. */
+/**
+ * True if the running process can continue as the wanted tenant. A free-running process cannot become a serving one,
+ * nor vice versa; a serving process can switch to another service.
+ */
 function canBecome(running: Tenant, wanted: Tenant): boolean {
   return sameProcess(running, wanted) && (running.service === undefined) === (wanted.service === undefined)
 }
 
 /**
- * Plan which processes are kept, restarted or ended. A process is kept if its network and share do. The others are
- * paired, largest share with largest, so that few shares change. All shrinking and removal comes before growing and
- * adding, so that the shares in use never sum to more than before or after.
+ * Plans which processes are kept, restarted or ended. A process is kept if its network and share stay the same. The
+ * others are paired in descending order of share, so that few shares change. Processes shrink and end before others
+ * grow and start, so that the sum of shares never exceeds the sum before or after.
  */
 export function planChanges(running: readonly Tenant[], wanted: readonly Tenant[]): Changes {
   const free = new Set(running.keys())
   const kept: { from: number; to: number }[] = []
   const open: number[] = []
   wanted.forEach((tenant, to) => {
-    // Prefer its own position, to keep the tenants' order, then any other; among these, one that already has its
-    // service.
+    // Prefer the process at the same index, to keep the tenants' order, then any other. Among them, prefer one that
+    // already serves the service.
     const candidates = [to, ...free].filter((from) => free.has(from) && canBecome(running[from]!, tenant))
     const from = candidates.find((candidate) => running[candidate]!.service === tenant.service) ?? candidates[0]
     if (from === undefined) open.push(to)

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * State of a process from the kernel: `stopped` by a signal, `dead` but not reaped, `running` or waiting for a CPU,
- * `waiting` for anything else; `unknown` if there is no such process, or no /proc.
+ * State of a process as the kernel reports it. `stopped`: by a signal. `dead`: ended but not reaped. `running`: also if
+ * it waits for a CPU. `waiting`: for anything else. `unknown`: no such process, or no /proc.
  */
 export type ProcessState = 'running' | 'waiting' | 'stopped' | 'dead' | 'unknown'
 
@@ -17,7 +17,7 @@ const states: Readonly<Record<string, ProcessState>> = {
 export function processState(pid: number): ProcessState {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name in parentheses may contain anything; the state is the first field after it.
+    // The command name is in parentheses and may contain any character. The state is the first field after it.
     return states[stat[stat.lastIndexOf(')') + 2]!] ?? 'waiting'
   } catch {
     return 'unknown'

@@ -2,27 +2,27 @@ import { InvalidInputError, type Tenant } from '@pctodl/platform'
 import { builtWorker } from './built-worker.js'
 import type { WorkerKind } from './worker-kind.js'
 
-/** Time of a batch: `baseMs + perSampleMs * batchSize`. */
+/** Duration of a batch: `baseMs + perSampleMs * batchSize`. */
 export interface BatchTimes {
-  /** Fixed part, ms. Default 0. */
+  /** Fixed part of the duration, ms. Default 0. */
   readonly baseMs?: number
-  /** Part per sample, ms. Default 1. */
+  /** Time per sample, ms. Default 1. */
   readonly perSampleMs?: number
 }
 
 export interface TimedWorkerOptions {
-  /** Times for all tenants, or per tenant. Default: 1 ms a sample. */
+  /** Durations for all tenants, or for each tenant. Default: 1 ms per sample. */
   readonly batchTimes?: BatchTimes | ((tenant: Tenant) => BatchTimes)
-  /** The built worker program. Default: that of this package. */
+  /** Path of a worker program. Default: the built one of this package. */
   readonly program?: string
 }
 
 /**
  * Stand-in workers that only wait for the given time per batch, to test queues, policies and faults without a network.
- * Neither a tenant's share nor its co-runners change the times.
+ * Shares and co-runners have no effect on the time.
  *
  * @throws InvalidInputError for invalid times, when a tenant is started; PctodlError `NOT_BUILT` if the worker has not
- * been built
+ *   been built
  */
 export function timedWorker({
   batchTimes = {},

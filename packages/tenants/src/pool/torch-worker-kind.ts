@@ -9,29 +9,28 @@ import type { WorkerKind } from './worker-kind.js'
 export interface TorchWorkerOptions {
   /** Interpreter with PyTorch and torchvision or timm. Default: `$PCTODL_PYTHON`, or `python3`. */
   readonly python?: string
-  /** `auto`: CUDA if torch sees a board, else the CPU. Default `auto`. */
+  /** `auto`: CUDA if PyTorch finds a GPU, else the CPU. Default `auto`. */
   readonly device?: 'auto' | 'cpu' | 'cuda'
-  /** Default `fp16` on a board, `fp32` on the CPU. */
+  /** Default: `fp16` on a GPU, `fp32` on the CPU. */
   readonly precision?: 'fp16' | 'fp32'
-  /** Keep activations in channels-last order, which convolutions on tensor cores prefer. Default false. */
+  /** Keep activations in channels-last order, which is faster for convolutions on tensor cores. Default false. */
   readonly channelsLast?: boolean
   /**
-   * Compute on random batches that stay on the board, through CUDA graphs if they can be captured. This measures the
-   * board without a host that feeds it. Also accepts the models `transformer`, `gemm_N`, `attention_prefill`,
-   * `attention_decode` and `stream_copy`; image networks that torchvision lacks are built from the model zoo. Default
-   * false.
+   * Use random batches that stay in GPU memory, and CUDA graphs if the model can be captured. The measurement then
+   * excludes copies and other work of the host. This option also enables the models `transformer`, `gemm_N`,
+   * `attention_prefill`, `attention_decode` and `stream_copy`; image networks that torchvision lacks are built from the
+   * model zoo. Default false.
    */
   readonly residentInputs?: boolean
   /**
-   * Use trained weights, downloaded by torchvision or timm; otherwise random ones, which run equally fast. Default
-   * false.
+   * Use trained weights, which torchvision or timm downloads. Default false: random weights, which run equally fast.
    */
   readonly pretrained?: boolean
   /** CPU threads. Default 1. */
   readonly threads?: number
 }
 
-/** Workers on PyTorch. Models come from torchvision, or from timm if torchvision lacks the name. */
+/** Workers that run networks in PyTorch. Models come from torchvision, or from timm if torchvision lacks the name. */
 export function torchWorker(options: TorchWorkerOptions = {}): WorkerKind {
   const { python = process.env['PCTODL_PYTHON'] || 'python3', ...workerOptions } = options
   const program = torchWorkerFile()
@@ -47,7 +46,7 @@ export function torchWorker(options: TorchWorkerOptions = {}): WorkerKind {
   }
 }
 
-/** The worker's Python file, which is part of this package. */
+/** Returns the path of the worker's Python file, which is part of this package. */
 export function torchWorkerFile(): string {
   for (const up of ['..', '../..']) {
     const file = path.join(codeFolder(), up, 'python', 'pctodl_torch_worker.py')
@@ -60,7 +59,7 @@ function isOfTheZoo(model: string): boolean {
   return (networkNames as readonly string[]).includes(model)
 }
 
-/** The operators of a network, for use without torchvision. */
+/** Writes the operators of a network to a file, for use without torchvision. */
 function graphFile(model: string): string {
   const folder = path.join(process.env['XDG_CACHE_HOME'] || path.join(homedir(), '.cache'), 'pctodl-tenants', 'graphs')
   const file = path.join(folder, `${model}.json`)

@@ -1,7 +1,7 @@
 import type { Tenant } from '@pctodl/platform'
 import type { ProtocolVersion } from '../protocol/messages.js'
 
-/** How a process is started for a tenant. */
+/** How to start the process of a tenant. */
 export interface WorkerLaunch {
   readonly program: string
   readonly args: readonly string[]
@@ -10,12 +10,12 @@ export interface WorkerLaunch {
   readonly modelFile?: string
   /**
    * Newest protocol version that the worker supports. Default: 1 for a free-running tenant, so that old workers still
-   * work, and 2 for one that serves requests, which needs it.
+   * work; 2 for a tenant that serves requests, because requests need it.
    */
   readonly protocol?: ProtocolVersion
-  /** Passed to the worker unchanged. */
+  /** Options that the pool passes to the worker unchanged. */
   readonly options?: Readonly<Record<string, unknown>>
-  /** Memory that one sample in flight needs, bytes, if known. */
+  /** Memory that one sample of a running batch needs, bytes, if known. */
   readonly sampleBytes?: number
   readonly memoryLimitBytes?: number
 }
@@ -27,7 +27,7 @@ export interface WorkerKind {
   launch(tenant: Tenant): Promise<WorkerLaunch> | WorkerLaunch
 }
 
-/** Workers that are any program implementing the protocol. @param command the program and its arguments */
+/** Workers that run any program that implements the protocol. @param command the program and its arguments */
 export function commandWorker(
   command: readonly [string, ...string[]],
   options: Omit<WorkerLaunch, 'program' | 'args'> = {},

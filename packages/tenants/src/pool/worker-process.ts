@@ -24,13 +24,15 @@ import { batchSizesUpTo } from '../requests/batch-sizes.js'
 import { type ProcessState, processState } from './process-state.js'
 import type { WorkerLaunch } from './worker-kind.js'
 
-/** Silence after which the pool checks a worker's process state, ms. */
+/** Time without a message after which the pool checks the state of a worker's process, ms. */
 const SILENT_MS = 700
-/** Silence after which the pool gives up a worker that only lacks CPU time, ms. */
+/** Time without a message after which the pool ends a worker that only lacks CPU time, ms. */
 const STARVED_MS = 10_000
-/** Characters of a worker's standard error kept for messages. */
+/** Number of characters of a worker's standard error to keep for messages. */
 const KEPT_ERROR_TEXT = 2000
-/** Time to read a process's remaining output after it ended, ms; a child of it may keep the output open forever. */
+/**
+ * Time to read the remaining output of an ended process, ms. A child of the process may keep the output open forever.
+ */
 const READ_AFTER_END_MS = 500
 
 export interface WorkerProcessOptions {
@@ -43,7 +45,7 @@ export interface WorkerProcessOptions {
   readonly clock: Clock
   /** Called when the requested batch is done. */
   readonly onAnswered: (worker: WorkerProcess) => void
-  /** Called once, when the worker has failed; its later messages are ignored. */
+  /** Called once, when the worker has failed. Later messages of the worker are ignored. */
   readonly onFailed: (worker: WorkerProcess, failure: string) => void
   /** Called once, when the process has ended and all its output has been read. */
   readonly onClosed: (worker: WorkerProcess) => void
@@ -54,19 +56,22 @@ export class WorkerProcess {
   readonly id: number
   readonly pid: number
   readonly logFile: string | null
-  /** Life-cycle state. Stalling is judged by progress instead: see `stalledBecause`, and the state of `counters`. */
+  /**
+   * Life-cycle state of the process. A stalled worker is `running` here; `stalledBecause` and the state in `counters`
+   * show the stall.
+   */
   state: Exclude<TenantState, 'stalled'> | 'ended' = 'loading'
   failure: string | undefined
-  /** The worker's report about a batch that did not fit. */
+  /** The worker's report about a batch that did not fit in memory. */
   outOfMemory: { readonly batchSize: number; readonly largestBatchSize: number | null } | undefined
-  /** Runtime, device, and any choice that the worker made. */
+  /** Runtime, device, and a choice that the worker made, if it reported one. */
   description = ''
-  /** Device that it runs on, as reported. */
+  /** Device that the worker reports to run on. */
   device = ''
-  /** Whether the pool is ending it on purpose. */
+  /** True while the pool is ending the worker on purpose. */
   draining = false
   readonly closed: Promise<void>
-  /** When it was last found stalled, on the pool's clock, ms; -Infinity if never. */
+  /** Last time at which the worker was found stalled, on the pool's clock, ms; -Infinity if it never was. */
   stalledAtMs: number = Number.NEGATIVE_INFINITY
   readonly #options: WorkerProcessOptions
   readonly #child: ChildProcess
@@ -77,15 +82,15 @@ export class WorkerProcess {
   #progress: Progress | undefined
   #readyMs = 0
   #heardMs: number
-  /** Time of the worker's last heartbeat, by its own clock, ms. */
+  /** Time of the worker's last heartbeat, by the worker's own clock, ms. */
   #aliveMs = 0
   #started: (() => void)[] = []
   #errorText = ''
   #nextCommand = 1
-  /** Whether it runs batches on request only, rather than continuously. */
+  /** True if the worker runs batches only on request. */
   readonly #onRequest: boolean
   readonly #protocol: ProtocolVersion
-  /** The requested batch and when it was requested, ms. */
+  /** The batch requested last and not answered yet, and the time of the request, ms. */
   #asked: { readonly id: number; readonly atMs: number } | undefined
 
   constructor(options: WorkerProcessOptions) {
@@ -177,7 +182,7 @@ export class WorkerProcess {
     return this.state === 'loading' ? new Promise((resolve) => this.#started.push(resolve)) : Promise.resolve()
   }
 
-  /** Change the batch size, from the next batch on, or the service; neither needs a new process. */
+  /** Changes the service, or the batch size from the next batch on. Neither needs a new process. */
   become({ batchSize, service }: Tenant): void {
     const other = batchSize !== this.#tenant.batchSize
     const { service: _, ...tenant } = this.#tenant
@@ -185,7 +190,10 @@ export class WorkerProcess {
     if (other && !this.#onRequest) this.#send({ type: 'batch', id: this.#nextCommand++, batchSize })
   }
 
-  /** Run a batch of this size for this many requests; `onAnswered` is called when it is done. One at a time. */
+  /**
+   * Runs a batch of `batchSize` for the given number of requests and calls `onAnswered` when it is done. Only one batch
+   * may run at a time.
+   */
   run(requests: number, batchSize: number): void {
     const id = this.#nextCommand++
     this.#asked = { id, atMs: monotonicMs() }
@@ -193,9 +201,9 @@ export class WorkerProcess {
   }
 
   /**
-   * Request the counters.
+   * Requests the counters.
    *
-   * @returns whether an answer came before the worker closed or the timeout
+   * @returns true if the counters arrived before the timeout and before the worker closed
    */
   async report(timeoutMs = 500): Promise<boolean> {
     if (this.state !== 'running') return false
@@ -212,8 +220,7 @@ export class WorkerProcess {
   }
 
   /**
-   * Let it finish the batch in flight, and kill it if that takes longer than the grace period. Resolves when the
-   * process has ended.
+   * Lets the worker finish its running batch, and kills it after the grace period. Resolves when the process has ended.
    */
   async drain(graceMs: number): Promise<void> {
     this.draining = true
@@ -227,15 +234,16 @@ export class WorkerProcess {
     this.#child.kill('SIGKILL')
   }
 
-  /** End a worker that the pool waits for in vain, with a reason. */
+  /** Ends a worker that did not reach the state that the pool waits for. `failure` is the reason. */
   fail(failure: string): void {
     this.#fail(failure)
     this.kill()
   }
 
   /**
-   * Why the worker counts as hung; undefined if it does not. On a busy host an overdue heartbeat alone proves nothing,
-   * so the kernel is asked: a stopped or sleeping process could have sent it, one that waits for a CPU could not.
+   * Returns why the worker counts as hung; undefined if it does not. On a busy host an overdue heartbeat alone proves
+   * nothing, so the kernel is asked for the process state. A stopped or sleeping process counts as hung. A process that
+   * waits for a CPU does not, for up to 10 s, since it cannot send heartbeats.
    */
   hungBecause(): string | undefined {
     const silentMs = monotonicMs() - this.#heardMs
@@ -246,9 +254,9 @@ export class WorkerProcess {
   }
 
   /**
-   * Why the worker counts as stalled; undefined if it does not. A stalled worker sends heartbeats but has completed
-   * nothing for ten mean batch times since its last batch or request. Times are by the worker's clock, so that the
-   * pool's own delays do not count. A worker without a request may be silent.
+   * Returns why the worker counts as stalled; undefined if it does not. A stalled worker sends heartbeats but has
+   * completed no batch for ten mean batch times since its last batch or request. Times are by the worker's clock, so
+   * that delays of the pool do not count. A worker without a request cannot stall.
    */
   stalledBecause(): string | undefined {
     if (this.state !== 'running' || (this.#onRequest && !this.#asked)) return undefined
@@ -286,7 +294,7 @@ export class WorkerProcess {
       for (const latencyMs of report.latenciesMs) this.#latencies.record(latencyMs)
       if (report.id !== undefined) this.#answer(report.id, true)
     } else if (report.type === 'answered') {
-      // The batches of a failed worker have been handed to others.
+      // The batches of a failed worker were passed to other workers.
       if (this.state === 'failed') return
       if (report.id !== this.#asked?.id) {
         throw new PctodlError('NOT_ASKED', `it answered batch ${report.id}, which was not requested`)
@@ -348,8 +356,8 @@ export class WorkerProcess {
 }
 
 /**
- * Have the worker killed when the pool's process dies. A worker ends when its standard input closes, but a stopped or
- * stuck one cannot notice that. With setpriv (util-linux) the kernel kills it when its parent dies.
+ * Makes the kernel kill the worker when the pool's process dies, if `setpriv` (util-linux) is installed. A worker also
+ * ends when its standard input closes, but a stopped or stuck worker cannot notice that.
  */
 function diesWithParent({ program, args }: WorkerLaunch): {
   readonly program: string

@@ -2,7 +2,9 @@ import { StringDecoder } from 'node:string_decoder'
 import { PctodlError } from '@pctodl/platform'
 import { LONGEST_LINE } from './messages.js'
 
-/** Splits a stream of bytes into lines, regardless of chunk boundaries. An incomplete last line is kept for later. */
+/**
+ * Splits a stream of bytes into lines, regardless of chunk boundaries. Keeps an incomplete last line for the next call.
+ */
 export class LineSplitter {
   readonly #decoder = new StringDecoder('utf8')
   #rest = ''

@@ -2,19 +2,22 @@ import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
 
 /**
- * The protocol between the pool and a worker: one JSON object per line, commands on the worker's standard input,
- * reports on its standard output. Times are milliseconds on CLOCK_MONOTONIC (`process.hrtime` in Node.js,
- * `time.monotonic` in Python), which all processes of a machine share. Version 1: a worker runs batch after batch, and
- * counts. Version 2: the pool may also request single batches, each of which the worker answers. `start` states the
- * pool's version; the worker repeats it in `hello`.
+ * Version of the protocol between the pool and a worker.
+ *
+ * Each line is one JSON object: commands on the worker's standard input, reports on its standard output. Times are
+ * milliseconds on CLOCK_MONOTONIC (`process.hrtime` in Node.js, `time.monotonic` in Python), which all processes of a
+ * machine share.
+ *
+ * Version 1: a worker runs batches continuously and counts them. Version 2: the pool may also request single batches,
+ * and the worker reports each one. `start` contains the pool's version; the worker repeats it in `hello`.
  */
 export const PROTOCOL_VERSION = 2
 export type ProtocolVersion = 1 | 2
 
-/** `free`: batch after batch, as fast as possible. `on-request`: only requested batches. */
+/** `free`: the worker runs batches continuously. `on-request`: it runs only requested batches. */
 export type WorkerMode = 'free' | 'on-request'
 
-/** Maximum length of a line, bytes; a worker that writes a longer one has failed. */
+/** Maximum length of a line, bytes. A worker that writes a longer line counts as failed. */
 export const LONGEST_LINE: number = 1 << 20
 
 const count = z.int().min(0)
@@ -48,11 +51,11 @@ interface StartFields {
   mpsPercent: number
   batchSize: number
   images: ImageFile
-  /** Log to which the worker appends a line per report: its own count, for comparison with the pool's. */
+  /** File to which the worker appends its own counts with each report, for comparison with the pool's counts. */
   logFile: string | null
   /**
-   * Memory that one sample in flight needs, bytes, if known. With it, the worker rejects a batch before the operating
-   * system does.
+   * Memory that one sample of a running batch needs, bytes, if known. The worker uses it to reject a batch before
+   * memory runs out.
    */
   sampleBytes: number | null
   memoryLimitBytes: number | null
@@ -67,18 +70,18 @@ export type Command =
       version: 2
       mode: WorkerMode
       /**
-       * In mode `on-request`: the batch sizes that will be requested, ascending; each is run once before `ready`. Empty
+       * In mode `on-request`: the batch sizes that will be requested, ascending. Each is run once before `ready`. Empty
        * in mode `free`.
        */
       batchSizes: number[]
     })
-  /** Change a free-running worker's batch size, after the batch in flight. */
+  /** Changes the batch size of a free-running worker after its current batch. */
   | { type: 'batch'; id: number; batchSize: number }
-  /** Version 2, mode `on-request`: run a batch of this size for this many requests, after earlier ones. */
+  /** Version 2, mode `on-request`: runs a batch of `batchSize` for `requests` requests, after all earlier ones. */
   | { type: 'run'; id: number; requests: number; batchSize: number }
-  /** Report at once, with this id. */
+  /** Requests a `progress` report with this id, at once. */
   | { type: 'report'; id: number }
-  /** Finish the batch in flight, report, and end. */
+  /** Finish the current batch, report, and end. */
   | { type: 'drain'; id: number }
 
 const startFields = {
@@ -117,8 +120,8 @@ export const commandSchema: z.ZodType<Command> = z.discriminatedUnion('type', [
 
 export type Report =
   /**
-   * The first report, in the version of `start`. `note` describes a choice that the worker made, e.g. the CPU because
-   * there is no GPU.
+   * The first report. It repeats the version of `start`. `note` describes a choice of the worker, e.g. that it uses the
+   * CPU because there is no GPU.
    */
   | {
       type: 'hello'
@@ -127,7 +130,7 @@ export type Report =
       device: string
       note?: string | undefined
     }
-  /** The model is loaded and has run once; from now on the worker runs freely, or on request. */
+  /** The model is loaded and has run once. From now on the worker runs freely or on request, depending on its mode. */
   | { type: 'ready'; atMs: number }
   /** Counters since `ready`, and the latencies of the batches completed since the last report. */
   | {
@@ -138,12 +141,12 @@ export type Report =
       lastCompletionMs: number
       batchSize: number
       latenciesMs: number[]
-      /** Id of the `report` command that this answers. */
+      /** Id of the `report` command that this report answers. */
       id?: number | undefined
     }
   /**
-   * Version 2: the batch of the `run` with this id is done. `progress` counts only its requests as samples, without
-   * padding.
+   * Version 2: the batch of the `run` command with this id is done. `progress` counts its requests as samples, but not
+   * the padding.
    */
   | { type: 'answered'; id: number; atMs: number; batchMs: number }
   | { type: 'heartbeat'; atMs: number }
@@ -152,11 +155,11 @@ export type Report =
       type: 'failed'
       reason: 'out-of-memory' | 'missing' | 'error'
       message: string
-      /** The batch size that did not fit, and the largest tried that does; null if none was found. */
+      /** The batch size that did not fit in memory. */
       batchSize?: number | undefined
       largestBatchSize?: number | null | undefined
     }
-  /** Everything has been counted and reported; the worker ends. */
+  /** The last report: all batches have been counted and reported, and the worker ends. */
   | { type: 'drained'; id: number }
 
 export const reportSchema: z.ZodType<Report> = z.discriminatedUnion('type', [

@@ -1,4 +1,4 @@
-/** Time of the clock that all processes of a machine share, ms. */
+/** Returns the time of CLOCK_MONOTONIC, which all processes of a machine share, ms. */
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint()) / 1e6
 }

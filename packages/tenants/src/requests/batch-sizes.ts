@@ -1,6 +1,6 @@
 /**
- * The batch sizes that a tenant runs: powers of two up to its maximum, and the maximum itself, as for compiled engines
- * and on the simulated board. A smaller batch is padded to the next size.
+ * Returns the batch sizes that a tenant runs: powers of two below its maximum, and the maximum. A smaller batch is
+ * padded to the next size, as with compiled engines and on the simulated board.
  */
 export function batchSizesUpTo(largest: number): number[] {
   const sizes: number[] = []
@@ -8,7 +8,7 @@ export function batchSizesUpTo(largest: number): number[] {
   return [...sizes, largest]
 }
 
-/** The smallest of these sizes that holds this many requests. */
+/** Returns the smallest of these sizes that fits the given number of requests. */
 export function sizeFor(requests: number, largest: number): number {
   return batchSizesUpTo(largest).find((size) => size >= requests)!
 }

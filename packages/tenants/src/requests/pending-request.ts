@@ -3,21 +3,23 @@ import type { RequestOutcome } from '@pctodl/platform'
 /** The outcome of one request. */
 export interface Answer {
   readonly outcome: RequestOutcome
-  /** Time from arrival until it was decided, ms. */
+  /** Time from arrival to the outcome, ms. */
   readonly latencyMs: number
-  /** Why it was shed or failed. */
+  /** Reason why the request was shed or failed. */
   readonly reason?: string
 }
 
 /** One request from its arrival until it is decided. */
 export interface PendingRequest {
-  /** When it arrived, or was due, by the clock, ms. */
+  /** Time at which the request arrived or was due, on the clock of the desk, ms. */
   readonly arrivedMs: number
-  /** Time at which it is shed if it still waits, by the clock, ms; Infinity: never. */
+  /**
+   * Time after which the request is shed if it still waits, on the clock of the desk, ms; Infinity for no deadline.
+   */
   readonly deadlineMs: number
-  /** Whether it was begun before, by a tenant that died. */
+  /** True if a tenant already began this request and died. */
   again: boolean
-  /** Whether the caller no longer waits for it. */
+  /** True if the caller has cancelled the request. */
   calledOff: boolean
   /** Called once. */
   readonly decided: ((answer: Answer) => void) | undefined

@@ -23,10 +23,14 @@ export interface RequestDeskOptions {
 
 export interface AskOptions {
   /**
-   * When the request was due, by the desk's clock, not in the future, ms; its latency counts from then. Default: now.
+   * Time at which the request was due, on the desk's clock, ms. Latency counts from this time, which must not be in the
+   * future. Default: now.
    */
   readonly arrivedMs?: number
-  /** The request is shed if it still waits this long after its arrival, ms. Default: as in the service's traffic. */
+  /**
+   * The request is shed if it still waits this long after its arrival, ms. Default: `shedAfterMs` of the service's
+   * traffic.
+   */
   readonly deadlineMs?: number
   /**
    * Cancels the request: the promise rejects with the signal's reason. A waiting request is shed; the answer to a
@@ -35,7 +39,7 @@ export interface AskOptions {
   readonly signal?: AbortSignal
 }
 
-/** A timer may fire this much early, ms; an arrival time this far in the future is accepted. */
+/** A timer may fire up to this much early, so arrival times up to this far in the future are accepted, ms. */
 const WOKEN_EARLY_MS = 10
 
 interface OpenService {
@@ -43,13 +47,13 @@ interface OpenService {
   readonly traffic: AbortController
   /** The error thrown by the service's arrivals. */
   failure?: PctodlError
-  /** Whether that error has been reported. */
+  /** True if that error has been reported to the caller. */
   isFailureTold?: boolean
 }
 
 /**
- * Receives the requests of services and hands them, in batches, to the processes of an `InferencePool`; the counterpart
- * of `SimulatedDesk` of `@pctodl/gpu-sim`.
+ * Receives requests for services and dispatches them in batches to the processes of an `InferencePool`. The counterpart
+ * for simulated boards is `SimulatedDesk` of `@pctodl/gpu-sim`.
  */
 export class RequestDesk implements ServiceDesk {
   readonly #trafficOf: (service: Service) => ServiceTraffic
@@ -68,7 +72,9 @@ export class RequestDesk implements ServiceDesk {
     return this.#departed.map((dispatcher) => dispatcher.counters())
   }
 
-  /** @throws PctodlError `ARRIVALS_FAILED` naming a service whose arrivals threw, because it no longer gets its load */
+  /**
+   * @throws PctodlError `ARRIVALS_FAILED` naming a service whose arrivals threw an error, because its load has stopped
+   */
   counters(): readonly ServiceCounters[] {
     return [...this.#open.values()].map((open) => {
       if (open.failure) throw told(open)
@@ -82,11 +88,11 @@ export class RequestDesk implements ServiceDesk {
   }
 
   /**
-   * Set the services to be served. Changes nothing if it throws.
+   * Replaces the list of services. If it throws, nothing has changed.
    *
-   * @throws InvalidInputError for invalid services, or another network for a known one; PctodlError `IN_USE` if tenants
-   *   serve a service that is missing, `ARRIVALS_FAILED` if the arrivals of a missing service threw and this has not
-   *   been reported: the next call removes it
+   * @throws InvalidInputError for invalid services, or a known service with another network
+   * @throws PctodlError `IN_USE` if tenants still serve a removed service; `ARRIVALS_FAILED` if the arrivals of a
+   *   removed service threw and this has not been reported (the next call then removes the service)
    */
   serve(services: readonly Service[]): void {
     assertServices(services)
@@ -120,16 +126,16 @@ export class RequestDesk implements ServiceDesk {
   }
 
   /**
-   * Send a request to a service.
+   * Sends a request to a service and waits for its outcome.
    *
-   * @returns its outcome; `shed` and `failed` come with the reason
-   * @throws InvalidInputError for a service that is not served, or invalid times; the signal's reason if it was
-   *   cancelled
+   * @returns the outcome; for `shed` and `failed` with the reason
+   * @throws InvalidInputError for a service that is not served, or invalid times; the signal's reason if the request
+   *   was cancelled
    */
   async ask(service: string, { arrivedMs = this.#clock.now(), deadlineMs, signal }: AskOptions = {}): Promise<Answer> {
     const dispatcher = this.#dispatcherOf('service', service)
     if (!Number.isFinite(arrivedMs)) throw new InvalidInputError('arrivedMs', arrivedMs, 'a time of the clock, ms')
-    // A future arrival would delay those behind it until then.
+    // Requests are served in order, so a future arrival would delay the requests behind it.
     const nowMs = this.#clock.now()
     if (arrivedMs > nowMs + WOKEN_EARLY_MS) {
       throw new InvalidInputError('arrivedMs', arrivedMs, `a time in the past; the desk's clock is at ${nowMs}`)
@@ -154,8 +160,8 @@ export class RequestDesk implements ServiceDesk {
   }
 
   /**
-   * A service as a `SystemUnderTest` for the load generator of `@pctodl/traffic`. A query of several samples becomes as
-   * many requests, and is answered when the last of them is.
+   * Returns a service as a `SystemUnderTest` for the load generator of `@pctodl/traffic`. A query of several samples
+   * becomes one request per sample, and is answered when the last request is.
    */
   systemOf(service: string): {
     answer(query: { readonly samples: number; readonly dueMs: number }): Promise<'completed' | 'shed'>
@@ -173,9 +179,9 @@ export class RequestDesk implements ServiceDesk {
   }
 
   /**
-   * Stop all arrivals and shed waiting requests; batches in flight are answered. Idempotent.
+   * Stops all arrivals and sheds waiting requests. Running batches are still answered. Idempotent.
    *
-   * @throws PctodlError `ARRIVALS_FAILED`, after everything is closed, for a service whose arrivals threw if this has
+   * @throws PctodlError `ARRIVALS_FAILED`, after everything is closed, if the arrivals of a service threw and this has
    *   not been reported
    */
   close(): void {
@@ -184,7 +190,7 @@ export class RequestDesk implements ServiceDesk {
     for (const [, each] of open) tell(each)
   }
 
-  /** @throws InvalidInputError for a tenant whose service is not served, or has another network */
+  /** @throws InvalidInputError for a tenant whose service is not served or has another network */
   assertServes(tenants: readonly Tenant[]): void {
     tenants.forEach(({ service: name, model }, i) => {
       if (name === undefined) return
@@ -195,20 +201,21 @@ export class RequestDesk implements ServiceDesk {
     })
   }
 
-  /** Let the instance answer the requests of its tenant's service from its next batch on. */
+  /** Lets an instance answer requests of its tenant's service, from its next batch on. */
   join(instance: ServingInstance): void {
     const name = instance.tenant.service
     this.#instances.add(instance)
     instance.serve(name === undefined ? undefined : this.#open.get(name)?.dispatcher)
   }
 
-  /** Give the instance no further batch; `lost` follows when its process has ended. */
+  /** Gives an instance no further batch. `lost` is called when its process has ended. */
   leave(instance: ServingInstance): void {
     instance.serve(undefined)
   }
 
   /**
-   * The instance's process has ended, and with it the batch in flight: its requests go once more to another instance.
+   * Reports that an instance's process has ended. The requests of its running batch are retried once on another
+   * instance.
    */
   lost(instance: ServingInstance, reason: string): void {
     this.#instances.delete(instance)
@@ -244,7 +251,7 @@ export class RequestDesk implements ServiceDesk {
   }
 }
 
-/** @throws the error that a service's arrivals threw, unless it has been reported */
+/** @throws the error from a service's arrivals, unless it has been reported */
 function tell(open: OpenService): void {
   if (open.failure && !open.isFailureTold) throw told(open)
 }

@@ -14,15 +14,15 @@ import { WaitingLine } from './waiting-line.js'
 export interface QueueLimits {
   /** Maximum number of waiting requests; further arrivals are shed. */
   readonly maxQueued: number
-  /** A request that has waited this long is shed, ms; Infinity: it is answered, late. */
+  /** A request that has waited this long is shed, ms. With Infinity, it is answered late. */
   readonly shedAfterMs: number
 }
 
 /** One arriving request: its arrival time, its deadline, and the callback for its outcome. */
 export interface ArrivingRequest {
-  /** When it arrived or was due, by the clock, ms; latency counts from then. */
+  /** Time at which the request arrived or was due, on the dispatcher's clock, ms. Latency counts from this time. */
   readonly arrivedMs: number
-  /** Deadline after its arrival, ms. Default: that of the queue. */
+  /** Maximum waiting time after the arrival, ms. Default: the queue's `shedAfterMs`. */
   readonly deadlineMs?: number | undefined
   readonly decided?: (answer: Answer) => void
 }
@@ -30,21 +30,22 @@ export interface ArrivingRequest {
 /** Answers requests, one batch at a time. */
 export interface Instance {
   readonly tenant: Tenant
-  /** Whether a batch is in flight. */
+  /** True while a batch is running. */
   readonly busy: boolean
-  /** Run a batch of this size for these requests; call only while not busy. */
+  /** Runs a batch of `batchSize` for these requests. Must not be called while the instance is busy. */
   begin(requests: readonly PendingRequest[], batchSize: number): void
 }
 
 /**
- * The requests of one service: the queue, the assignment to instances, and the counters of outcomes. A free instance
- * takes requests from the head of the queue as soon as they fill its batch, or the first has waited for
- * `maxQueueDelayMs`. Of several free instances, the one with the largest share comes first. The rules are those of the
- * simulated board's queues (`ServingEngine` of `@pctodl/gpu-sim`), on a real clock.
+ * Queue and counters of one service's requests, and their dispatch to instances.
+ *
+ * A free instance takes requests from the head of the queue as soon as they fill its batch, or the first has waited for
+ * `maxQueueDelayMs`. If several instances are free, the one with the largest share is first. The rules are those of the
+ * simulated board's queues (`ServingEngine` of `@pctodl/gpu-sim`), in real time.
  */
 export class ServiceDispatcher {
   service: Service
-  /** Share of the arrivals that is admitted, 0..1. */
+  /** Share of the arrivals that are admitted, 0..1. */
   admitted = 1
   readonly #clock: Clock
   readonly #limits: QueueLimits
@@ -57,9 +58,9 @@ export class ServiceDispatcher {
   readonly #decided: Record<RequestOutcome, number> = { completed: 0, shed: 0, failed: 0 }
   #failure: string | undefined
   #closed = false
-  /** Accumulated fraction of a request not yet admitted, 0..1. */
+  /** Sum of `admitted` over the arrivals, less the admitted requests, 0..1. At 1, the next request is admitted. */
   #owed = 0
-  /** Lower bound of the waiting requests' deadlines, ms. */
+  /** Lower bound on the earliest deadline of the waiting requests, ms. */
   #deadlineMs = Number.POSITIVE_INFINITY
   #timer: { readonly atMs: number; readonly cancel: AbortController } | undefined
 
@@ -69,7 +70,7 @@ export class ServiceDispatcher {
     this.#clock = clock
   }
 
-  /** Accept a request. @returns the waiting request, for `callOff`; undefined if it was shed at once */
+  /** Accepts a request. @returns the waiting request, for `callOff`; undefined if it was shed at once */
   arrive({ arrivedMs, deadlineMs = this.#limits.shedAfterMs, decided }: ArrivingRequest): PendingRequest | undefined {
     const request = { arrivedMs, deadlineMs: arrivedMs + deadlineMs, again: false, calledOff: false, decided }
     this.#arrived++
@@ -83,7 +84,10 @@ export class ServiceDispatcher {
     return request
   }
 
-  /** Cancel a request whose caller no longer waits. If it was begun, it is still run, but its answer is dropped. */
+  /**
+   * Cancels a request whose caller no longer waits. If the request is already in a running batch, its answer is
+   * dropped.
+   */
   callOff(request: PendingRequest): void {
     request.calledOff = true
     if (!this.#line.remove(request)) return
@@ -100,7 +104,7 @@ export class ServiceDispatcher {
     this.#instances.delete(instance)
   }
 
-  /** Start every batch that can be started; called when a request has arrived, a batch has ended, or a wait is over. */
+  /** Starts every batch that can start. Called after an arrival, after the end of a batch, and when a wait is over. */
   begin(): void {
     const nowMs = this.#clock.now()
     for (let instance = this.#free(); instance; instance = this.#free()) {
@@ -122,7 +126,7 @@ export class ServiceDispatcher {
     this.#setTimer()
   }
 
-  /** The batch of these requests is done. */
+  /** Counts the requests of a batch that is done as completed. */
   answered(requests: readonly PendingRequest[]): void {
     this.#running -= requests.length
     for (const request of requests) {
@@ -132,7 +136,10 @@ export class ServiceDispatcher {
     }
   }
 
-  /** The tenant died during the batch: its requests return to the head of the queue once; the second time they fail. */
+  /**
+   * Handles requests whose tenant died during their batch. They return to the head of the queue once; the second time
+   * they fail.
+   */
   lost(requests: readonly PendingRequest[], reason: string): void {
     this.#running -= requests.length
     for (const request of requests.toReversed()) {
@@ -149,7 +156,7 @@ export class ServiceDispatcher {
     this.begin()
   }
 
-  /** No instance serves these requests any more: shed all that wait. */
+  /** Sheds all waiting requests, because the service has ended. */
   close(reason: string): void {
     this.#closed = true
     for (const request of this.#line) {
@@ -176,7 +183,7 @@ export class ServiceDispatcher {
     }
   }
 
-  /** Why a lost request is not retried; undefined if it is. */
+  /** Returns why a lost request is not retried; undefined if it is retried. */
   #finalBecause({ again, calledOff }: PendingRequest): string | undefined {
     if (again) return 'two tenants were lost with the request, the last one'
     if (calledOff) return 'its tenant was lost and the request cancelled'
@@ -213,7 +220,7 @@ export class ServiceDispatcher {
     this.#settle(request, 'shed', reason)
   }
 
-  /** Decide a request. @returns ms from arrival until now */
+  /** Settles a request with its outcome. @returns time from arrival until now, ms */
   #settle(request: PendingRequest, outcome: RequestOutcome, reason?: string): number {
     const latencyMs = Math.max(0, this.#clock.now() - request.arrivedMs)
     this.#decided[outcome]++
@@ -222,7 +229,7 @@ export class ServiceDispatcher {
   }
 
   /**
-   * Set the single timer for the next event: the first request has waited long enough for others, or a deadline
+   * Sets the single timer for the next event: the first request has waited for `maxQueueDelayMs`, or a deadline
    * expires.
    */
   #setTimer(): void {
@@ -233,7 +240,7 @@ export class ServiceDispatcher {
       if (this.#free()) atMs = Math.min(atMs, first.arrivedMs + this.service.maxQueueDelayMs)
     }
     if (atMs === this.#timer?.atMs) return
-    // A given reason avoids creating an error each time, which costs more than the timer.
+    // Abort with a string, since `abort()` would create an error, which costs more than the timer.
     this.#timer?.cancel.abort('another time')
     this.#timer = undefined
     if (atMs < Infinity) void this.#wakeAt(atMs)
@@ -253,7 +260,7 @@ export class ServiceDispatcher {
     this.begin()
   }
 
-  /** Shed the requests whose deadline has passed, anywhere in the queue. */
+  /** Sheds all requests whose deadline has passed, wherever they are in the queue. */
   #letGo(): void {
     const nowMs = this.#clock.now()
     if (nowMs < this.#deadlineMs) return

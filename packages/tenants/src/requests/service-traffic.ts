@@ -2,26 +2,29 @@ import { type Arrivals, type Clock, InvalidInputError } from '@pctodl/platform'
 import type { Answer } from './pending-request.js'
 import type { ArrivingRequest, QueueLimits } from './service-dispatcher.js'
 
-/** Source of a service's requests, and limits of its queue. */
+/** Source of a service's requests, and the limits of its queue. */
 export interface ServiceTraffic {
   /**
-   * When requests arrive, ms since the service began; any process of `@pctodl/traffic` starts one. Default: no
+   * Arrival times of requests, ms since the service began, e.g. an arrival process of `@pctodl/traffic`. Default: no
    * arrivals.
    */
   readonly arrivals?: Arrivals
-  /** Number of requests kept in the system at all times (saturation): each decided one is replaced. Default 0. */
+  /**
+   * Number of requests kept in the system at all times (saturation). Each decided request is replaced by a new one.
+   * Default 0.
+   */
   readonly saturating?: number
   /** Maximum number of waiting requests; further arrivals are shed. Default 4096. */
   readonly maxQueued?: number
-  /** A request that has waited this long is shed, ms. Default Infinity: it is answered, late. */
+  /** A request that has waited this long is shed, ms. Default Infinity: it is answered late. */
   readonly shedAfterMs?: number
 }
 
 type Arrive = (request: ArrivingRequest) => void
 
-/** Maximum number of simultaneous arrivals accepted at once. In between, other work runs and an abort is noticed. */
+/** Maximum number of due arrivals accepted in a row. Then other work can run, and an abort is noticed. */
 const TAKEN_AT_ONCE = 500
-/** Delay before a saturating user retries after its request was shed, ms. */
+/** Delay before a shed or failed request of the saturating load is replaced, ms. */
 const ASK_AGAIN_MS = 10
 
 /** @throws InvalidInputError naming the field */
@@ -48,11 +51,11 @@ export function limitsOf({ maxQueued = 4096, shedAfterMs = Number.POSITIVE_INFIN
 }
 
 /**
- * Generate a service's requests until the signal is aborted. The loop is open: a request arrives when it is due,
- * whether or not earlier ones have been answered. Its latency counts from then, however late this process is (no
+ * Generates a service's requests until the signal aborts. The loop is open: each request arrives when it is due,
+ * whether or not earlier ones have been answered. Latency counts from the due time, even if this process is late (no
  * coordinated omission).
  *
- * @param onFailure called with an error of the arrivals; no further request comes
+ * @param onFailure called with an error thrown by the arrivals; no further request then comes
  */
 export function startTraffic(
   traffic: ServiceTraffic,

@@ -5,17 +5,19 @@ import type { Instance, ServiceDispatcher } from './service-dispatcher.js'
 /** The part of a tenant's process that answers requests. */
 export interface BatchRunner {
   readonly tenant: Tenant
-  /** Begin a batch of this size for this many requests. The owner tells the instance when it is done or lost. */
+  /**
+   * Starts a batch of `batchSize` for the given number of requests. The owner calls `answered` or `lost` on the
+   * instance afterwards.
+   */
   run(requests: number, batchSize: number): void
 }
 
-/** One of the instances that answer a service's requests, a batch at a time; its service may change. */
+/** One of the instances that answer a service's requests, one batch at a time. Its service may change. */
 export class ServingInstance implements Instance {
   readonly #runner: BatchRunner
   #dispatcher: ServiceDispatcher | undefined
   /**
-   * Requests in the batch in flight, and their dispatcher, which after a change may still be that of the previous
-   * service.
+   * Requests of the running batch, with their dispatcher. After a change of service this is still the previous one's.
    */
   #batch: { readonly of: ServiceDispatcher; readonly requests: readonly PendingRequest[] } | undefined
 
@@ -31,12 +33,12 @@ export class ServingInstance implements Instance {
     return this.#batch !== undefined
   }
 
-  /** Whether it answers requests of a service, or has a batch of them in flight. */
+  /** True if the instance is assigned to this dispatcher or has a running batch from it. */
   serves(dispatcher: ServiceDispatcher): boolean {
     return this.#dispatcher === dispatcher || this.#batch?.of === dispatcher
   }
 
-  /** Answer the requests of this service from the next batch on; undefined for none. */
+  /** Assigns the instance to a service from its next batch on; undefined assigns it to no service. */
   serve(dispatcher: ServiceDispatcher | undefined): void {
     if (dispatcher !== this.#dispatcher) {
       this.#dispatcher?.leave(this)
@@ -45,13 +47,13 @@ export class ServingInstance implements Instance {
     dispatcher?.join(this)
   }
 
-  /** Begin a batch of requests of the present service. */
+  /** Starts a batch of requests of the current service. */
   begin(requests: readonly PendingRequest[], batchSize: number): void {
     this.#batch = { of: this.#dispatcher!, requests }
     this.#runner.run(requests.length, batchSize)
   }
 
-  /** The batch in flight is done. @returns whether there was one */
+  /** Reports that the running batch is done. @returns true if there was one */
   answered(): boolean {
     const batch = this.#batch
     this.#batch = undefined
@@ -60,7 +62,7 @@ export class ServingInstance implements Instance {
     return batch !== undefined
   }
 
-  /** The process has ended or is about to. */
+  /** Reports that the process has ended or is about to end. */
   lost(reason: string): void {
     const batch = this.#batch
     this.#batch = undefined

@@ -6,7 +6,7 @@ interface Place {
   after: Place | undefined
 }
 
-/** First-come, first-served queue of requests from which any request may leave; all operations take constant time. */
+/** First-come, first-served queue from which any request can be removed. All operations take constant time. */
 export class WaitingLine implements Iterable<PendingRequest> {
   readonly #places = new Map<PendingRequest, Place>()
   #first: Place | undefined
@@ -36,7 +36,7 @@ export class WaitingLine implements Iterable<PendingRequest> {
     this.#places.set(request, place)
   }
 
-  /** @returns whether it was in the queue */
+  /** @returns true if the request was in the queue */
   remove(request: PendingRequest): boolean {
     const place = this.#places.get(request)
     if (!place) return false
@@ -48,10 +48,10 @@ export class WaitingLine implements Iterable<PendingRequest> {
     return true
   }
 
-  /** Iterate in order. Requests removed meanwhile are not visited. */
+  /** Iterates in order. Requests removed during the iteration are not visited. */
   *[Symbol.iterator](): Iterator<PendingRequest> {
     for (let place = this.#first; place; place = place.after) {
-      // The place after a removed one may itself have been removed since.
+      // The entry after a removed one may itself have been removed.
       if (this.#places.has(place.request)) yield place.request
     }
   }

@@ -4,11 +4,11 @@ import { type FromInference, inferOn, isFree, type LoadedModel, type ToInference
 import { WorkerSide } from './worker-side.js'
 
 /**
- * Run a worker program. Inference blocks its thread, so it has one of its own: the main thread stays free for commands
- * and heartbeats, however long a batch takes.
+ * Runs a worker program. Inference blocks its thread, so it runs on a thread of its own. The main thread stays free for
+ * commands and heartbeats, however long a batch takes.
  *
- * @param program the program's file, which the inference thread runs too
- * @param load called on the inference thread; throws MissingRuntime if something has to be installed
+ * @param program path of the program, which the inference thread also runs
+ * @param load called on the inference thread; throws MissingRuntime if a dependency is not installed
  */
 export function inferenceProgram(program: string, load: (start: StartCommand) => Promise<LoadedModel>): void {
   if (isMainThread) {
@@ -17,14 +17,16 @@ export function inferenceProgram(program: string, load: (start: StartCommand) =>
   } else void inferOn(parentPort!, workerData as StartCommand, load)
 }
 
-/** The main thread's end of the channel to the inference thread; a `Worker` provides it. */
+/** The main thread's end of the channel to the inference thread. A `Worker` implements it. */
 export interface InferenceThread {
   on(event: 'message', listener: (message: FromInference) => void): unknown
   on(event: 'error', listener: (error: Error) => void): unknown
   postMessage(message: ToInference): void
 }
 
-/** The main thread's command handler: forwards what concerns inference, and reports the results to the pool. */
+/**
+ * Returns the main thread's command handler. It forwards commands about inference, and reports the results to the pool.
+ */
 export function obeying(
   side: Pick<WorkerSide, 'logTo' | 'hello' | 'ready' | 'completed' | 'answered' | 'report' | 'drained' | 'fail'>,
   inferring: (start: StartCommand) => InferenceThread,

@@ -33,13 +33,13 @@ export type ToInference =
   | ({ readonly kind: 'run' } & AskedBatch)
   | { readonly kind: 'stop' }
 
-/** The inference thread's end of the channel to the main thread; a `MessagePort` provides it. */
+/** The inference thread's end of the channel to the main thread. A `MessagePort` implements it. */
 export interface InferencePort {
   on(event: 'message', listener: (message: ToInference) => void): unknown
   postMessage(message: FromInference): void
 }
 
-/** Load a model and run batches, freely or on request, until told to stop. All errors are sent on the port. */
+/** Loads a model and runs batches, freely or on request, until a drain command. All errors are sent on the port. */
 export async function inferOn(
   port: InferencePort,
   start: StartCommand,
@@ -70,7 +70,7 @@ async function infer(
     else batchSize = message.batchSize
     wake()
   })
-  /** @returns its duration, ms, and the time at which it was done */
+  /** @returns duration of the batch, ms, and the time at which it was done */
   const runTimed = async (size: number) => {
     const startedMs = monotonicMs()
     await runOrFail(model, start.model, size)
@@ -84,7 +84,7 @@ async function infer(
     while (!stopping) {
       const samples = batchSize
       send({ kind: 'completed', samples, ...(await runTimed(samples)) })
-      // Let commands be received between batches.
+      // Let the event loop receive commands between batches.
       await new Promise((resolve) => setImmediate(resolve))
     }
   } else {
@@ -101,7 +101,7 @@ async function infer(
   send({ kind: 'stopped' })
 }
 
-/** Whether it runs batches continuously rather than on request. */
+/** True if the worker runs batches continuously and not on request. */
 export function isFree(start: StartCommand): start is StartCommand & ({ version: 1 } | { mode: 'free' }) {
   return start.version === 1 || start.mode === 'free'
 }

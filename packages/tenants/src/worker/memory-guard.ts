@@ -2,14 +2,14 @@ import type { StartCommand } from '../protocol/messages.js'
 
 /** Thrown if a batch does not fit in memory. */
 export class OutOfMemory extends Error {
-  /** The batch size that did not fit, and the largest tried that does; null if none was found. */
+  /** The batch size that did not fit. */
   batchSize?: number
   largestBatchSize?: number | null
 }
 
 /**
- * Reject a batch that cannot fit before the operating system has to: a host that overcommits memory would kill some
- * process instead of failing an allocation.
+ * Rejects a batch that cannot fit in memory. Otherwise, a host that overcommits memory would kill some process instead
+ * of failing the allocation.
  *
  * @throws OutOfMemory
  */
@@ -20,7 +20,7 @@ export function assertFits({ sampleBytes, memoryLimitBytes }: StartCommand, batc
   throw new OutOfMemory(`needs about ${mebibytes(neededBytes)} MiB, ${mebibytes(memoryLimitBytes)} MiB are allowed`)
 }
 
-/** Whether a runtime's error means that memory ran out. */
+/** True if a runtime's error means that memory ran out. */
 export function meansOutOfMemory(error: unknown): boolean {
   if (error instanceof OutOfMemory) return true
   const message = error instanceof Error ? error.message : String(error)
@@ -29,7 +29,9 @@ export function meansOutOfMemory(error: unknown): boolean {
   )
 }
 
-/** The largest of b/2, b/4 ... that runs; null if not even one sample does. */
+/**
+ * Returns the largest batch size of b/2, b/4 ... that runs, for the failed size b; null if not even one sample runs.
+ */
 export async function largestThatRuns(
   batchSize: number,
   run: (batchSize: number) => Promise<void> | void,

@@ -5,9 +5,12 @@ import { type LoadedModel, MissingRuntime } from './inference-thread.js'
 import { assertFits } from './memory-guard.js'
 
 export interface OnnxOptions {
-  /** `auto`: CUDA if its provider is present, else the CPU, which is reported. Default `auto`. */
+  /**
+   * `auto`: CUDA if onnxruntime-node has its provider, else the CPU, and the worker reports this choice. Default
+   * `auto`.
+   */
   readonly device?: 'auto' | 'cpu' | 'cuda'
-  /** CPU threads of one operator. Default 1: tenants do not use each other's threads. */
+  /** Number of CPU threads that one operator uses. Default 1, so that tenants do not compete for CPU threads. */
   readonly threads?: number
 }
 
@@ -69,7 +72,7 @@ export class OnnxModel implements LoadedModel {
     }
   }
 
-  /** Assemble the next images into a batch and run it. */
+  /** Assembles the next images into a batch and runs it. */
   async run(batchSize: number): Promise<void> {
     assertFits(this.#start, batchSize)
     const { channels, height, width, count } = this.#images

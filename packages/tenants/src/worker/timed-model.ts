@@ -8,9 +8,9 @@ export interface TimedOptions {
   readonly perSampleMs?: number
 }
 
-/** Never notified, so that waiting on it always times out. */
+/** Never notified, so `Atomics.wait` on it always times out. */
 const never = new Int32Array(new SharedArrayBuffer(4))
-/** How much longer than requested the kernel may wait, ms; this last part is waited for in a busy loop. */
+/** Time by which the kernel may wake a thread too late, ms. The model waits for this last part in a busy loop. */
 const SLACK_MS = 0.2
 
 /** A stand-in for a network: it only waits for the given time per batch. */

@@ -3,9 +3,9 @@ import { LineSplitter } from '../protocol/line-splitter.js'
 import { type Command, type ProtocolVersion, parseCommand, type Report } from '../protocol/messages.js'
 import { monotonicMs } from '../protocol/monotonic.js'
 
-/** Interval of heartbeats, ms; the pool tolerates several missing ones. */
+/** Interval of heartbeats, ms. The pool tolerates several missing heartbeats. */
 const HEARTBEAT_MS = 100
-/** Delay of reports, ms, so that batches of a millisecond do not cause a thousand lines a second. */
+/** Delay of reports, ms. It limits their number when batches take only a millisecond. */
 const REPORT_MS = 10
 
 /** The worker's end of the protocol, for workers written in TypeScript: receives commands and reports counters. */
@@ -26,7 +26,7 @@ export class WorkerSide {
     this.#output = output
   }
 
-  /** Listen for commands. Ends the process if the parent is gone. */
+  /** Listens for commands. Ends the process if the parent has gone. */
   listen(onCommand: (command: Command) => void): void {
     const lines = new LineSplitter()
     process.stdin.on('data', (chunk: Buffer) => {
@@ -40,18 +40,18 @@ export class WorkerSide {
         this.fail({ type: 'failed', reason: 'error', message: error instanceof Error ? error.message : String(error) })
       }
     })
-    // A signal also ends a thread that is deep in a batch; exit() would wait for it.
+    // SIGKILL also ends a thread that is inside a batch; `exit()` would wait for that thread.
     process.stdin.on('close', () => process.kill(process.pid, 'SIGKILL'))
     setInterval(() => this.send({ type: 'heartbeat', atMs: monotonicMs() }), HEARTBEAT_MS)
   }
 
   logTo(file: string | null): void {
     const { O_WRONLY, O_CREAT, O_APPEND, O_NOFOLLOW } = constants
-    // Do not follow a link that somebody has planted in the log folder.
+    // Do not follow a symbolic link that somebody has placed in the log folder.
     if (file !== null) this.#log = openSync(file, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o644)
   }
 
-  /** Report runtime and device, in the protocol version of the pool. */
+  /** Reports runtime and device, in the protocol version of the pool. */
   hello(runtime: string, device: string, note: string | undefined): void {
     this.send({ type: 'hello', version: this.#version, runtime, device, ...(note === undefined ? {} : { note }) })
   }
@@ -72,7 +72,7 @@ export class WorkerSide {
     this.#flushTimer ??= setTimeout(() => this.report(), REPORT_MS)
   }
 
-  /** Report at once that the batch of a `run` is done, because a caller waits for it. */
+  /** Reports at once that the batch of a `run` command is done, because a caller waits for it. */
   answered(id: number, requests: number, batchMs: number, atMs: number): void {
     this.completed(requests, batchMs, atMs)
     this.send({ type: 'answered', id, atMs, batchMs })
@@ -109,7 +109,7 @@ export class WorkerSide {
     process.exit(1)
   }
 
-  /** Write a report synchronously and completely, so that it survives a crash right afterwards. */
+  /** Writes a report synchronously and completely, so that it is not lost if the process crashes right afterwards. */
   send(report: Report): void {
     const bytes = Buffer.from(`${JSON.stringify(report)}\n`)
     try {
