@@ -1,10 +1,9 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import { DeadlineSearch, type Objective, type Split, splitOf } from './search/best-deadline.js'
 import { SAME_COST } from './search/cheapest-split.js'
+import { DeadlineRelaxation } from './search/deadline-relaxation.js'
 import { type GpuOptions, LEFT_OUT, withLimits } from './search/option-table.js'
 import { type LevelBox, PowerRelaxation } from './search/power-relaxation.js'
-import { LevelShares } from './search/share-hull.js'
-import { splitAtLevels } from './search/split-at-levels.js'
 
 /** A split whose power limits meet the budget: null if none was found, and none exists if `lowerBound` is infinite. */
 export interface SplitWithinPower {
@@ -52,7 +51,6 @@ class PowerSearch {
   readonly #globalBatch: number
   readonly #objective: Objective
   readonly #powerW: number
-  readonly #levelShares: readonly (readonly LevelShares[])[]
   readonly #relaxation: PowerRelaxation
   #best: Split | null
   readonly #nodes: Node[] = []
@@ -70,16 +68,14 @@ class PowerSearch {
     this.#globalBatch = globalBatch
     this.#objective = objective
     this.#powerW = powerW
-    this.#levelShares = gpus.map((gpu) => gpu.powerLimitsW.map((_, limit) => new LevelShares(gpu.table(limit))))
-    this.#relaxation = new PowerRelaxation(gpus, this.#levelShares, globalBatch, powerW)
+    this.#relaxation = new PowerRelaxation(gpus, globalBatch, powerW)
   }
 
   run(): SplitWithinPower {
     const floor = Int16Array.from(this.#gpus, ({ mayBeLeftOut }) => (mayBeLeftOut ? LEFT_OUT : 0))
     const cap = this.#tightened({ floor, cap: Int16Array.from(this.#gpus, (gpu) => gpu.powerLimitsW.length - 1) })
     if (cap === null) return { split: this.#best, lowerBound: this.#best?.cost ?? Number.POSITIVE_INFINITY }
-    const longestS = Math.max(...this.#levelShares.flatMap((limits) => limits.map((each) => each.longestS)))
-    const deadlineS = Math.min(this.#objective.longestS, longestS)
+    const deadlineS = Math.min(this.#objective.longestS, this.#relaxation.longestS)
     const root: Node = { floor, cap, afterS: 0, deadlineS, bound: 0, price: 0 }
     this.#add(root)
     while (this.#open.size > 0 && this.#hasWork()) {
@@ -160,10 +156,14 @@ class PowerSearch {
 
   /** A plan near the relaxation's result, or as soon after the deadline as its limits allow. */
   #round(deadlineS: number): Split | null {
-    const { levels, highestPrice } = this.#relaxation
-    const shares = splitAtLevels(this.#levelShares, levels, this.#globalBatch, deadlineS, highestPrice)
-    const split = shares && splitOf(this.#gpus, shares, levels, this.#objective)
-    if (split !== null) this.#consider(split)
+    const { levels } = this.#relaxation
+    const all = this.#gpus.map(() => ({ first: 0, last: this.#globalBatch }))
+    const atLevels = all.map((_, gpu) => this.#relaxation.at(gpu, levels[gpu]!))
+    const rounding = new DeadlineRelaxation(atLevels, this.#globalBatch)
+    rounding.solve(deadlineS, all)
+    if (rounding.cost === Number.POSITIVE_INFINITY) return null
+    const split = splitOf(this.#gpus, rounding.shares, levels, this.#objective)
+    this.#consider(split)
     return split
   }
 

@@ -1,3 +1,4 @@
+import { CheapestShares } from './cheapest-shares.js'
 import { cheapestSplit, SAME_COST } from './cheapest-split.js'
 import { DeadlineRelaxation } from './deadline-relaxation.js'
 import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
@@ -52,7 +53,8 @@ export class DeadlineSearch {
   constructor(gpus: readonly GpuOptions[], globalBatch: number) {
     this.#gpus = gpus
     this.#globalBatch = globalBatch
-    this.#relaxation = new DeadlineRelaxation(gpus, globalBatch)
+    const cheapest = gpus.map((options) => new CheapestShares(options, globalBatch))
+    this.#relaxation = new DeadlineRelaxation(cheapest, globalBatch)
   }
 
   /**

@@ -1,5 +1,5 @@
-import { type GpuOptions, LEFT_OUT } from './option-table.js'
-import type { LevelShares } from './share-hull.js'
+import { CheapestShares } from './cheapest-shares.js'
+import { type GpuOptions, LEFT_OUT, withLimits } from './option-table.js'
 
 /** Range of levels of each GPU to be searched, inclusive. A level is the index of a limit, or `LEFT_OUT`. */
 export interface LevelBox {
@@ -52,25 +52,46 @@ export class PowerRelaxation {
   /** Branching decision: a GPU, and the highest level of the lower branch. Null if the relaxation mixes nothing. */
   undecided: { readonly gpu: number; readonly level: number } | null = null
   readonly #gpus: readonly GpuOptions[]
-  readonly #levelShares: readonly (readonly LevelShares[])[]
+  /** Per GPU: left out, then each limit. */
+  readonly #atLevel: readonly (readonly CheapestShares[])[]
   readonly #globalBatch: number
   readonly #powerW: number
+  #deadlineS = Number.NaN
+  /** Maximum time of an allowed share, s. */
+  readonly longestS: number
   /** At this price a sample outweighs the total energy, J per sample. */
-  readonly highestPrice: number
+  readonly #highestPrice: number
 
-  constructor(
-    gpus: readonly GpuOptions[],
-    levelShares: readonly (readonly LevelShares[])[],
-    globalBatch: number,
-    powerW: number,
-  ) {
+  constructor(gpus: readonly GpuOptions[], globalBatch: number, powerW: number) {
     this.#gpus = gpus
-    this.#levelShares = levelShares
     this.#globalBatch = globalBatch
     this.#powerW = powerW
     this.levels = new Int16Array(gpus.length)
-    this.highestPrice =
-      1 + levelShares.reduce((sum, limits) => sum + Math.max(...limits.map((each) => each.maxEnergyJ)), 0)
+    this.#atLevel = gpus.map((gpu) =>
+      [LEFT_OUT, ...gpu.powerLimitsW.keys()].map(
+        (level) => new CheapestShares(withLimits(gpu, level, level, level === LEFT_OUT), globalBatch),
+      ),
+    )
+    let [longestS, highestPrice] = [0, 1]
+    for (const gpu of gpus) {
+      let maxEnergyJ = 0
+      for (const limit of gpu.powerLimitsW.keys()) {
+        const { timeS, activeEnergyJ } = gpu.table(limit)
+        timeS.forEach((seconds, share) => {
+          if (seconds === Number.POSITIVE_INFINITY) return
+          longestS = Math.max(longestS, seconds)
+          maxEnergyJ = Math.max(maxEnergyJ, activeEnergyJ[share]!)
+        })
+      }
+      highestPrice += maxEnergyJ
+    }
+    this.longestS = longestS
+    this.#highestPrice = highestPrice
+  }
+
+  /** The shares of a GPU at a level. */
+  at(gpu: number, level: number): CheapestShares {
+    return this.#atLevel[gpu]![level + 1]!
   }
 
   /**
@@ -80,9 +101,13 @@ export class PowerRelaxation {
   solve(deadlineS: number, box: LevelBox, enough: number, nearPrice: number): void {
     this.bound = Number.POSITIVE_INFINITY
     this.undecided = null
+    if (deadlineS !== this.#deadlineS) {
+      for (const cheapest of this.#atLevel.flat()) cheapest.find(deadlineS, { first: 0, last: this.#globalBatch })
+      this.#deadlineS = deadlineS
+    }
     let best: Priced | null = null
     const at = (price: number): Priced | null => {
-      const priced = this.#priced(price, deadlineS, box)
+      const priced = this.#priced(price, box)
       if (priced !== null && (best === null || priced.bound > best.bound)) best = priced
       return priced
     }
@@ -90,7 +115,7 @@ export class PowerRelaxation {
     if (near === null) return
     let low: Priced | null = near.left > 0 ? near : null
     let high: Priced | null = near.left > 0 ? null : near
-    let step = Math.max(Math.abs(nearPrice) / 8, 1e-9 * this.highestPrice)
+    let step = Math.max(Math.abs(nearPrice) / 8, 1e-9 * this.#highestPrice)
     for (let i = 0; i < MAX_PRICES && best!.bound < enough; i++) {
       if (low !== null && high !== null) {
         if (low.left === 0 || high.left === 0) break
@@ -98,7 +123,7 @@ export class PowerRelaxation {
         // Both lines lie above the bound, which is concave in the price: it never exceeds their intersection.
         const meet = (high.bound - low.bound + low.left * low.price - high.left * high.price) / (low.left - high.left)
         const most = low.bound + low.left * (meet - low.price)
-        if (most - best!.bound <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.highestPrice) break
+        if (most - best!.bound <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.#highestPrice) break
         const inside = meet > low.price && meet < high.price
         const priced: Priced = at(inside && i % 4 !== 3 ? meet : (low.price + high.price) / 2)!
         if (priced.left > 0) low = priced
@@ -107,9 +132,9 @@ export class PowerRelaxation {
       }
       const end: Priced = (low ?? high)!
       if (end.left === 0) break
-      if (Math.abs(end.price) >= this.highestPrice) return
+      if (Math.abs(end.price) >= this.#highestPrice) return
       const direction: number = low === null ? -1 : 1
-      const next = Math.max(-this.highestPrice, Math.min(this.highestPrice, end.price + direction * step))
+      const next = Math.max(-this.#highestPrice, Math.min(this.#highestPrice, end.price + direction * step))
       step *= 6
       const priced: Priced = at(next)!
       if (priced.left > 0) low = priced
@@ -123,7 +148,7 @@ export class PowerRelaxation {
   }
 
   /** @returns null if the deadline or the budget leaves a GPU no option */
-  #priced(price: number, deadlineS: number, { floor, cap }: LevelBox): Priced | null {
+  #priced(price: number, { floor, cap }: LevelBox): Priced | null {
     const levels = new Int16Array(this.#gpus.length)
     const steps: Step[] = []
     let bound = price * this.#globalBatch
@@ -131,7 +156,6 @@ export class PowerRelaxation {
     let spareW = this.#powerW
     for (let gpu = 0; gpu < levels.length; gpu++) {
       const { powerLimitsW, idlePowerW } = this.#gpus[gpu]!
-      const shares = this.#levelShares[gpu]!
       const from = steps.length
       let isFirst = true
       // The hull of this GPU's options in watts and cost, from its lowest level on.
@@ -140,9 +164,10 @@ export class PowerRelaxation {
         let [cost, samples, watts] = [0, 0, idlePowerW]
         if (level !== LEFT_OUT) {
           this.work++
-          cost = shares[level]!.cheapest(price, deadlineS)
-          if (cost === Number.POSITIVE_INFINITY) continue
-          samples = shares[level]!.share
+          const cheapest = this.at(gpu, level)
+          if (cheapest.hullLength === 0) continue
+          samples = cheapest.shareAt(price)
+          cost = cheapest.cost[samples]! - price * samples
           watts = powerLimitsW[level]!
         }
         if (isFirst) {
