@@ -9,9 +9,9 @@ import {
 /**
  * Similarity of two groups of co-runners, independent of their order and number. By a workload kernel: its mean over
  * all pairs with one workload of each group (kernel mean embedding), for effects that average over members. For joint
- * effects: by the means of features (`blend`), or by the largest and smallest value of each feature (`extremes`).
+ * effects: by the means of features (`blend`).
  */
-const othersKernelNames = [...workloadKernelNames, 'blend', 'extremes'] as const
+const othersKernelNames = [...workloadKernelNames, 'blend'] as const
 type OthersKernelName = (typeof othersKernelNames)[number]
 
 /**
@@ -35,17 +35,13 @@ const sharedParts: readonly CovariancePart[] = [
   { others: 'kin' },
   { others: 'identity' },
   { others: 'blend' },
-  { others: 'extremes' },
   { own: 'smooth', others: 'smooth' },
   { own: 'kin', others: 'smooth' },
   { own: 'identity', others: 'linear' },
   { own: 'linear', others: 'identity' },
-  { own: 'identity', others: 'size' },
-  { own: 'size', others: 'identity' },
   { own: 'identity', others: 'identity' },
   { own: 'smooth', others: 'blend' },
   { own: 'identity', others: 'blend' },
-  { own: 'identity', others: 'extremes' },
 ]
 
 /** Number of parts common to all sizes; these come first. */
@@ -63,7 +59,6 @@ const SIZE_LENGTH = 0.5
 const OWN_STRIDE = workloadKernelNames.length + 1
 const OTHERS = othersKernelNames.length
 const BLEND = othersKernelNames.indexOf('blend')
-const EXTREMES = othersKernelNames.indexOf('extremes')
 const ownIndex = sharedParts.map(({ own }) => (own === undefined ? OWN_STRIDE - 1 : workloadKernelNames.indexOf(own)))
 const othersIndex = sharedParts.map(({ others }) => (others === undefined ? OTHERS : othersKernelNames.indexOf(others)))
 
@@ -75,8 +70,6 @@ export interface CoRunnerRow {
   readonly others: readonly number[]
   /** Mean of each feature over the others. */
   readonly blend: Float64Array
-  /** Maximum, then minimum of each feature over the others. */
-  readonly extremes: Float64Array
   readonly doublings: number
 }
 
@@ -98,20 +91,13 @@ export class SlowdownCovariance {
   }
 
   row(own: number, others: readonly number[]): CoRunnerRow {
-    const features = this.#points[own]!.features.length - 1
-    const blend = new Float64Array(features)
-    const extremes = new Float64Array(2 * features)
-    extremes.fill(-Infinity, 0, features).fill(Infinity, features)
+    const blend = new Float64Array(this.#points[own]!.features.length)
     for (const other of others) {
-      // The first feature, shared memory, is used by the size kernel only.
-      const point = this.#points[other]!.features.subarray(1)
-      for (let j = 0; j < features; j++) {
-        blend[j]! += point[j]! / others.length
-        extremes[j] = Math.max(extremes[j]!, point[j]!)
-        extremes[features + j] = Math.min(extremes[features + j]!, point[j]!)
-      }
+      this.#points[other]!.features.forEach((value, j) => {
+        blend[j]! += value / others.length
+      })
     }
-    return { own, others, blend, extremes, doublings: Math.log2(others.length + 1) }
+    return { own, others, blend, doublings: Math.log2(others.length + 1) }
   }
 
   /** Write the value of each part for two rows to `out`. */
@@ -154,7 +140,6 @@ export class SlowdownCovariance {
     }
     for (let kernel = 0; kernel < OWN_STRIDE - 1; kernel++) out[kernel]! /= pairs
     out[BLEND] = matern(rootMeanSquare(a.blend, b.blend))
-    out[EXTREMES] = matern(rootMeanSquare(a.extremes, b.extremes))
     return Math.exp(-(((a.doublings - b.doublings) / SIZE_LENGTH) ** 2) / 2)
   }
 }
