@@ -38,9 +38,8 @@ export interface EngineOptions extends SchedulingOptions {
   /** Time without progress when a job resumes after preemption or a move (checkpoint, restore), s. Default 0. */
   readonly restartCostS?: number
   /**
-   * Time without progress when the CPU, memory or power of a running job changes, s. If above 0, `tune` resizes a job
-   * only if others need it for their fair share or if it saves more GPU time than it costs. Default 0: resizing is
-   * free.
+   * Time without progress when the CPU, memory or power of a running job changes, s. If above 0, `tune` keeps a job on
+   * several servers at the share that is always available. Default 0: resizing is free.
    */
   readonly resizeCostS?: number
   /** Minimum slowdown factor of a job on several servers; a model's own penalty applies if larger. Default 1. */

@@ -40,37 +40,9 @@ export class TuneMechanism extends WholeGpuMechanism {
     const whole = this.#wholeOn(server)
     if (whole.length === 0) return
     const { choice } = this.#allocation(server, whole)
-    const kept = this.running.resizeCostS > 0 ? this.#keeping(server, whole, choice) : null
     whole.forEach((job, i) => {
-      this.#feed(job, (kept ?? choice)[i]!)
+      this.#feed(job, choice[i]!)
     })
-  }
-
-  /**
-   * Allocation in which running jobs keep their shares, if possible and if the best choice saves less than its resizes
-   * cost.
-   */
-  #keeping(
-    server: number,
-    whole: readonly EngineJob[],
-    best: readonly AllocationOption[],
-  ): readonly AllocationOption[] | null {
-    const room = this.#roomFor(server)
-    const jobs = whole.map((job): Resident => {
-      const held = { cpus: job.cpusPerGpu, memoryGb: job.memoryGbPerGpu, throughput: job.throughput }
-      return { gpus: job.gpus, options: job.rate > 0 ? [held] : this.#optionsOf(job) }
-    })
-    const least = (of: 'cpus' | 'memoryGb') => jobs.reduce((sum, { gpus, options }) => sum + options[0]![of] * gpus, 0)
-    if (least('cpus') > room.cpus + ROUNDING || least('memoryGb') > room.memoryGb + ROUNDING) return null
-    const kept = allocateServer(jobs, room.cpus, room.memoryGb).map((k, i) => jobs[i]!.options[k]!)
-    const savedGpuS = whole.reduce((sum, job, i) => {
-      const [now, then] = [kept[i]!, best[i]!]
-      const workS = job.remaining * job.profile.iterationS
-      const isResized = job.rate > 0 && (now.cpus !== then.cpus || now.memoryGb !== then.memoryGb)
-      const resizeS = isResized ? this.running.resizeCostS : 0
-      return sum + (workS / now.throughput - workS / then.throughput - resizeS) * job.gpus
-    }, 0)
-    return savedGpuS > 0 ? null : kept
   }
 
   /** Single-server jobs on this server, in class order. */
