@@ -143,14 +143,15 @@ function tooLittlePower(
   )
 }
 
-export function planOf(prepared: PreparedJob, { shares, limits }: Split): TrainingPlan {
-  return evaluateAssignments(
-    prepared,
-    Array.from(shares, (share, gpu): Assignment => {
-      if (limits[gpu] === LEFT_OUT) return { share, powerLimitW: null }
-      return { share, ...prepared.curves[gpu]!.settings[prepared.limitIndices[gpu]![limits[gpu]!]!]! }
-    }),
-  )
+export function planOf(
+  prepared: PreparedJob,
+  { shares, limits }: { readonly shares: ArrayLike<number>; readonly limits: ArrayLike<number> },
+): TrainingPlan {
+  const assignments = Array.from(shares, (share, gpu): Assignment => {
+    if (limits[gpu] === LEFT_OUT) return { share, powerLimitW: null }
+    return { share, ...prepared.curves[gpu]!.settings[prepared.limitIndices[gpu]![limits[gpu]!]!]! }
+  })
+  return evaluateAssignments(prepared, assignments)
 }
 
 function assertBudgets(budgets: Budgets): void {

@@ -1,6 +1,8 @@
+import { planOf } from './find-plan.js'
 import { isLocked } from './profile/setting.js'
+import { LEFT_OUT } from './search/option-table.js'
 import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
-import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
+import type { TrainingPlan } from './training-plan.js'
 
 /** Plans one would make without a search, for comparison. */
 export type SimplePlanName = `${'even' | 'proportional'} split, ${'largest' | 'best'} limits`
@@ -89,15 +91,10 @@ function limitsOf({ curves, limitIndices }: PreparedJob, gpu: number): number[] 
 
 /** @returns null if a share does not fit its GPU */
 function evaluated(prepared: PreparedJob, shares: readonly number[], chosen: readonly number[]): TrainingPlan | null {
-  const { options, curves, limitIndices } = prepared
+  const { options } = prepared
   const fits = options.every(({ table, mayBeLeftOut }, i) =>
     shares[i] === 0 ? mayBeLeftOut : table(chosen[i]!).timeS[shares[i]!]! < Number.POSITIVE_INFINITY,
   )
   if (!fits) return null
-  const assignments = shares.map((share, i): Assignment => {
-    return share === 0
-      ? { share, powerLimitW: null }
-      : { share, ...curves[i]!.settings[limitIndices[i]![chosen[i]!]!]! }
-  })
-  return evaluateAssignments(prepared, assignments)
+  return planOf(prepared, { shares, limits: shares.map((share, i) => (share === 0 ? LEFT_OUT : chosen[i]!)) })
 }
