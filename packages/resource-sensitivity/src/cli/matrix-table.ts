@@ -1,7 +1,10 @@
 import Table from 'cli-table3'
 import { matrixAxes, minDemand, type SensitivityMatrix } from '../profile/sensitivity-matrix.js'
 
-/** Samples per second by cores (rows) and cached fraction of the data set (columns); measured cells are marked. */
+/**
+ * Formats throughput in samples per second. Rows are core counts, columns are cached fractions of the data set; an
+ * asterisk marks measured cells.
+ */
 export function formatMatrixTable(matrix: SensitivityMatrix): string {
   const { cpus, memoryGb, at } = matrixAxes(matrix)
   const table = new Table({

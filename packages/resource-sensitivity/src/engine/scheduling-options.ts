@@ -5,11 +5,11 @@ import type { AllocationSolver } from '../mechanisms/allocation-solver.js'
 import { assertJobProfile, type JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 
-/** Order in which jobs are served. */
+/** Names of the policies, which determine the order in which jobs are served. */
 export const policyNames = ['fifo', 'srtf', 'las', 'ftf', 'drf', 'tetris'] as const
 export type PolicyName = (typeof policyNames)[number]
 
-/** How CPU cores and memory are allocated to the GPUs' jobs. */
+/** Names of the mechanisms, which allocate CPU cores and memory to jobs. */
 export const mechanismNames = ['fair', 'greedy', 'tune', 'optimal'] as const
 export type MechanismName = (typeof mechanismNames)[number]
 
@@ -119,7 +119,7 @@ export function assertJob(job: Job, models: ReadonlySet<string> | ReadonlyMap<st
   }
 }
 
-/** Jobs the cluster can run, and an error for each job it never can. */
+/** Separates jobs that the cluster can run from those it never can; returns an error for each of the latter. */
 export function possibleJobs(
   jobs: readonly Job[],
   cluster: Cluster,

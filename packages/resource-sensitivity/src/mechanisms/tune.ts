@@ -12,16 +12,17 @@ interface Allocation {
 }
 
 /**
- * No job runs slower than with its GPU-proportional share, and spare resources go to others. Jobs on several servers
- * are served last, from what all their servers have left: their GPUs run in lockstep, so each needs the same share.
+ * Gives every job at least the throughput of its GPU-proportional share, and the spare resources to the jobs that gain
+ * most. Jobs on several servers come last. Their GPUs run in lockstep and need equal shares, so they get what all their
+ * servers have left.
  */
 export class TuneMechanism extends WholeGpuMechanism {
-  /** Cache of allocations by the jobs on a server and its kind: the same few mixtures recur. */
+  /** Cache of allocations by server kind and jobs, since the same few combinations recur. */
   readonly #known = new Map<string, Allocation>()
 
   settle(): void {
     const { running } = this
-    // A seat on another GPU type may be worth more, on any server.
+    // Under a power budget, a seat on a server with another GPU type may be better, so all servers are examined.
     if (running.anyChanged && running.watts !== null) running.touchServers()
     const changed = running.takeChanged()
     const spread = new Set<EngineJob>()
@@ -35,7 +36,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     if (running.resizeCostS === 0) for (const job of spread) this.#raise(job)
   }
 
-  /** Distribute what jobs on several servers leave. */
+  /** Distributes what jobs on several servers leave of a server among its other jobs. */
   #settle(server: number): void {
     const whole = this.#wholeOn(server)
     if (whole.length === 0) return
@@ -63,7 +64,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     return { cpus, memoryGb }
   }
 
-  /** Best known allocation of these jobs, given the server's jobs on several servers. */
+  /** Best known allocation of these jobs on the resources that the server's spread jobs leave. */
   #allocation(server: number, whole: readonly EngineJob[]): Allocation {
     const { cpus, memoryGb } = this.#roomFor(server)
     const fair = this.rules.fairShareOf(server)
@@ -79,7 +80,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     return allocation
   }
 
-  /** Fastest option for which all servers of a job have enough left. */
+  /** Gives a spread job the fastest option for which all its servers have enough left. */
   #raise(job: EngineJob): void {
     const { pool, heldCpus, heldMemoryGb } = this.running
     const { servers, gpus } = job.placement!
