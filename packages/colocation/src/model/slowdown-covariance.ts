@@ -7,23 +7,23 @@ import {
 } from './workload-kernels.js'
 
 /**
- * Similarity of two groups of co-runners, independent of their order and number. By a workload kernel: its mean over
- * all pairs with one workload of each group (kernel mean embedding), for effects that average over members. For joint
- * effects: by the means of features (`blend`).
+ * Similarities of two groups of co-runners, independent of their order and number. A workload kernel gives the mean
+ * over all pairs with one workload of each group (kernel mean embedding), for effects that average over members.
+ * `blend` compares the means of the features, for joint effects.
  */
 const othersKernelNames = [...workloadKernelNames, 'blend'] as const
 type OthersKernelName = (typeof othersKernelNames)[number]
 
 /**
- * A term of the covariance of two rows: the similarity of the workloads, of their co-runners, or the product of both; 1
- * for all rows if neither is given.
+ * A term of the covariance of two rows. It is the similarity of the workloads, of their co-runners, or the product of
+ * both; without either it is 1.
  */
 interface CovariancePart {
   readonly own?: WorkloadKernelName
   readonly others?: OthersKernelName
 }
 
-/** Chosen by cross-validation within training rows. */
+/** The terms were chosen by cross-validation within training rows. */
 const sharedParts: readonly CovariancePart[] = [
   {},
   { own: 'rough' },
@@ -47,9 +47,9 @@ const sharedParts: readonly CovariancePart[] = [
 /** Number of parts common to all sizes; these come first. */
 export const SHARED_PARTS: number = sharedParts.length
 /**
- * Each part occurs twice: for effects common to all sizes, and for effects that change with size. The latter correlate
- * more between triples and quadruples than between pairs and quadruples, and carry no information where all rows have
- * one size.
+ * Number of variances. Each part occurs twice: for effects common to all sizes, and for effects that change with size.
+ * The second kind correlates more between triples and quadruples than between pairs and quadruples. It carries no
+ * information if all rows have one size.
  */
 export const COVARIANCE_PARTS: number = 2 * SHARED_PARTS
 
@@ -76,7 +76,7 @@ export interface CoRunnerRow {
 /** Kernel values of all pairs of points, from which the covariance of any two rows follows. */
 export class SlowdownCovariance {
   readonly #points: readonly KernelPoint[]
-  /** `OWN_STRIDE` values per pair of points; the last is 1. */
+  /** `OWN_STRIDE` values per pair of points: one per workload kernel, then a 1. */
   readonly #table: Float64Array
   readonly #others = new Float64Array(OTHERS + 1).fill(1)
 

@@ -2,9 +2,10 @@ import { kinOf, type Workload } from '../workload.js'
 import { scalingOf, standardize } from './standardize.js'
 
 /**
- * Five similarities of two workloads: over all features at short distance, at long distance and linearly; by the same
- * network and mode (`kin`); by identity. `kin` and `identity` represent properties that no metric shows, such as a wrong
- * solo baseline: learnt for known workloads, uncertainty for others.
+ * Similarities of two workloads: over all features at short distance (`rough`), at long distance (`smooth`) and
+ * linearly; by the same network and mode (`kin`); by the same workload (`identity`). The last two represent properties
+ * that no metric shows, such as a wrong solo baseline. The model learns these for known workloads and treats them as
+ * uncertain for others.
  */
 export const workloadKernelNames = ['rough', 'smooth', 'linear', 'kin', 'identity'] as const
 export type WorkloadKernelName = (typeof workloadKernelNames)[number]
@@ -14,7 +15,7 @@ const ROUGH_LENGTH = 0.5
 /** Length scale of the `smooth` kernel. */
 const SMOOTH_LENGTH = 2
 
-/** Feature vector: rates and sizes as logarithms, percentages as fractions. */
+/** Returns the feature vector of a workload: rates and sizes as logarithms, percentages as fractions. */
 export function featuresOf(workload: Workload): number[] {
   return [
     Math.log(workload.threads + 1),
@@ -38,7 +39,7 @@ export interface KernelPoint {
   readonly features: Float64Array
 }
 
-/** Points of workloads, scaled by those of the training set only. */
+/** Returns a function from workloads to points. Features are scaled by the training set only. */
 export function pointsScaledBy(trained: readonly Workload[]): (workload: Workload) => KernelPoint {
   const scaling = scalingOf(trained.map(featuresOf))
   return (workload) => ({

@@ -72,8 +72,8 @@ export function rankPartners(
 }
 
 /**
- * The measurement that would best decide between the first two of a ranking: the group with the larger uncertainty.
- * Null if their intervals do not overlap or are unknown.
+ * Returns the measurement that would best decide between the first two of a ranking: the group with the larger
+ * uncertainty. Null if the intervals of the two do not overlap or are unknown.
  */
 export function undecided([first, second]: readonly RankedGroup[]): {
   readonly measure: RankedGroup['members']

@@ -7,7 +7,7 @@ export class CheapestShares {
   readonly cost: Float64Array
   /** Option with that cost. */
   readonly limit: Int16Array
-  /** Shares at the vertices of the hull, ascending. */
+  /** Shares at the vertices of the lower convex hull, ascending; the first `hullLength` entries count. */
   readonly hull: Int32Array
   hullLength = 0
 
@@ -41,7 +41,7 @@ export class CheapestShares {
     this.#findHull(range)
   }
 
-  /** Andrew's monotone chain; shares of infinite cost are skipped. */
+  /** Finds the hull by Andrew's monotone chain. Shares of infinite cost are skipped. */
   #findHull({ first, last }: ShareRange): void {
     const { cost, hull } = this
     let length = 0

@@ -1,13 +1,14 @@
 import type { CheapestShares } from './cheapest-shares.js'
 import type { ShareRange } from './option-table.js'
 
-/** Bisections of the multiplier's range; the precision of a double is exhausted then. */
+/** Maximum number of bisections of the multiplier's range; the precision of a double is exhausted then. */
 const MAX_HALVINGS = 100
 
 /**
- * The cheapest split of a global batch over GPUs within a deadline, with the constraint that shares add up to the batch
- * priced instead of enforced (Lagrangian relaxation; Everett, "Generalized Lagrange multiplier method", 1963). Its
- * value is a lower bound, and gives for every share of every GPU the minimum extra cost of a solution that uses it.
+ * Finds a nearly cheapest split of a global batch over GPUs within a deadline. Each sample has a price; the sum of the
+ * shares is not forced to equal the batch (Lagrangian relaxation; Everett, "Generalized Lagrange multiplier method",
+ * 1963). The value is a lower bound. It also gives, for every share of every GPU, the minimum extra cost of a solution
+ * that uses it.
  */
 export class DeadlineRelaxation {
   readonly #globalBatch: number
@@ -27,7 +28,7 @@ export class DeadlineRelaxation {
     this.shares = new Int32Array(cheapest.length)
   }
 
-  /** Cheapest cost and limit of a share after `solve`. */
+  /** Minimum cost of a share after `solve`, J. */
   costOf(gpu: number, share: number): number {
     return this.#cheapest[gpu]!.cost[share]!
   }
@@ -59,7 +60,10 @@ export class DeadlineRelaxation {
     this.#roundUp()
   }
 
-  /** Smallest share range of a GPU outside which a solution costs more than `allowance` above the bound. */
+  /**
+   * Returns the smallest range of a GPU's shares outside which every solution costs more than `allowance` above the
+   * bound.
+   */
   shrink(gpu: number, { first, last }: ShareRange, allowance: number): ShareRange {
     const { cost } = this.#cheapest[gpu]!
     const lambda = this.#lambda
@@ -72,7 +76,7 @@ export class DeadlineRelaxation {
     return { first: from, last: to }
   }
 
-  /** Find the price of a sample at which the GPUs take exactly the batch. */
+  /** Finds the price of a sample at which the GPUs together take exactly the batch. */
   #price(steepest: number): void {
     let low = -steepest - 1
     let high = steepest + 1
@@ -105,7 +109,7 @@ export class DeadlineRelaxation {
     return value
   }
 
-  /** Assign the remaining samples to the GPU where they cost least, or to several if none can take them all. */
+  /** Assigns the remaining samples to the GPU where they cost least, or to several GPUs if none can take them all. */
   #roundUp(): void {
     const { shares } = this
     let left = this.#globalBatch
@@ -121,7 +125,7 @@ export class DeadlineRelaxation {
         while (take > 0 && cost[share + take] === Number.POSITIVE_INFINITY) take--
         if (take <= 0) continue
         const rise = (cost[share + take]! - cost[share]!) / take
-        // A GPU that takes all the rest completes the split.
+        // Prefers the GPU that can take the most samples: one that takes all of them completes the split.
         if (take > amount || (take === amount && rise < minRise)) {
           chosen = i
           amount = take

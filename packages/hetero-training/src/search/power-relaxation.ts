@@ -9,10 +9,10 @@ export interface LevelBox {
 
 /** Maximum number of steps of a price search; each step gives a bound. */
 const MAX_PRICES = 60
-/** Relative difference to the best possible bound at which a price is good enough. */
+/** Relative distance from the best possible bound at which the price search ends. */
 const SAME_BOUND = 1e-8
 
-/** The next level of a GPU that pays: more watts, less cost. */
+/** A step of a GPU to a higher level that saves cost: more watts, less cost. */
 interface Step {
   readonly gpu: number
   readonly level: number
@@ -35,31 +35,34 @@ interface Priced {
 }
 
 /**
- * Lowest energy of a batch within a deadline and a power budget, with samples priced instead of counted (Everett 1963)
- * and the levels of one GPU mixed. For a given price this is the linear relaxation of a multiple-choice knapsack,
- * solved by taking the best saving per watt first (Sinha and Zoltners, "The multiple-choice knapsack problem", 1979).
- * Its value is a lower bound at any price.
+ * Computes a lower bound of the energy of a batch within a deadline and a power budget. Samples are priced instead of
+ * counted (Everett 1963), and one GPU may mix two levels. For a given price this is the linear relaxation of a
+ * multiple-choice knapsack, solved by taking the best saving per watt first (Sinha and Zoltners, "The multiple-choice
+ * knapsack problem", 1979). The value is a lower bound at any price.
  */
 export class PowerRelaxation {
-  /** Number of searches on share hulls so far: the measure of its work. */
+  /** Number of lookups of a cheapest share so far, which measures the work. */
   work = 0
-  /** J; infinite if the deadline cannot be met within the budget. */
+  /** Lower bound of the energy, J; infinite if the deadline cannot be met within the budget. */
   bound: number = Number.POSITIVE_INFINITY
-  /** The price of the bound, J per sample. */
+  /** Price at which the bound was found, J per sample. */
   price = 0
   /** Levels near the bound, within the budget. */
   levels: Int16Array
-  /** Branching decision: a GPU, and the highest level of the lower branch. Null if the relaxation mixes nothing. */
+  /** How to branch: a GPU, and the highest level of the lower branch. Null if the relaxation mixes no levels. */
   undecided: { readonly gpu: number; readonly level: number } | null = null
   readonly #gpus: readonly GpuOptions[]
-  /** Per GPU: left out, then each limit. */
+  /**
+   * Cheapest shares of each GPU at each level. The first entry is for a GPU that is left out, then one follows per
+   * limit.
+   */
   readonly #atLevel: readonly (readonly CheapestShares[])[]
   readonly #globalBatch: number
   readonly #powerW: number
   #deadlineS = Number.NaN
   /** Maximum time of an allowed share, s. */
   readonly longestS: number
-  /** At this price a sample outweighs the total energy, J per sample. */
+  /** Price at which a sample outweighs the total energy, J per sample. */
   readonly #highestPrice: number
 
   constructor(gpus: readonly GpuOptions[], globalBatch: number, powerW: number) {
@@ -89,14 +92,14 @@ export class PowerRelaxation {
     this.#highestPrice = highestPrice
   }
 
-  /** The shares of a GPU at a level. */
+  /** Returns the cheapest shares of a GPU at a level. */
   at(gpu: number, level: number): CheapestShares {
     return this.#atLevel[gpu]![level + 1]!
   }
 
   /**
-   * @param enough bound at which the search for a better one may end, J
-   * @param nearPrice start of the price search
+   * @param enough the search ends once the bound reaches this value, J
+   * @param nearPrice start of the price search, J per sample
    */
   solve(deadlineS: number, box: LevelBox, enough: number, nearPrice: number): void {
     this.bound = Number.POSITIVE_INFINITY
@@ -120,7 +123,8 @@ export class PowerRelaxation {
       if (low !== null && high !== null) {
         if (low.left === 0 || high.left === 0) break
         const width = high.price - low.price
-        // Both lines lie above the bound, which is concave in the price: it never exceeds their intersection.
+        // Both tangents lie above the bound, which is concave in the price. So the bound never exceeds their
+        // intersection.
         const meet = (high.bound - low.bound + low.left * low.price - high.left * high.price) / (low.left - high.left)
         const most = low.bound + low.left * (meet - low.price)
         if (most - best!.bound <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.#highestPrice) break
@@ -158,7 +162,7 @@ export class PowerRelaxation {
       const { powerLimitsW, idlePowerW } = this.#gpus[gpu]!
       const from = steps.length
       let isFirst = true
-      // The hull of this GPU's options in watts and cost, from its lowest level on.
+      // Builds the hull of this GPU's levels in watts and cost, starting at its lowest level.
       let [atWatts, atCost, atSamples] = [0, 0, 0]
       for (let level = floor[gpu]!; level <= cap[gpu]!; level++) {
         let [cost, samples, watts] = [0, 0, idlePowerW]
@@ -197,7 +201,7 @@ export class PowerRelaxation {
       }
       if (isFirst) return null
     }
-    // Sums of watts differ by rounding.
+    // Allows for rounding in the sum of watts.
     if (spareW < -1e-9 * this.#powerW) return null
     let part: Priced['part'] = null
     steps.sort((a, b) => a.cost * b.watts - b.cost * a.watts)
@@ -218,7 +222,7 @@ export class PowerRelaxation {
   }
 }
 
-/** Two levels of a GPU that the relaxation mixes: with the last watts, or between the prices on both sides. */
+/** Finds two levels of one GPU that the relaxation mixes: with the last watts, or between the prices on both sides. */
 function undecided(best: Priced, low: Priced | null, high: Priced | null): PowerRelaxation['undecided'] {
   const between = (gpu: number, a: number, b: number) => ({ gpu, level: Math.floor((a + b - 1) / 2) })
   if (best.part !== null) return between(best.part.gpu, best.levels[best.part.gpu]!, best.part.level)
