@@ -26,8 +26,8 @@ export interface SettingLine {
 }
 
 /**
- * Settings of a profile ordered by limit, their lines, and the deviations of the measurements from them: root mean
- * squares of ln(measured / line).
+ * Returns the lines of a profile's settings, ordered by limit, and the deviations of the measurements from the lines:
+ * root mean squares of ln(measured / line).
  */
 export function settingLines(
   profile: GpuProfile,

@@ -222,7 +222,10 @@ export class PowerRelaxation {
   }
 }
 
-/** Finds two levels of one GPU that the relaxation mixes: with the last watts, or between the prices on both sides. */
+/**
+ * Finds two levels that the relaxation mixes for one GPU: for its last watts, or at the prices just below and above the
+ * best one.
+ */
 function undecided(best: Priced, low: Priced | null, high: Priced | null): PowerRelaxation['undecided'] {
   const between = (gpu: number, a: number, b: number) => ({ gpu, level: Math.floor((a + b - 1) / 2) })
   if (best.part !== null) return between(best.part.gpu, best.levels[best.part.gpu]!, best.part.level)

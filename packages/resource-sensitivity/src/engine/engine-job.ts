@@ -52,7 +52,7 @@ export class EngineJob {
   attainedGpuS = 0
   /** Attained service before the last long wait, which no longer counts, GPU-seconds; see `ServiceOrder`. */
   forgivenGpuS = 0
-  /** When the attained service, or the waiting time, was last counted. */
+  /** Time up to which attained service or waiting time is counted, s. */
   heldSinceS: number
   lastRunS: number
   firstStartS: number | null = null

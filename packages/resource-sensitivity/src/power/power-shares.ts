@@ -192,8 +192,8 @@ export class PowerShares {
   }
 
   /**
-   * Jobs that may draw power now: in policy order, as many as the budget allows beside stopping jobs. None may pass a
-   * job that must wait.
+   * Returns the jobs that may draw power now: in policy order, as many as the budget allows beside stopping jobs. No
+   * job overtakes an earlier one that must wait.
    */
   #active(order: readonly EngineJob[]): EngineJob[] {
     const seated = order.filter(isRunning)
@@ -271,7 +271,10 @@ export class PowerShares {
     )
   }
 
-  /** Operating points of a job on its seats; a started run has only its current one if limits cannot change. */
+  /**
+   * Returns the operating points of a job on its seats. If limits cannot change, a started run has only its current
+   * one.
+   */
   #waysOf(job: EngineJob): readonly PowerWay[] {
     const told = this.#ways.get(job)
     const { servers, gpus } = job.placement!
