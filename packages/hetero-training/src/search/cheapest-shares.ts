@@ -10,6 +10,8 @@ export class CheapestShares {
   /** Shares at the vertices of the lower convex hull, ascending; the first `hullLength` entries count. */
   readonly hull: Int32Array
   hullLength = 0
+  #deadlineS = Number.NaN
+  #range: ShareRange = { first: 0, last: 0 }
 
   constructor(options: GpuOptions, globalBatch: number) {
     this.#options = options
@@ -18,9 +20,13 @@ export class CheapestShares {
     this.hull = new Int32Array(globalBatch + 1)
   }
 
+  /** Finds the cheapest option of each share in a range. A repeated call with the same arguments costs no work. */
   find(deadlineS: number, range: ShareRange): void {
     const { cost, limit } = this
     const { first, last } = range
+    if (deadlineS === this.#deadlineS && first === this.#range.first && last === this.#range.last) return
+    this.#deadlineS = deadlineS
+    this.#range = range
     // Disallowed shares take infinite time, which no deadline admits.
     const latestS = Math.min(deadlineS, Number.MAX_VALUE)
     cost.fill(Number.POSITIVE_INFINITY, first, last + 1)

@@ -104,10 +104,7 @@ export class PowerRelaxation {
   solve(deadlineS: number, box: LevelBox, enough: number, nearPrice: number): void {
     this.bound = Number.POSITIVE_INFINITY
     this.undecided = null
-    if (deadlineS !== this.#deadlineS) {
-      for (const cheapest of this.#atLevel.flat()) cheapest.find(deadlineS, { first: 0, last: this.#globalBatch })
-      this.#deadlineS = deadlineS
-    }
+    this.#deadlineS = deadlineS
     let best: Priced | null = null
     const at = (price: number): Priced | null => {
       const priced = this.#priced(price, box)
@@ -169,6 +166,7 @@ export class PowerRelaxation {
         if (level !== LEFT_OUT) {
           this.work++
           const cheapest = this.at(gpu, level)
+          cheapest.find(this.#deadlineS, { first: 0, last: this.#globalBatch })
           if (cheapest.hullLength === 0) continue
           samples = cheapest.shareAt(price)
           cost = cheapest.cost[samples]! - price * samples
