@@ -30,7 +30,7 @@ export function assertColocation({ members, throughputs, powerW }: Colocation): 
   })
 }
 
-/** Sum over the members, samples/s: the published study's target value. */
+/** Sum of the members' throughputs, samples/s. This is the target value of the published study. */
 export function throughputSum({ throughputs }: Pick<Colocation, 'throughputs'>): number {
   return throughputs.reduce((sum, throughput) => sum + throughput, 0)
 }

@@ -82,7 +82,8 @@ export function parseWorkloadName(name: string): WorkloadName {
 }
 
 /**
- * Key shared by workloads of one network and mode: `bert-base-cased-train`. A name in another format is its own kin.
+ * Returns the key shared by workloads of one network and mode, such as `bert-base-cased-train`. A name in another
+ * format is its own key.
  */
 export function kinOf(name: string): string {
   return name.replace(/_batch[1-9]\d*-(train|inf)$/, '-$1')

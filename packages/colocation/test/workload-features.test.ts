@@ -13,7 +13,6 @@ describe('the features of a workload', () => {
       ...workloads[0]!,
       threads: 0,
       registers: 0,
-      staticSharedMemory: 0,
       smThroughputPercent: 50,
       dramThroughputPercent: 20,
       memoryThroughputPercent: 10,
@@ -23,7 +22,7 @@ describe('the features of a workload', () => {
       exclusiveThroughput: 24,
       batchSize: 8,
     }
-    const fixed = [0, 0, 0, 0.5, 0.2, 0.1, Math.log(24), 0.8, 0.4, Math.log(0.1), Math.log(3)]
+    const fixed = [0, 0, 0.5, 0.2, 0.1, Math.log(24), 0.8, 0.4, Math.log(0.1), Math.log(3)]
     expect(featuresOf({ ...nothing, training: false })).toEqual([...fixed, 0])
     expect(featuresOf({ ...nothing, training: true })).toEqual([...fixed, 1])
   })
@@ -42,23 +41,21 @@ describe('the features of a workload', () => {
   it('make workloads alike: all to themselves, kin by their network, none to another', () => {
     const point = pointsScaledBy(workloads)
     const kernels = (a: number, b: number) => {
-      const out = new Float64Array(7).fill(9)
+      const out = new Float64Array(6).fill(9)
       writeKernels(point(workloads[a]!), point(workloads[b]!), out, 1)
       expect(out[0]).toBe(9)
       return [...out.slice(1)]
     }
-    expect(kernels(2, 2)).toEqual([1, 1, expect.any(Number), 1, 1, 1])
-    const [rough, smooth, linear, size, kin, identity] = kernels(0, 3)
+    expect(kernels(2, 2)).toEqual([1, 1, expect.any(Number), 1, 1])
+    const [rough, smooth, linear, kin, identity] = kernels(0, 3)
     expect([kin, identity]).toEqual([0, 0])
-    // Shared memory counts among the sizes only.
     const [a, b] = [0, 3].map((i) => [...point(workloads[i!]!).features])
-    const used = a!.map((value, j) => (value - b![j]!) ** 2)
+    const squares = a!.map((value, j) => (value - b![j]!) ** 2)
     const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)
-    const distance = Math.sqrt(sum(used.slice(1)) / 11)
+    const distance = Math.sqrt(sum(squares) / 11)
     expect(rough).toBeCloseTo(matern(2 * distance), 12)
     expect(smooth).toBeCloseTo(matern(distance / 2), 12)
-    expect(linear).toBeCloseTo(sum(a!.map((value, j) => (j === 0 ? 0 : value * b![j]!))) / 11, 12)
-    expect(size).toBeCloseTo(matern(Math.sqrt(sum(used.slice(0, 3)) / 3)), 12)
+    expect(linear).toBeCloseTo(sum(a!.map((value, j) => value * b![j]!)) / 11, 12)
     expect(matern(0)).toBe(1)
     expect(matern(1)).toBeCloseTo((1 + Math.sqrt(3)) * Math.exp(-Math.sqrt(3)), 12)
   })

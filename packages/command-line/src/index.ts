@@ -1,11 +1,11 @@
 export type { CommandFunction, Terminal, TextOutput } from './terminal.js'
 export { exitCodeOf, runCommand } from './run-command.js'
-export { type Ending, endingAtOnce, Interruption, isEnding, onEnding } from './endings.js'
+export { endingAtOnce, Interruption, isEnding, onEnding } from './endings.js'
 export { UsageError } from './usage-error.js'
 export { asUsage, newCommand, exampleText, parseCommand } from './new-command.js'
 export { commandOfCommands, newSubcommand, Subcommands } from './subcommands.js'
 export type { OptionAliases } from './aliases.js'
-export { integerFrom, listOf, numberBetween, oneOf, positiveNumber } from './option-values.js'
+export { given, integerFrom, listOf, numberBetween, oneOf, positiveNumber } from './option-values.js'
 export {
   type ExecutorOptions,
   type SlurmOptions,

@@ -2,39 +2,29 @@ import { InvalidArgumentError } from 'commander'
 
 /** Option parsers for commander. Each rejects an invalid value with a message that says what is expected. */
 
-export function integerFrom(least: number, most: number = Number.MAX_SAFE_INTEGER) {
-  return (text: string): number => {
-    const value = Number(text)
-    if (text.trim() === '' || !Number.isInteger(value) || value < least || value > most) {
-      throw new InvalidArgumentError(
-        most === Number.MAX_SAFE_INTEGER
-          ? `not an integer of at least ${least}.`
-          : `not an integer from ${least} to ${most}.`,
-      )
-    }
+type NumberParser = (text: string) => number
+
+function numberThat(isValid: (value: number) => boolean, expected: string): NumberParser {
+  return (text) => {
+    const value = text.trim() === '' ? Number.NaN : Number(text)
+    if (!isValid(value)) throw new InvalidArgumentError(`not ${expected}.`)
     return value
   }
 }
 
-export function numberBetween(least: number, most: number) {
-  return (text: string): number => {
-    const value = Number(text)
-    if (text.trim() === '' || !(value >= least && value <= most)) {
-      throw new InvalidArgumentError(`not a number from ${least} to ${most}.`)
-    }
-    return value
-  }
+export function integerFrom(least: number, most: number = Number.MAX_SAFE_INTEGER): NumberParser {
+  const range = most === Number.MAX_SAFE_INTEGER ? `of at least ${least}` : `from ${least} to ${most}`
+  return numberThat((value) => Number.isInteger(value) && value >= least && value <= most, `an integer ${range}`)
 }
 
-/** @param unit unit for the message, e.g. `watts` */
-export function positiveNumber(unit?: string) {
-  return (text: string): number => {
-    const value = Number(text)
-    if (!(value > 0 && Number.isFinite(value))) {
-      throw new InvalidArgumentError(`not a positive number${unit === undefined ? '' : ` of ${unit}`}.`)
-    }
-    return value
-  }
+export function numberBetween(least: number, most: number): NumberParser {
+  return numberThat((value) => value >= least && value <= most, `a number from ${least} to ${most}`)
+}
+
+/** @param unit for the message, e.g. `watts` */
+export function positiveNumber(unit?: string): NumberParser {
+  const ofUnit = unit === undefined ? '' : ` of ${unit}`
+  return numberThat((value) => value > 0 && Number.isFinite(value), `a positive number${ofUnit}`)
 }
 
 /** Parses a list that is separated by commas, blanks or both (`50,25` or `"50 25"`); `parse` parses each element. */
@@ -52,4 +42,9 @@ export function oneOf<const T extends string>(...names: readonly T[]) {
     if (found === undefined) throw new InvalidArgumentError(`not one of ${names.join(', ')}.`)
     return found
   }
+}
+
+/** Returns the options without those that are `undefined`. */
+export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
 }

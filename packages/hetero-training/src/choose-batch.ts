@@ -5,11 +5,11 @@ import type { TrainingJob } from './training-job.js'
 
 /** Number of steps to the target accuracy as a function of the global batch. */
 export interface Convergence {
-  /** Number of steps that even the largest batch needs. */
+  /** Number of steps that an arbitrarily large batch needs. */
   readonly minSteps: number
   /**
-   * Gradient noise scale, samples: a batch of this size needs twice the minimum steps, and twice the samples of the
-   * smallest batch.
+   * Gradient noise scale, samples. A batch of this size needs twice the minimum number of steps, and twice the samples
+   * of a very small batch.
    */
   readonly noiseScale: number
 }
@@ -66,9 +66,9 @@ export function fitConvergence(runs: readonly { readonly globalBatch: number; re
 }
 
 /**
- * The global batch, with its split and limits, that reaches an accuracy at the lowest cost: large batches need fewer
- * steps, small ones fewer samples. Each batch uses its cheapest plan; batches with no plan within budgets and memory
- * are skipped.
+ * Finds the global batch, with its split and limits, that reaches an accuracy at the lowest cost. Large batches need
+ * fewer steps, small ones fewer samples. Each batch uses its cheapest plan. Batches with no plan within the budgets and
+ * the memory are skipped.
  *
  * @param batches candidate global batches, samples
  * @throws InvalidInputError for an invalid job, batch or convergence; InfeasibleBudgetError if no batch has a plan

@@ -22,10 +22,12 @@ export interface FoundPlan extends TrainingPlan {
   readonly warnings: readonly string[]
 }
 
-/** Relative excess over a budget that counts as rounding: sums of the same terms in another order differ by less. */
+/**
+ * Relative excess over a budget that counts as rounding, since sums of the same terms in another order differ slightly.
+ */
 const ROUNDING = 1e-12
 
-/** Whether a plan meets budgets, up to rounding: a plan meets its own totals as budgets. */
+/** Whether a plan meets budgets, up to rounding. A plan always meets its own totals as budgets. */
 export function keepsBudgets({ timeS, energyJ, powerLimitW }: TrainingPlan, budgets: Budgets): boolean {
   const within = (value: number, budget = Number.POSITIVE_INFINITY) => value <= budget * (1 + ROUNDING)
   return within(timeS, budgets.timeS) && within(energyJ, budgets.energyJ) && within(powerLimitW, budgets.powerW)
@@ -39,9 +41,9 @@ export class InfeasibleBudgetError extends PctodlError {
 }
 
 /**
- * The cheapest split and power limits for a job under the synchronous model. Exact, except under a power budget over
- * many GPUs (dozens): then the distance to the optimum is at most `cost - lowerBound`. If only time counts (eta 0), the
- * fastest plan with the lowest energy.
+ * Finds the cheapest split and power limits for a job under the synchronous model. The result is exact, except under a
+ * power budget over many GPUs (dozens); then it exceeds the optimum by at most `cost - lowerBound`. If only time counts
+ * (eta 0), it is the fastest plan with the lowest energy.
  *
  * @throws InvalidInputError for an invalid job; InfeasibleBudgetError if no plan meets the budgets, with the lowest
  * feasible value
@@ -73,13 +75,14 @@ export function objectiveOf({ eta, idlePowerW, maxPowerW, allReduceS }: Prepared
   }
 }
 
-/** Energy alone, waiting included. */
+/** Objective that counts only energy, including the energy of waiting GPUs. */
 export function minEnergyOf(prepared: PreparedJob): Objective {
   return objectiveOf({ ...prepared, eta: 1 }, {})
 }
 
 /**
- * The cheapest plan whose limits add up to at most the power budget. If only time counts, ties go to the lowest energy.
+ * Finds the cheapest plan whose limits add up to at most the power budget. If only time counts, ties go to the lowest
+ * energy.
  */
 function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: Budgets, powerW: number): FoundPlan {
   const { options, job, eta, idlePowerW } = prepared
@@ -91,8 +94,8 @@ function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: B
   }
   const costOf = ({ timeS, energyJ }: Split) =>
     objective.energyWeight * (energyJ - idlePowerW * timeS) + objective.timeWeightW * timeS
-  // An infeasible energy budget is detected by the plan of lowest energy; if that plan meets it, the search starts from
-  // it.
+  // The plan of lowest energy shows whether the energy budget is feasible. If that plan meets the budget, the search
+  // starts from it.
   const energy = minEnergyOf(prepared)
   const thriftiest = budgets.energyJ === undefined ? null : least({ ...energy, longestS: objective.longestS })
   const isTooDear = thriftiest !== null && thriftiest.lowerBound > objective.maxEnergyJ
@@ -101,7 +104,7 @@ function planWithinPower(prepared: PreparedJob, objective: Objective, budgets: B
     ? { split: null, lowerBound: Number.POSITIVE_INFINITY }
     : least({}, known && { ...known, cost: costOf(known) })
   if (split !== null) {
-    // Split costs omit only the time of the gradient exchange.
+    // Split costs omit only the time of the gradient exchange, which is the same for all splits.
     const gap = split.cost - lowerBound
     if (eta > 0) return planned(split, gap)
     const longestS = split.timeS * (1 + SAME_TIME)
@@ -143,14 +146,15 @@ function tooLittlePower(
   )
 }
 
-export function planOf(prepared: PreparedJob, { shares, limits }: Split): TrainingPlan {
-  return evaluateAssignments(
-    prepared,
-    Array.from(shares, (share, gpu): Assignment => {
-      if (limits[gpu] === LEFT_OUT) return { share, powerLimitW: null }
-      return { share, ...prepared.curves[gpu]!.settings[prepared.limitIndices[gpu]![limits[gpu]!]!]! }
-    }),
-  )
+export function planOf(
+  prepared: PreparedJob,
+  { shares, limits }: { readonly shares: ArrayLike<number>; readonly limits: ArrayLike<number> },
+): TrainingPlan {
+  const assignments = Array.from(shares, (share, gpu): Assignment => {
+    if (limits[gpu] === LEFT_OUT) return { share, powerLimitW: null }
+    return { share, ...prepared.curves[gpu]!.settings[prepared.limitIndices[gpu]![limits[gpu]!]!]! }
+  })
+  return evaluateAssignments(prepared, assignments)
 }
 
 function assertBudgets(budgets: Budgets): void {
@@ -159,7 +163,7 @@ function assertBudgets(budgets: Budgets): void {
   }
 }
 
-/** Throws naming the infeasible budget and the lowest feasible value. */
+/** Returns the error that names the infeasible budget and the lowest feasible value. */
 function infeasible(prepared: PreparedJob, search: DeadlineSearch, budgets: Budgets): InfeasibleBudgetError {
   const fastest = search.cheapest(objectiveOf({ ...prepared, eta: 0 }, {}))
   if (!fastest) {

@@ -4,7 +4,10 @@ import { DeadlineSearch, SAME_TIME, type Split } from './search/best-deadline.js
 import { prepareJob, type TrainingJob } from './training-job.js'
 import type { TrainingPlan } from './training-plan.js'
 
-/** Plans none of which is both slower and higher in energy than another, from the fastest to the lowest in energy. */
+/**
+ * Time-energy front: no plan is both slower and higher in energy than another. Ordered from the fastest to the lowest
+ * in energy.
+ */
 export interface ParetoFront {
   readonly plans: readonly TrainingPlan[]
   /**
@@ -14,12 +17,12 @@ export interface ParetoFront {
 }
 
 /**
- * The time-energy front of a job. Each plan is exact: no plan takes as little energy in the same time or less. The full
- * front has too many plans to list (one per useful combination of shares and limits), so this returns those at `points`
- * evenly spaced times.
+ * Computes the time-energy front of a job. Each plan is exact: no other plan takes less energy in the same time or
+ * less. The full front has too many plans to list (one per useful combination of shares and limits), so this returns
+ * the plans at `points` evenly spaced times.
  *
  * @param points at least 2; default 60
- * @throws InvalidInputError for an invalid job; InvalidInputError if no split fits the GPUs
+ * @throws InvalidInputError for an invalid job, or if no split fits the GPUs
  */
 export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
   if (!Number.isInteger(points) || points < 2) throw new InvalidInputError('points', points, 'an integer of at least 2')
@@ -40,7 +43,8 @@ export function paretoFront(job: TrainingJob, points = 60): ParetoFront {
   let beforeS = 0
   for (let i = 0; i < points; i++) {
     const deadlineS = (fastest.timeS + ((thriftiest.timeS - fastest.timeS) * i) / (points - 1)) * (1 + SAME_TIME)
-    // The lowest energy within a deadline may be that of a shorter step: GPUs that wait less idle less.
+    // A plan with a shorter step may have the lowest energy within a deadline, because GPUs that wait less draw less
+    // idle energy.
     const split: Split = search.cheapest({ ...minEnergy, longestS: deadlineS }, beforeS, known)!
     if (known === null || split.energyJ < known.energyJ) plans.push(planOf(prepared, split))
     known = split

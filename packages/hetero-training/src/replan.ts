@@ -6,7 +6,7 @@ import { type Assignment, evaluateAssignments, settingIndex, type TrainingPlan }
 export interface ReplanOptions {
   /** Minimum relative cost saving that justifies new shares. Default 0.05. */
   readonly minGain?: number
-  /** Number of consecutive rounds that must predict it. Default 3. */
+  /** Number of consecutive rounds that must predict this saving. Default 3. */
   readonly rounds?: number
   /** Weight of a new round in the estimate of a GPU's speed, above 0, at most 1. Default 0.5. */
   readonly newWeight?: number
@@ -17,8 +17,8 @@ export interface GpuReport {
   readonly name: string
   /**
    * Mean compute time per step, without waiting, s; null for a GPU that has dropped out. `back` for a GPU without a
-   * share (dropped out or too slow) that is available again: since an idle GPU cannot be measured, its speed is assumed
-   * to be that of its profile.
+   * share (dropped out or too slow) that is available again. Its speed is assumed to be that of its profile, since an
+   * idle GPU cannot be measured.
    */
   readonly timeS: number | null | 'back'
 }
@@ -30,7 +30,7 @@ export interface ReplanState {
   /** Plan in force. */
   readonly plan: TrainingPlan
   /**
-   * GPU name -> measured time over profiled time: above 1 for one that throttles. GPUs that dropped out are absent.
+   * Measured time over profiled time, by GPU name: above 1 for a GPU that throttles. GPUs that dropped out are absent.
    */
   readonly slowdowns: ReadonlyMap<string, number>
   /** Consecutive rounds in which another plan predicted enough savings. */
@@ -55,12 +55,13 @@ export function startReplanning(job: TrainingJob, budgets: Budgets = {}): Replan
 }
 
 /**
- * Decide what to do after a round of steps. A GPU that computes slower than its profile (heat, a neighbour, a lower
- * clock) is assumed slower by the same factor at all shares and limits, at the same power. A new split is adopted once
- * it has predicted enough savings for several consecutive rounds, by the running estimate and, to at least half that
- * amount, by each round alone, so that neither noise nor a single slow step triggers a change. The same holds if the
- * current plan no longer meets the budgets, whatever the cost. A GPU that drops out is replanned around at once. The
- * function has no clock and no processes: measurements in, shares out.
+ * Decides what to do after a round of steps. If a GPU computes slower than its profile (heat, co-runners, a lower
+ * clock), it is assumed slower by the same factor at all shares and limits, at the same power.
+ *
+ * A new split is adopted once it has predicted enough savings for several consecutive rounds, by the running estimate
+ * and, to at least half that amount, by each round alone. So neither noise nor a single slow step triggers a change.
+ * The same rule applies if the current plan no longer meets the budgets, whatever the cost. A GPU that drops out is
+ * replanned around at once. The function uses no clock and no processes.
  *
  * @param reports one for each GPU with a share; optional for GPUs the plan leaves out
  * @throws InvalidInputError for a report of an unknown GPU, an invalid time, or a missing report; InfeasibleBudgetError
@@ -79,8 +80,7 @@ export function replan(state: ReplanState, reports: readonly GpuReport[], option
   try {
     best = findPlan(believed, budgets)
   } catch (error) {
-    // By the estimates nothing meets the budgets: throw only once as many rounds as a change requires have confirmed
-    // it.
+    // The estimates meet no budget. This throws only after as many consecutive rounds as a change requires.
     if (isBroken || !(error instanceof InfeasibleBudgetError)) throw error
     const isShown = !isFeasible(believedJob(state.job, shown), budgets)
     if (isShown && state.promising + 1 >= rounds) throw error
@@ -102,7 +102,8 @@ export function replan(state: ReplanState, reports: readonly GpuReport[], option
 }
 
 /**
- * The estimate of each GPU updated with a round, the round's own value, and whether the current plan has lost a GPU.
+ * Returns the estimates updated with a round, the values of this round alone, and whether the current plan has lost a
+ * GPU.
  */
 function learned({ job, plan, slowdowns: before }: ReplanState, reports: readonly GpuReport[], newWeight: number) {
   const { curves } = prepareJob(job)
@@ -167,7 +168,7 @@ function isSame(best: TrainingPlan, plan: TrainingPlan): boolean {
   })
 }
 
-/** Includes GPUs that dropped out, without a share. */
+/** Adds the GPUs that dropped out to a plan, without a share. */
 function withAll(job: TrainingJob, plan: TrainingPlan): TrainingPlan {
   const gone = {
     share: 0,

@@ -1,14 +1,16 @@
+import { planOf } from './find-plan.js'
 import { isLocked } from './profile/setting.js'
+import { LEFT_OUT } from './search/option-table.js'
 import { type PreparedJob, prepareJob, type TrainingJob } from './training-job.js'
-import { type Assignment, evaluateAssignments, type TrainingPlan } from './training-plan.js'
+import type { TrainingPlan } from './training-plan.js'
 
-/** Plans one would make without a search, for comparison. */
+/** Names of plans that need no search, for comparison. */
 export type SimplePlanName = `${'even' | 'proportional'} split, ${'largest' | 'best'} limits`
 
 /**
- * Plans with a split that needs no search: even, or proportional to the speed at an even share under the maximum
- * limits; each at the maximum limits (the default of any GPU) and with the cheapest limits for it. Plans that do not
- * fit the GPUs are left out.
+ * Returns plans whose split needs no search: an even one, or one proportional to the speed at an even share under the
+ * maximum limits. Each is evaluated at the maximum limits (the default of any GPU) and with the cheapest limits for it.
+ * Plans that do not fit the GPUs are left out.
  */
 export function simplePlans(job: TrainingJob): ReadonlyMap<SimplePlanName, TrainingPlan> {
   const prepared = prepareJob(job)
@@ -33,8 +35,8 @@ export function simplePlans(job: TrainingJob): ReadonlyMap<SimplePlanName, Train
 }
 
 /**
- * Integer shares proportional to weights that add up to the batch: the largest remainders get what rounding down
- * leaves.
+ * Returns integer shares proportional to weights that add up to the batch. Shares are rounded down, and the largest
+ * remainders get the samples that are left.
  */
 export function splitInProportion(globalBatch: number, weights: readonly number[]): number[] {
   const total = weights.reduce((a, b) => a + b, 0)
@@ -58,8 +60,8 @@ function atLargestLimits(prepared: PreparedJob, shares: readonly number[]): Trai
 }
 
 /**
- * For fixed shares the time is one of at most (GPUs x limits) values; for each, take the lowest-energy limit of every
- * GPU.
+ * Finds the cheapest limits for fixed shares. The time is then one of at most (GPUs x limits) values; for each, every
+ * GPU takes its limit of lowest energy.
  */
 function withBestLimits(prepared: PreparedJob, shares: readonly number[]): TrainingPlan | null {
   const { options } = prepared
@@ -82,22 +84,17 @@ function withBestLimits(prepared: PreparedJob, shares: readonly number[]): Train
   return best
 }
 
-/** Options of a GPU without locked clocks: the simple plans do not use them. */
+/** Options of a GPU without locked clocks, which the simple plans do not use. */
 function limitsOf({ curves, limitIndices }: PreparedJob, gpu: number): number[] {
   return limitIndices[gpu]!.flatMap((s, option) => (isLocked(curves[gpu]!.settings[s]!) ? [] : [option]))
 }
 
 /** @returns null if a share does not fit its GPU */
 function evaluated(prepared: PreparedJob, shares: readonly number[], chosen: readonly number[]): TrainingPlan | null {
-  const { options, curves, limitIndices } = prepared
+  const { options } = prepared
   const fits = options.every(({ table, mayBeLeftOut }, i) =>
     shares[i] === 0 ? mayBeLeftOut : table(chosen[i]!).timeS[shares[i]!]! < Number.POSITIVE_INFINITY,
   )
   if (!fits) return null
-  const assignments = shares.map((share, i): Assignment => {
-    return share === 0
-      ? { share, powerLimitW: null }
-      : { share, ...curves[i]!.settings[limitIndices[i]![chosen[i]!]!]! }
-  })
-  return evaluateAssignments(prepared, assignments)
+  return planOf(prepared, { shares, limits: shares.map((share, i) => (share === 0 ? LEFT_OUT : chosen[i]!)) })
 }

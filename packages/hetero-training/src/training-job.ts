@@ -11,8 +11,8 @@ export interface TrainingGpu {
   /** Maximum samples per step. Default: no limit; plans beyond the profile carry a warning. */
   readonly maxShare?: number
   /**
-   * Maximum samples its memory holds at once: larger shares are processed in micro-batches whose gradients are
-   * accumulated.
+   * Maximum number of samples that fit in the GPU's memory at once. Larger shares are processed in micro-batches whose
+   * gradients are accumulated.
    */
   readonly maxMicroBatch?: number
   /** Usable power limits, W, a subset of those in the profile. Default: all. */
@@ -31,7 +31,8 @@ export interface TrainingJob {
   /** Weight of energy against time in the cost, 0..1. Default 0.5. */
   readonly eta?: number
   /**
-   * Gradient exchange after each step, during which the GPUs draw idle power, s (in the profiles' unit). Default 0.
+   * Duration of the gradient exchange after each step, during which the GPUs draw idle power, s (in the profiles'
+   * unit). Default 0.
    */
   readonly allReduceS?: number
   /** Default `physical`. */
@@ -47,13 +48,13 @@ export interface PreparedJob {
   readonly job: TrainingJob
   readonly curves: readonly GpuCurves[]
   readonly options: readonly GpuOptions[]
-  /** Per GPU: the index in its curves of each setting in its options. */
+  /** For each GPU and each of its options, the index of the setting in the GPU's curves. */
   readonly limitIndices: readonly (readonly number[])[]
   readonly eta: number
   readonly allReduceS: number
   /** All GPUs idling, W. */
   readonly idlePowerW: number
-  /** Sum of the maximum limits of all profiles, W: the cost of a second. */
+  /** Sum of the maximum limits of all profiles, W. It weighs time against energy in the cost. */
   readonly maxPowerW: number
   readonly warnings: readonly string[]
 }

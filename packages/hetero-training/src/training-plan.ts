@@ -2,7 +2,7 @@ import type { GpuCurves } from './curves/gpu-curves.js'
 import { isSameSetting } from './profile/setting.js'
 import { type PreparedJob, prepareJob, sum, type TrainingJob } from './training-job.js'
 
-/** Role of one GPU in a step (or in a window, see `TrainingPlan.unit`). */
+/** What one GPU does in a step (or in a window, see `TrainingPlan.unit`). */
 export interface GpuPlan {
   readonly name: string
   /** Samples; 0 for a GPU that is left out. */
@@ -13,7 +13,7 @@ export interface GpuPlan {
   readonly smClockMhz: number | null
   /** Compute time, s. */
   readonly timeS: number
-  /** Waiting time for the others and for the gradients, s. */
+  /** Time spent waiting for the other GPUs and for the gradient exchange, s. */
   readonly waitS: number
   /** Mean power while computing, W. */
   readonly powerW: number
@@ -46,7 +46,9 @@ export interface TrainingPlan {
   readonly powerLimitW: number
 }
 
-/** A share and a setting of its GPU's curves (limit null: left out) for each GPU of a job. */
+/**
+ * What a GPU of a job is assigned: a share and a setting of its curves. A null limit means that the GPU is left out.
+ */
 export interface Assignment {
   readonly share: number
   readonly powerLimitW: number | null
@@ -64,8 +66,8 @@ export function evaluatePlan(job: TrainingJob, assignments: readonly Assignment[
 }
 
 /**
- * Prediction of the synchronous model: a step lasts as long as the slowest GPU, then gradients are exchanged; waiting
- * GPUs draw idle power.
+ * Predicts a plan by the synchronous model. A step lasts as long as the slowest GPU computes; then gradients are
+ * exchanged. Waiting GPUs draw idle power.
  */
 export function evaluateAssignments(prepared: PreparedJob, assignments: readonly Assignment[]): TrainingPlan {
   const { curves, eta, allReduceS, maxPowerW, job } = prepared
@@ -120,7 +122,7 @@ export function settingIndex({ settings }: GpuCurves, setting: Parameters<typeof
   return settings.findIndex((each) => isSameSetting(each, setting))
 }
 
-/** Fraction of a step spent waiting by all GPUs that triggers a warning. */
+/** Fraction of a step that all GPUs spend waiting above which a warning is given. */
 const MIN_WAITED = 0.02
 
 const isBeyond = ({ smallestProfiled, largestProfiled }: GpuCurves, batchSize: number) =>

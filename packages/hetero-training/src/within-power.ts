@@ -1,12 +1,14 @@
 import { IndexedHeap } from '@pctodl/numerics'
 import { DeadlineSearch, type Objective, type Split, splitOf } from './search/best-deadline.js'
 import { SAME_COST } from './search/cheapest-split.js'
+import { DeadlineRelaxation } from './search/deadline-relaxation.js'
 import { type GpuOptions, LEFT_OUT, withLimits } from './search/option-table.js'
 import { type LevelBox, PowerRelaxation } from './search/power-relaxation.js'
-import { LevelShares } from './search/share-hull.js'
-import { splitAtLevels } from './search/split-at-levels.js'
 
-/** A split whose power limits meet the budget: null if none was found, and none exists if `lowerBound` is infinite. */
+/**
+ * Result of the search. `split` is null if no split within the budget was found; if `lowerBound` is infinite, none
+ * exists.
+ */
 export interface SplitWithinPower {
   /** Limits as indices of the GPUs' options. */
   readonly split: Split | null
@@ -14,13 +16,13 @@ export interface SplitWithinPower {
   readonly lowerBound: number
 }
 
-/** Share curves examined before the search ends, plus the same number per GPU. */
+/** Amount of work at which the search ends, in lookups of a cheapest share; `MORE_WORK` is added for each GPU. */
 const MAX_WORK = 4e6
 const MORE_WORK = 1e5
-/** Relative width of a deadline interval below which limits are decided before it is halved again. */
+/** Relative width of a deadline interval below which the limits are decided before the interval is halved again. */
 const NARROW = 2e-3
 
-/** Plans whose slowest GPU takes longer than `afterS` and at most `deadlineS`, with levels in a box. */
+/** A set of plans: the slowest GPU takes longer than `afterS` and at most `deadlineS`, and the levels lie in a box. */
 interface Node extends LevelBox {
   readonly afterS: number
   readonly deadlineS: number
@@ -29,11 +31,11 @@ interface Node extends LevelBox {
 }
 
 /**
- * The cheapest split whose limits add up to at most `powerW`, by branch and bound over the time of the slowest GPU and
- * the limits. The relaxation of a node bounds it and leads to a plan. If the bound does not suffice, the node's time
- * interval is halved or the limits of a GPU are split, whichever causes the gap. Once the limits of all GPUs are
- * decided, the exact search over shares and times completes the node. The search is limited by work, not time; if it
- * ends early, the bound gives the maximum distance to the optimum.
+ * Finds the cheapest split whose limits add up to at most `powerW`, by branch and bound over the time of the slowest
+ * GPU and the limits. The relaxation of a node bounds its cost and leads to a plan. If the bound does not suffice, the
+ * node's time interval is halved or the limits of a GPU are split, whichever causes the gap. Once the limits of all
+ * GPUs are decided, the exact search over shares and times completes the node. The search is limited by work, not time.
+ * If it ends early, the bound gives the maximum distance to the optimum.
  *
  * @param known a split that meets all requirements; nothing more expensive is returned
  */
@@ -52,7 +54,6 @@ class PowerSearch {
   readonly #globalBatch: number
   readonly #objective: Objective
   readonly #powerW: number
-  readonly #levelShares: readonly (readonly LevelShares[])[]
   readonly #relaxation: PowerRelaxation
   #best: Split | null
   readonly #nodes: Node[] = []
@@ -70,16 +71,14 @@ class PowerSearch {
     this.#globalBatch = globalBatch
     this.#objective = objective
     this.#powerW = powerW
-    this.#levelShares = gpus.map((gpu) => gpu.powerLimitsW.map((_, limit) => new LevelShares(gpu.table(limit))))
-    this.#relaxation = new PowerRelaxation(gpus, this.#levelShares, globalBatch, powerW)
+    this.#relaxation = new PowerRelaxation(gpus, globalBatch, powerW)
   }
 
   run(): SplitWithinPower {
     const floor = Int16Array.from(this.#gpus, ({ mayBeLeftOut }) => (mayBeLeftOut ? LEFT_OUT : 0))
     const cap = this.#tightened({ floor, cap: Int16Array.from(this.#gpus, (gpu) => gpu.powerLimitsW.length - 1) })
     if (cap === null) return { split: this.#best, lowerBound: this.#best?.cost ?? Number.POSITIVE_INFINITY }
-    const longestS = Math.max(...this.#levelShares.flatMap((limits) => limits.map((each) => each.longestS)))
-    const deadlineS = Math.min(this.#objective.longestS, longestS)
+    const deadlineS = Math.min(this.#objective.longestS, this.#relaxation.longestS)
     const root: Node = { floor, cap, afterS: 0, deadlineS, bound: 0, price: 0 }
     this.#add(root)
     while (this.#open.size > 0 && this.#hasWork()) {
@@ -119,7 +118,7 @@ class PowerSearch {
     const bound = Math.max(node.bound, energyWeight * energyJ + timeWeightW * afterS)
     if (bound >= this.#upper()) return
     const rounded = this.#round(deadlineS)
-    // Later deadlines cost more than the best plan, whatever energy they save.
+    // Beyond this time, plans cost more than the best one, even with the lowest energy.
     const lastS =
       timeWeightW === 0 ? deadlineS : Math.min(deadlineS, (this.#upper() - energyWeight * energyJ) / timeWeightW)
     if (lastS <= afterS) return
@@ -150,7 +149,9 @@ class PowerSearch {
     }
   }
 
-  /** Branch on the GPU with the most remaining levels, at or below the level the relaxation chose. */
+  /**
+   * Chooses the GPU with the most remaining levels, and branches at or just below the level that the relaxation chose.
+   */
   #widest({ floor, cap }: LevelBox): { readonly gpu: number; readonly level: number } {
     let gpu = 0
     for (let i = 1; i < floor.length; i++) if (cap[i]! - floor[i]! > cap[gpu]! - floor[gpu]!) gpu = i
@@ -158,12 +159,16 @@ class PowerSearch {
     return { gpu, level: chosen < cap[gpu]! ? chosen : chosen - 1 }
   }
 
-  /** A plan near the relaxation's result, or as soon after the deadline as its limits allow. */
+  /** Rounds the relaxation's result to a split at its levels; null if no such split meets the deadline. */
   #round(deadlineS: number): Split | null {
-    const { levels, highestPrice } = this.#relaxation
-    const shares = splitAtLevels(this.#levelShares, levels, this.#globalBatch, deadlineS, highestPrice)
-    const split = shares && splitOf(this.#gpus, shares, levels, this.#objective)
-    if (split !== null) this.#consider(split)
+    const { levels } = this.#relaxation
+    const all = this.#gpus.map(() => ({ first: 0, last: this.#globalBatch }))
+    const atLevels = all.map((_, gpu) => this.#relaxation.at(gpu, levels[gpu]!))
+    const rounding = new DeadlineRelaxation(atLevels, this.#globalBatch)
+    rounding.solve(deadlineS, all)
+    if (rounding.cost === Number.POSITIVE_INFINITY) return null
+    const split = splitOf(this.#gpus, rounding.shares, levels, this.#objective)
+    this.#consider(split)
     return split
   }
 
@@ -192,7 +197,8 @@ class PowerSearch {
   }
 
   /**
-   * Highest cap each GPU could have with all others at their minimum; null if the minimums alone exceed the budget.
+   * Lowers the cap of each GPU to its highest level that fits the budget if all others are at their minimum. Null if
+   * the minimums alone exceed the budget.
    */
   #tightened({ floor, cap }: LevelBox): Int16Array | null {
     if (!this.#keepsWatts(floor)) return null

@@ -1,9 +1,9 @@
 import { type CommandFunction, newCommand, parseCommand, UsageError } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
-import Table from 'cli-table3'
 import { type Evaluation, evaluateMethod, fastestAloneMethod, slowdownMethod } from '../evaluate/evaluate-method.js'
 import { leftOutSplits, type Split, unseenWorkloadSplits } from '../evaluate/splits.js'
 import { readStudy, type Study } from '../tables/study-tables.js'
+import { formatTable } from './table.js'
 
 const methods = [slowdownMethod, fastestAloneMethod]
 
@@ -71,14 +71,9 @@ function formatSection({
   readonly evaluations: readonly Evaluation[]
 }): string {
   const columns = ['MSE', 'MAPE %', 'rank corr.', 'gain', 'std', 'regret /s', 'in 90 %', 'width %', 'training ms']
-  const table = new Table({
-    head: ['method', ...columns],
-    style: { head: [], border: [] },
-    colAligns: ['left', ...columns.map(() => 'right' as const)],
-  })
-  for (const { method, accuracy, memberCoverage, memberWidthPercent, trainingMs, ...choice } of evaluations) {
+  const rows = evaluations.map(({ method, accuracy, memberCoverage, memberWidthPercent, trainingMs, ...choice }) => {
     const shown = (value: number | null | undefined, digits: number) => value?.toFixed(digits) ?? ''
-    table.push([
+    return [
       method,
       shown(accuracy?.mse, 3),
       shown(accuracy?.mapePercent, 1),
@@ -89,7 +84,7 @@ function formatSection({
       shown(memberCoverage, 3),
       shown(memberWidthPercent, 0),
       shown(trainingMs, 1),
-    ])
-  }
-  return `${title} (mean of ${splits} splits)\n${table.toString()}\n`
+    ]
+  })
+  return `${title} (mean of ${splits} splits)\n${formatTable(['method', ...columns], rows)}\n`
 }

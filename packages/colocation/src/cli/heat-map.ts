@@ -2,7 +2,9 @@ import { UsageError, writeFileAtomically } from '@pctodl/command-line'
 import type { chartConfig, TopLevelSpec } from '@pctodl/report/charts'
 import type { KeptShareSource } from '../select/group-judge.js'
 
-/** Heat map: the share of throughput that a row's workload retains when it runs with a column's. */
+/**
+ * Returns a heat map: the share of its throughput that the workload of a row retains beside the workload of a column.
+ */
 export function slowdownChart({ workloads, keptShares }: KeptShareSource, config: typeof chartConfig): TopLevelSpec {
   const names = workloads.map(({ name }) => name)
   const values = workloads.flatMap((own, i) =>
@@ -34,7 +36,7 @@ export function slowdownChart({ workloads, keptShares }: KeptShareSource, config
         mark: { type: 'text', fontSize: 10 },
         encoding: {
           text: { field: 'kept', type: 'quantitative' },
-          // Both ends of the scale are dark.
+          // White text on both ends of the colour scale, which are dark.
           color: { condition: { test: 'datum.kept > 88 || datum.kept < 15', value: 'white' }, value: 'black' },
         },
       },

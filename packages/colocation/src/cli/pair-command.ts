@@ -11,7 +11,6 @@ import {
   UsageError,
 } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
-import Table from 'cli-table3'
 import { membersLabel } from '../colocation.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
 import {
@@ -19,6 +18,7 @@ import {
   GroupJudge,
   type GroupLimits,
   type GroupPower,
+  memoryOf,
   type Objective,
 } from '../select/group-judge.js'
 import { type Grouping, groupPool } from '../select/group-pool.js'
@@ -26,6 +26,7 @@ import { type RankedGroup, rankPartners, undecided } from '../select/rank-partne
 import { allColocations, readStudy } from '../tables/study-tables.js'
 import type { Workload } from '../workload.js'
 import { writeHeatMap } from './heat-map.js'
+import { formatTable } from './table.js'
 
 interface PairOptions {
   readonly study: string
@@ -175,32 +176,24 @@ function formatGroups(
   objective: Objective,
 ): string {
   const isRanked = groups[0]?.expectedRegret !== undefined
-  const table = new Table({
-    head: [
-      ...['group', 'keeps %', objective === 'speedup' ? 'speedup' : 'samples/s'],
-      ...(isRanked ? ['90 % interval', 'regret'] : []),
-      ...['memory GiB', 'power W'],
-    ],
-    style: { head: [], border: [] },
-    colAligns: ['left', ...new Array<'right'>(isRanked ? 6 : 4).fill('right')],
-  })
-  for (const group of groups) {
+  const head = [
+    ...['group', 'keeps %', objective === 'speedup' ? 'speedup' : 'samples/s'],
+    ...(isRanked ? ['90 % interval', 'regret'] : []),
+    ...['memory GiB', 'power W'],
+  ]
+  const rows = groups.map((group) => {
     const { members, keptShares, value, interval, expectedRegret } = group
-    table.push([
+    const range = interval ? `${interval.low.toFixed(2)} - ${interval.high.toFixed(2)}` : 'unknown'
+    return [
       membersLabel(members),
       keptShares.map((kept) => (100 * kept).toFixed(0)).join(', '),
       value.toFixed(2),
-      ...(isRanked
-        ? [
-            interval ? `${interval.low.toFixed(2)} - ${interval.high.toFixed(2)}` : 'unknown',
-            expectedRegret!.toFixed(2),
-          ]
-        : []),
-      members.reduce((sum, { memoryGib }) => sum + memoryGib, 0).toFixed(1),
+      ...(isRanked ? [range, expectedRegret!.toFixed(2)] : []),
+      memoryOf(members).toFixed(1),
       powerOfGroup(model, group)?.toFixed(0) ?? '',
-    ])
-  }
-  return table.toString()
+    ]
+  })
+  return formatTable(head, rows)
 }
 
 function formatTotal({ value, bound, gapPercent, method, groups }: Grouping): string {

@@ -1,10 +1,10 @@
 import { asUsage, type CommandFunction, listOf, newCommand, numberBetween, parseCommand } from '@pctodl/command-line'
-import Table from 'cli-table3'
 import type { GroupPowerModel } from '../model/group-power.js'
 import type { Novelty } from '../model/novelty.js'
 import type { ColocationPrediction, Interval } from '../model/prediction.js'
 import { SlowdownModel } from '../model/slowdown-model.js'
 import { allColocations, readStudy } from '../tables/study-tables.js'
+import { formatTable } from './table.js'
 
 /** `pctodl colocate predict`: mutual slowdown of workloads on one GPU. */
 export const predictCommand: CommandFunction = async (argv, terminal) => {
@@ -35,28 +35,22 @@ export const predictCommand: CommandFunction = async (argv, terminal) => {
 
 function formatPrediction(prediction: ColocationPrediction, level: number, power: GroupPowerModel | null): string {
   const percent = `${(100 * level).toFixed(0)} % interval`
-  const table = new Table({
-    head: ['workload', 'alone /s', 'shared /s', percent, 'keeps %'],
-    style: { head: [], border: [] },
-    colAligns: ['left', 'right', 'right', 'right', 'right'],
-  })
-  prediction.members.forEach((member, i) => {
-    table.push([
-      member.name,
-      member.exclusiveThroughput.toFixed(1),
-      prediction.throughputs[i]!.toFixed(1),
-      formatInterval(prediction.throughputIntervals?.[i]),
-      (100 * prediction.keptShares[i]!).toFixed(0),
-    ])
-  })
-  table.push([
+  const rows = prediction.members.map((member, i) => [
+    member.name,
+    member.exclusiveThroughput.toFixed(1),
+    prediction.throughputs[i]!.toFixed(1),
+    formatInterval(prediction.throughputIntervals?.[i]),
+    (100 * prediction.keptShares[i]!).toFixed(0),
+  ])
+  const sum = [
     'sum',
     '',
     prediction.throughputSum.toFixed(1),
     formatInterval(prediction.throughputSumInterval),
     (100 * prediction.weightedSpeedup).toFixed(0),
-  ])
-  return `${table.toString()}\n${formatNovelty(prediction)}${formatPower(prediction, power)}`
+  ]
+  const table = formatTable(['workload', 'alone /s', 'shared /s', percent, 'keeps %'], [...rows, sum])
+  return `${table}\n${formatNovelty(prediction)}${formatPower(prediction, power)}`
 }
 
 const noveltyTexts: Readonly<Record<Novelty, string>> = {

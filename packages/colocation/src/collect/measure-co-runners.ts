@@ -23,7 +23,7 @@ export interface MeasuringWindow {
   readonly gpu?: Pick<Gpu, 'sample'>
 }
 
-/** Throughputs of workloads that ran together, and the board's mean power; or the reason of a failure. */
+/** Throughputs of workloads that ran together and the board's mean power, or the reason why the measurement failed. */
 export type CoRunnerMeasurement =
   | { readonly names: readonly string[]; readonly throughputs: readonly number[]; readonly powerW?: number }
   | { readonly names: readonly string[]; readonly failure: string }

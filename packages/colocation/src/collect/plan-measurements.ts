@@ -15,9 +15,9 @@ export function allColocationsOf<W>(workloads: readonly W[], members: number): W
 }
 
 /**
- * A small set of colocations in which every workload occurs at least `times` times, if there are enough. Colocations
- * are visited in seeded random order; one is taken if any of its members occurs too rarely so far. Colocations of a
- * workload with itself are skipped, as in the published study.
+ * Selects a small set of colocations in which every workload occurs at least `times` times, if there are enough.
+ * Colocations are visited in seeded random order. A colocation is selected if a member has occurred fewer than `times`
+ * times so far. Colocations of a workload with itself are skipped, as in the published study.
  */
 export function occurrencePlan<W>(
   colocations: readonly (readonly W[])[],
@@ -36,9 +36,9 @@ export function occurrencePlan<W>(
 }
 
 /**
- * Colocations sorted by how informative their measurement would be: widest predicted interval first, relative to the
- * prediction. Those without an interval, e.g. of sizes absent from training, come first. Measure the first few, refit,
- * repeat.
+ * Sorts colocations by how informative their measurement would be: the widest predicted interval first, relative to the
+ * prediction. Colocations without an interval come first, e.g. those of sizes absent from training. To use it, measure
+ * the first few, refit and repeat.
  *
  * @param measured known colocations, which are left out
  */

@@ -24,7 +24,7 @@ export interface Method {
   prepare(split: Split): Prepared
 }
 
-/** The slowdown model. It chooses by expected throughput, which minimises expected regret. */
+/** The slowdown model as a method. It chooses by expected throughput, which minimises expected regret. */
 export const slowdownMethod: Method = {
   name: 'slowdown model',
   prepare({ train }) {
@@ -47,7 +47,7 @@ export const slowdownMethod: Method = {
   },
 }
 
-/** Baseline without measurements of co-runners: the jobs that are fastest alone. */
+/** Baseline that uses no measurements of co-runners: it chooses the jobs that are fastest alone. */
 export const fastestAloneMethod: Method = {
   name: 'fastest alone',
   prepare: () => ({
@@ -63,7 +63,8 @@ export interface Evaluation {
   /** Null for a method that only ranks. */
   readonly accuracy: Accuracy | null
   /**
-   * Measured sum of the chosen group over that of the best, for each workload; mean over workloads, then over splits.
+   * Measured sum of the chosen group over the measured sum of the best group; mean over the workloads, then over the
+   * splits.
    */
   readonly gain: number
   /** Sample standard deviation of the gain over the splits; 0 for a single split. */
@@ -74,7 +75,7 @@ export interface Evaluation {
    * Share of the members' measured throughputs that lie in their 90 % intervals; null for a method without intervals.
    */
   readonly memberCoverage: number | null
-  /** Mean relative width of these intervals, percent of the geometric mean of their ends. */
+  /** Mean relative width of the members' 90 % intervals, percent of the geometric mean of their ends. */
   readonly memberWidthPercent: number | null
   /** Time to train on one split, ms; null without a clock. */
   readonly trainingMs: number | null
@@ -98,7 +99,7 @@ export async function evaluateMethod(
     readonly trainingMs: number | null
   }[] = []
   for (const split of splits) {
-    // Fitting blocks for seconds, so handle signals between two splits.
+    // Fitting blocks the event loop for seconds, so signals are handled between two splits.
     await new Promise((resolve) => setTimeout(resolve))
     signal?.throwIfAborted()
     const beginMs = now?.()

@@ -26,8 +26,8 @@ const MIN_MISSES = 20
 const MIN_LEFT = 0.1
 
 /**
- * For each kind, the kinds whose errors are used, in order, until there are enough: those known from less, or from
- * almost as much, information.
+ * For each novelty, the novelties whose errors may be used, in order, until there are enough errors. They concern
+ * groups of which less, or almost as much, is known.
  */
 const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
   'known pairs': ['known pairs', 'new pairs'],
@@ -38,10 +38,10 @@ const kinds: Readonly<Record<Novelty, readonly Novelty[]>> = {
 }
 
 /**
- * Half-width of a split-conformal interval, in predicted standard deviations: the quantile of the errors of training
- * colocations of the same novelty, each predicted by a process with equally little information about it.
+ * Returns the half-width of a split-conformal interval, in predicted standard deviations. It is a quantile of the
+ * errors for training colocations of the same novelty, each predicted by a process that knows equally little about it.
  *
- * @returns null if too few colocations of the kind, or of the kinds that may replace it, were predicted
+ * @returns null if too few colocations of this novelty, or of those that may replace it, were predicted
  */
 export function widthOf(
   all: readonly Misses[],
@@ -68,7 +68,10 @@ export function around(value: number, logWidth: number): Interval {
   return { low: value * Math.exp(-logWidth), high: value * Math.exp(logWidth) }
 }
 
-/** Standard deviation of the logarithm of a sum, to first order, from the shares of its terms and their covariance. */
+/**
+ * Returns the standard deviation of the logarithm of a sum, to first order, from the shares of the sum's terms and the
+ * covariance of their logarithms.
+ */
 export function spreadOf(shares: readonly number[], covariance: readonly (readonly number[])[]): number {
   const variance = shares.reduce(
     (total, a, i) => total + a * shares.reduce((sum, b, j) => sum + b * covariance[i]![j]!, 0),
@@ -79,7 +82,8 @@ export function spreadOf(shares: readonly number[], covariance: readonly (readon
 }
 
 /**
- * Errors of held-out predictions by novelty: leaving out each colocation, each workload and each network.
+ * Collects the errors of held-out predictions by novelty. Each colocation, each workload and each network is left out
+ * once.
  *
  * @param coarse the same process at a lower rank, for the many predictions without a workload
  */

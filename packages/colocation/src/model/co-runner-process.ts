@@ -10,7 +10,7 @@ export interface FittedProcess {
   readonly rows: readonly TrainingRow[]
   /** Mean of the rows' exponents. */
   readonly mean: number
-  /** Variance of each part of the covariance, then noise variances of a colocation and of a row. */
+  /** Variance of each part of the covariance, then the noise variance of a colocation and that of a row. */
   readonly variances: readonly number[]
 }
 
@@ -18,7 +18,7 @@ export interface FittedProcess {
 export interface ProcessView {
   row(own: Workload, others: readonly Workload[]): CoRunnerRow
   mean(row: CoRunnerRow): number
-  /** Covariance of measurements, including noise; the rows are different members of one colocation. */
+  /** Covariance of measurements, noise included. The rows must be different members of one colocation. */
   covarianceOf(rows: readonly CoRunnerRow[]): number[][]
 }
 
@@ -49,7 +49,7 @@ export class CoRunnerProcess {
     this.#pivotRows = [...this.#process.pivots].map((pivot) => coRunnerRows[pivot]!)
   }
 
-  /** Closed-form leave-one-out prediction of every training colocation. */
+  /** Predicts every training colocation from all others, in closed form. */
   leaveEachOut(): LeftOutGroup[] {
     return this.#process.leaveEachOut()
   }
@@ -64,7 +64,7 @@ export class CoRunnerProcess {
     return this.#process.leaveOut((group) => isLeft[group]!)
   }
 
-  /** Trained workloads are recognised by name. */
+  /** Prepares predictions for a list of workloads. Trained workloads are recognised by name. */
   view(workloads: readonly Workload[]): ProcessView {
     const { workloads: trained, variances, mean } = this.#fitted
     const covariance = new SlowdownCovariance([...trained, ...workloads].map(this.#point))

@@ -5,8 +5,8 @@ import { colocationSpans, type TrainingRow } from './training-rows.js'
 import { pointsScaledBy } from './workload-kernels.js'
 
 /**
- * Maximum number of rows for fitting variances, evenly from each size. More rows add little, and cost grows with the
- * cube.
+ * Maximum number of rows used to fit variances, taken evenly from each size. More rows add little, and the cost grows
+ * with their cube.
  */
 const MAX_ROWS = 512
 const STEPS = 40
@@ -40,7 +40,7 @@ export function fitVariances({ workloads, rows }: Pick<FittedProcess, 'workloads
   ]
 }
 
-/** Whole colocations, evenly spread over those of each size. */
+/** Selects whole colocations, evenly spread over those of each size. */
 function sampleOfEachSize(rows: readonly TrainingRow[]): TrainingRow[] {
   if (rows.length <= MAX_ROWS) return [...rows]
   const spans = colocationSpans(rows)

@@ -46,7 +46,7 @@ export class GroupPowerModel {
       return {
         powerW: colocation.powerW!,
         ownW: sum(colocation.members.map((member, i) => kept[i]! * soloPowerW(member))),
-        // Coefficient of the shared part: it counts once, not once for each member.
+        // Coefficient of `s` in the power of a group: the shared part counts once, not once for each member.
         excess: 1 - sum(kept),
       }
     })

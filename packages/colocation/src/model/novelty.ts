@@ -5,10 +5,10 @@ import { kinOf, workloadNameOf } from '../workload.js'
  *
  * - `known pairs`: all members were measured with each other
  * - `new pairs`: all members were measured, but not all with each other
- * - `batch size between`: a member was not measured, but its network and mode were, in groups of this size with both a
- *   smaller and a larger batch
- * - `new batch size`: its network and mode were measured with another batch size
- * - `new network`: none of these
+ * - `batch size between`: a member was not measured, but its network and mode were measured in groups of this size with
+ * both a smaller and a larger batch
+ * - `new batch size`: a member was not measured, but its network and mode were measured with another batch size
+ * - `new network`: a member's network was not measured in its mode
  */
 export const noveltyNames = ['known pairs', 'new pairs', 'batch size between', 'new batch size', 'new network'] as const
 export type Novelty = (typeof noveltyNames)[number]
@@ -16,7 +16,9 @@ export type Novelty = (typeof noveltyNames)[number]
 /** Which workloads and pairs were measured with co-runners. */
 export class Acquaintance {
   readonly #names = new Set<string>()
-  /** Batch sizes by network and mode, and by number of members; 0 members stands for all numbers. */
+  /**
+   * Measured batch sizes by network and mode, and by number of members. The key 0 stands for any number of members.
+   */
   readonly #batchSizes = new Map<string, Set<number>>()
   /** Number of colocations that contain each pair of workloads. */
   readonly #meetings = new Map<string, number>()
@@ -73,7 +75,7 @@ export class Acquaintance {
   }
 }
 
-/** 0 for a name in another format, which is its own kin. */
+/** Returns the batch size in a workload name; 0 for a name in another format. */
 function batchSizeOf(name: string): number {
   return workloadNameOf(name)?.batchSize ?? 0
 }

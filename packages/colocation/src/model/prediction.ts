@@ -26,7 +26,7 @@ export interface ColocationPrediction {
   readonly throughputSumInterval: Interval | null
   /** Power of the board, W; null if too few groups, or not all members, have a measured power. */
   readonly powerW: number | null
-  /** Sum of the kept shares. Above 1, sharing beats taking turns. */
+  /** Sum of the kept shares. Above 1, the group completes more work together than by taking turns. */
   readonly weightedSpeedup: number
   /** Null as above. */
   readonly weightedSpeedupInterval: Interval | null
@@ -40,7 +40,10 @@ export function logSpread(interval: Interval | null): number {
   return interval === null ? 0 : Math.log(interval.high / interval.low) / 2 / HALF_INTERVAL
 }
 
-/** Mean of a log-normal value with a predicted median. Expected regret is linear in it. */
+/**
+ * Returns the mean of a log-normal value from its median and the standard deviation of its logarithm. Expected regret
+ * is linear in this mean.
+ */
 export function expectedValue(median: number, spread: number): number {
   return median * Math.exp(spread ** 2 / 2)
 }

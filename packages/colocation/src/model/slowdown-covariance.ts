@@ -7,23 +7,23 @@ import {
 } from './workload-kernels.js'
 
 /**
- * Similarity of two groups of co-runners, independent of their order and number. By a workload kernel: its mean over
- * all pairs with one workload of each group (kernel mean embedding), for effects that average over members. For joint
- * effects: by the means of features (`blend`), or by the largest and smallest value of each feature (`extremes`).
+ * Similarities of two groups of co-runners, independent of their order and number. A workload kernel gives the mean
+ * over all pairs with one workload of each group (kernel mean embedding), for effects that average over members.
+ * `blend` compares the means of the features, for joint effects.
  */
-const othersKernelNames = [...workloadKernelNames, 'blend', 'extremes'] as const
+const othersKernelNames = [...workloadKernelNames, 'blend'] as const
 type OthersKernelName = (typeof othersKernelNames)[number]
 
 /**
- * A term of the covariance of two rows: the similarity of the workloads, of their co-runners, or the product of both; 1
- * for all rows if neither is given.
+ * A term of the covariance of two rows. It is the similarity of the workloads, of their co-runners, or the product of
+ * both; without either it is 1.
  */
 interface CovariancePart {
   readonly own?: WorkloadKernelName
   readonly others?: OthersKernelName
 }
 
-/** Chosen by cross-validation within training rows. */
+/** The terms were chosen by cross-validation within training rows. */
 const sharedParts: readonly CovariancePart[] = [
   {},
   { own: 'rough' },
@@ -35,25 +35,21 @@ const sharedParts: readonly CovariancePart[] = [
   { others: 'kin' },
   { others: 'identity' },
   { others: 'blend' },
-  { others: 'extremes' },
   { own: 'smooth', others: 'smooth' },
   { own: 'kin', others: 'smooth' },
   { own: 'identity', others: 'linear' },
   { own: 'linear', others: 'identity' },
-  { own: 'identity', others: 'size' },
-  { own: 'size', others: 'identity' },
   { own: 'identity', others: 'identity' },
   { own: 'smooth', others: 'blend' },
   { own: 'identity', others: 'blend' },
-  { own: 'identity', others: 'extremes' },
 ]
 
 /** Number of parts common to all sizes; these come first. */
 export const SHARED_PARTS: number = sharedParts.length
 /**
- * Each part occurs twice: for effects common to all sizes, and for effects that change with size. The latter correlate
- * more between triples and quadruples than between pairs and quadruples, and carry no information where all rows have
- * one size.
+ * Number of variances. Each part occurs twice: for effects common to all sizes, and for effects that change with size.
+ * The second kind correlates more between triples and quadruples than between pairs and quadruples. It carries no
+ * information if all rows have one size.
  */
 export const COVARIANCE_PARTS: number = 2 * SHARED_PARTS
 
@@ -63,7 +59,6 @@ const SIZE_LENGTH = 0.5
 const OWN_STRIDE = workloadKernelNames.length + 1
 const OTHERS = othersKernelNames.length
 const BLEND = othersKernelNames.indexOf('blend')
-const EXTREMES = othersKernelNames.indexOf('extremes')
 const ownIndex = sharedParts.map(({ own }) => (own === undefined ? OWN_STRIDE - 1 : workloadKernelNames.indexOf(own)))
 const othersIndex = sharedParts.map(({ others }) => (others === undefined ? OTHERS : othersKernelNames.indexOf(others)))
 
@@ -75,15 +70,13 @@ export interface CoRunnerRow {
   readonly others: readonly number[]
   /** Mean of each feature over the others. */
   readonly blend: Float64Array
-  /** Maximum, then minimum of each feature over the others. */
-  readonly extremes: Float64Array
   readonly doublings: number
 }
 
 /** Kernel values of all pairs of points, from which the covariance of any two rows follows. */
 export class SlowdownCovariance {
   readonly #points: readonly KernelPoint[]
-  /** `OWN_STRIDE` values per pair of points; the last is 1. */
+  /** `OWN_STRIDE` values per pair of points: one per workload kernel, then a 1. */
   readonly #table: Float64Array
   readonly #others = new Float64Array(OTHERS + 1).fill(1)
 
@@ -98,20 +91,13 @@ export class SlowdownCovariance {
   }
 
   row(own: number, others: readonly number[]): CoRunnerRow {
-    const features = this.#points[own]!.features.length - 1
-    const blend = new Float64Array(features)
-    const extremes = new Float64Array(2 * features)
-    extremes.fill(-Infinity, 0, features).fill(Infinity, features)
+    const blend = new Float64Array(this.#points[own]!.features.length)
     for (const other of others) {
-      // The first feature, shared memory, is used by the size kernel only.
-      const point = this.#points[other]!.features.subarray(1)
-      for (let j = 0; j < features; j++) {
-        blend[j]! += point[j]! / others.length
-        extremes[j] = Math.max(extremes[j]!, point[j]!)
-        extremes[features + j] = Math.min(extremes[features + j]!, point[j]!)
-      }
+      this.#points[other]!.features.forEach((value, j) => {
+        blend[j]! += value / others.length
+      })
     }
-    return { own, others, blend, extremes, doublings: Math.log2(others.length + 1) }
+    return { own, others, blend, doublings: Math.log2(others.length + 1) }
   }
 
   /** Write the value of each part for two rows to `out`. */
@@ -154,7 +140,6 @@ export class SlowdownCovariance {
     }
     for (let kernel = 0; kernel < OWN_STRIDE - 1; kernel++) out[kernel]! /= pairs
     out[BLEND] = matern(rootMeanSquare(a.blend, b.blend))
-    out[EXTREMES] = matern(rootMeanSquare(a.extremes, b.extremes))
     return Math.exp(-(((a.doublings - b.doublings) / SIZE_LENGTH) ** 2) / 2)
   }
 }

@@ -10,7 +10,7 @@ import { Acquaintance } from './novelty.js'
 import { type ColocationPrediction, type Interval, logSpread } from './prediction.js'
 import { colocationSpans, coRunnerExponent, MIN_KEPT, namesOfRow, trainingRows } from './training-rows.js'
 
-/** Rank of the process; exact up to this many rows. */
+/** Rank of the process, which is exact for at most this number of rows. */
 const MAX_RANK = 448
 /** Rank used when whole workloads are left out; estimating those errors needs less detail. */
 const COARSE_RANK = 192
@@ -24,9 +24,9 @@ export interface FittedSlowdown extends FittedProcess {
 
 /**
  * Predicts the share of its exclusive throughput that each member of a colocation retains. One model covers all numbers
- * of members: Gaussian-process regression of `log(kept share) / log2(members)` on a member and its co-runners. It is
- * independent of order, deterministic, uses all rows, scales features by training rows only, and accepts unseen
- * workloads.
+ * of members: Gaussian-process regression of `log(kept share) / log2(members)` on a member and its co-runners. It does
+ * not depend on the order of members, is deterministic, and accepts unseen workloads. It uses all rows and scales
+ * features by training rows only.
  */
 export class SlowdownModel {
   readonly fitted: FittedSlowdown
@@ -116,7 +116,8 @@ export class SlowdownModel {
   }
 
   /**
-   * Kept shares of groups of any size of these workloads, without intervals, for `groupPool` and `groupsForInstance`.
+   * Returns a source of kept shares, without intervals, for groups of any size of these workloads. For `groupPool` and
+   * `groupsForInstance`.
    */
   keptShareSource(workloads: readonly Workload[]): KeptShareSource {
     const view = this.#process.view(workloads)
@@ -154,7 +155,7 @@ export class SlowdownModel {
   }
 
   #keptShare(view: ProcessView, own: Workload, others: Members): number {
-    // Results sum over co-runners; a fixed order makes rounding identical.
+    // Sums over co-runners depend on their order by rounding, so the order is fixed.
     const sorted = [...others].sort((a, b) => (a.name < b.name ? -1 : 1))
     const kept = Math.exp(coRunnerExponent(others.length + 1) * view.mean(view.row(own, sorted)))
     return Math.min(this.#maxKept(own), Math.max(MIN_KEPT, kept))

@@ -1,4 +1,4 @@
-/** Mean and deviation of each column, to standardise features. */
+/** Mean and deviation of each column, used to standardise features. */
 export interface Scaling {
   readonly mean: Float64Array
   /** Sample standard deviation (n - 1). */
@@ -11,7 +11,7 @@ export function scalingOf(rows: readonly ArrayLike<number>[]): Scaling {
   const deviation = new Float64Array(columns)
   for (let j = 0; j < columns; j++) {
     for (const row of rows) mean[j]! += row[j]! / rows.length
-    // Skip constant columns: a rounded mean would give them a spurious deviation of 1e-16.
+    // Skips constant columns: their mean is rounded, which would give them a spurious deviation of 1e-16.
     if (rows.every((row) => row[j] === rows[0]![j])) continue
     for (const row of rows) deviation[j]! += (row[j]! - mean[j]!) ** 2
     deviation[j] = Math.sqrt(deviation[j]! / (rows.length - 1))

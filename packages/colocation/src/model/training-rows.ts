@@ -2,7 +2,7 @@ import { InvalidInputError } from '@pctodl/platform'
 import { assertColocation, type Colocation, membersKey, throughputSum } from '../colocation.js'
 import type { Workload } from '../workload.js'
 
-/** Retained throughput of one workload next to certain others. */
+/** Retained throughput of one workload beside given co-runners. */
 export interface TrainingRow {
   /** Index of the workload. */
   readonly own: number
@@ -28,8 +28,8 @@ export const MIN_KEPT = 0.02
 export const MAX_KEPT = 3
 
 /**
- * `log2` of the number of members. k identical jobs that take turns retain 1/k each, so log kept shares scale with it;
- * dividing by it makes pairs, triples and quadruples comparable.
+ * Returns `log2` of the number of members. k identical jobs that take turns retain 1/k each, so log kept shares scale
+ * with this value. Dividing by it makes pairs, triples and quadruples comparable.
  */
 export function coRunnerExponent(members: number): number {
   return Math.log2(members)
@@ -77,7 +77,7 @@ function rowsOf({ members, throughputs }: Colocation, indexOf: ReadonlyMap<strin
     })
 }
 
-/** First and past-the-end row of each colocation. */
+/** Returns the first row of each colocation and the row after its last. */
 export function colocationSpans(rows: readonly TrainingRow[]): (readonly [begin: number, end: number])[] {
   const spans: (readonly [number, number])[] = []
   for (let begin = 0; begin < rows.length; ) {

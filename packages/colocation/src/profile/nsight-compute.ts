@@ -81,7 +81,7 @@ const metrics: Readonly<Record<string, { readonly field: Field; readonly section
   'Static Shared Memory Per Block': { field: 'staticSharedMemoryPerBlockBytes' },
 }
 
-/** Nsight Compute scales each value to a suitable unit, row by row, in steps of a thousand (bytes too). */
+/** Factors to ns. Nsight Compute scales each value to a suitable unit, row by row, in steps of a thousand. */
 const durationUnitsNs: Readonly<Record<string, number>> = {
   ns: 1,
   nsecond: 1,

@@ -48,8 +48,8 @@ export function multisetsOf(
 }
 
 /**
- * Best choice of groups that places each job once on at most `gpus` GPUs: set partitioning as an integer program,
- * solved to optimality.
+ * Chooses the best groups such that each job is placed once, on at most `gpus` GPUs. This is set partitioning as an
+ * integer program, solved to optimality.
  *
  * @returns the members of each group; null if there is no solution
  */

@@ -13,7 +13,8 @@ export interface KeptShareSource {
    */
   maxKept?(own: number, others: readonly number[], coRunners: number): number
   /**
-   * Standard deviation of the logarithm of a group's value; null if unknown. Without it, values count as certain.
+   * Standard deviation of the logarithm of a group's value; null if unknown. If the method is absent, values count as
+   * certain.
    */
   spreadOf?(members: readonly number[], objective: Objective): number | null
 }
@@ -35,7 +36,7 @@ export interface GroupLimits {
    * none.
    */
   readonly batchTimesMs?: Readonly<Record<string, number>>
-  /** Cap on the group's power, with a model of it. Default: none. */
+  /** Cap on the group's power, and a model of that power. Default: none. */
   readonly power?: { readonly capW: number; readonly of: GroupPower }
 }
 
@@ -95,7 +96,7 @@ export class GroupJudge {
     return { keptShares, value: keptShares.reduce((sum, kept, i) => sum + kept * this.weightOf(members[i]!), 0) }
   }
 
-  /** Value of an undisturbed workload. */
+  /** Value of a workload that runs undisturbed, in the unit of the objective. */
   weightOf(place: number): number {
     return this.#objective === 'throughput' ? this.source.workloads[place]!.exclusiveThroughput : 1
   }

@@ -36,9 +36,9 @@ export interface Grouping {
 }
 
 /**
- * Divide a pool of jobs into groups, one per GPU, to maximise the sum of the groups' values. With few candidate groups
- * this is exact (an integer program over all groups that meet the limits, solved by HiGHS), else a local search with a
- * bound.
+ * Divides a pool of jobs into groups, one per GPU, to maximise the sum of the groups' values. With few candidate groups
+ * the result is exact: an integer program over all groups that meet the limits, solved by HiGHS. With more, it comes
+ * from a local search, with an upper bound.
  *
  * @param pool indices in `source.workloads`; a workload that runs n times occurs n times
  * @throws InvalidInputError for invalid options

@@ -20,7 +20,7 @@ export interface InstanceGroup {
   /** Mean batch time of each, ms; usable as service time in a queueing bound. */
   readonly batchTimesMs: readonly number[]
   readonly memoryGib: number
-  /** Relative margin of the member closest to its objectives: 0.1 is a tenth. */
+  /** Relative margin of the member that is closest to missing one of its objectives: 0.1 is a tenth. */
   readonly slack: number
 }
 
@@ -28,14 +28,14 @@ export interface InstanceGroup {
 const MAX_CANDIDATES = 100_000
 
 /**
- * All groups of models expected to meet their objectives in one MIG instance, each model at most once, including groups
- * of one. They are the columns of a packing problem. Instances isolate memory and multiprocessors, so members of an
- * instance are each other's only co-runners. `source` must be fitted to workloads measured, alone and together, in an
- * instance of that profile.
+ * Returns all groups of models that are expected to meet their objectives in one MIG instance. Each model occurs at
+ * most once; groups of one are included. The groups are the columns of a packing problem. Instances isolate memory and
+ * multiprocessors, so only the members of an instance slow each other down. `source` must be fitted to workloads
+ * measured, alone and together, in an instance of that profile.
  *
  * @returns the largest groups first, then those with more slack; empty if no model meets its objectives even alone
  * @throws InvalidInputError for invalid demands; UnknownNameError for a workload that is not in the source; PctodlError
- *   `TOO_MANY_GROUPS` above 100 000 candidates
+ * `TOO_MANY_GROUPS` above 100 000 candidates
  */
 export function groupsForInstance(
   source: KeptShareSource,

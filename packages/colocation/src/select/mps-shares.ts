@@ -18,8 +18,8 @@ export interface ShareSweep {
 }
 
 /**
- * Read the published sweep of shares: `workload1..k`, then one column per split, headed `(LS10, BE90)` or `(w1_10,
- * w2_90)`, whose cells are `(23.7, 3.5)` or `None`.
+ * Reads the published sweep of shares. Its columns are `workload1..k`, then one per split, headed `(LS10, BE90)` or
+ * `(w1_10, w2_90)`, with cells such as `(23.7, 3.5)` or `None`.
  *
  * @throws TableError with line and column
  */
@@ -48,7 +48,7 @@ function splitOf(column: string, size: number, file: string): number[] {
   return shares
 }
 
-/** A tuple of numbers, none below 0; undefined if all or part of it is `None`, which marks a failed run. */
+/** Returns a tuple of numbers of at least 0; undefined if all or part of it is `None`, which marks a failed run. */
 function tupleOf(row: CsvRow, column: string, size: number): number[] | undefined {
   const text = row.optionalText(column)
   if (text === undefined || text === 'None') return undefined
@@ -112,10 +112,10 @@ export interface ShareChoice extends SharePoint {
 }
 
 /**
- * The best measured split of MPS shares for a colocation.
+ * Chooses the best measured split of MPS shares for a colocation.
  *
  * @param exclusiveThroughputs of each member alone with the whole board, samples/s
- * @param minKeptShares minimum share of it that each member must retain. Default: none
+ * @param minKeptShares minimum share of its exclusive throughput that each member must retain. Default: none
  * @returns null if no measured split meets these minimums
  */
 export function chooseShares(

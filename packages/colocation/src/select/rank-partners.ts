@@ -1,7 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { allColocationsOf } from '../collect/plan-measurements.js'
 import { expectedValue, HALF_INTERVAL, type Interval, logSpread } from '../model/prediction.js'
+import { multisetsOf } from './exact-groups.js'
 import {
   type ColocationGroup,
   GroupJudge,
@@ -46,9 +46,16 @@ export function rankPartners(
   const { objective, limits = {}, candidates = places, size = 2 } = options
   if (!places.includes(target)) throw new InvalidInputError('target', target, `a place from 0 to ${places.length - 1}`)
   if (!Number.isInteger(size) || size < 2) throw new InvalidInputError('size', size, 'an integer of at least 2')
-  assertFew(candidates.length, size - 1)
+  const asOften = new Map(candidates.map((place) => [place, size - 1]))
+  const partners = multisetsOf(asOften, size - 1, size - 1, MAX_GROUPS)
+  if (partners === null) {
+    throw new PctodlError(
+      'TOO_MANY_GROUPS',
+      `${candidates.length} candidates in groups of ${size}: more than ${MAX_GROUPS} groups; name fewer candidates`,
+    )
+  }
   const judge = new GroupJudge(source, objective, limits)
-  const judged = allColocationsOf(candidates, size - 1).flatMap((others) => {
+  const judged = partners.flatMap((others) => {
     const members = [target, ...others]
     const found = judge.judge(members)
     if (!found) return []
@@ -72,8 +79,8 @@ export function rankPartners(
 }
 
 /**
- * The measurement that would best decide between the first two of a ranking: the group with the larger uncertainty.
- * Null if their intervals do not overlap or are unknown.
+ * Returns the measurement that would best decide between the first two of a ranking: the group with the larger
+ * uncertainty. Null if the intervals of the two do not overlap or are unknown.
  */
 export function undecided([first, second]: readonly RankedGroup[]): {
   readonly measure: RankedGroup['members']
@@ -90,16 +97,4 @@ function expectedBest(groups: readonly { readonly value: number; readonly spread
     sum += groups.reduce((most, { value, spread }) => Math.max(most, value * Math.exp(spread * random.normal())), 0)
   }
   return sum / DRAWS
-}
-
-/** Checks the number of combinations with repetition: C(n + k - 1, k). */
-function assertFew(candidates: number, chosen: number): void {
-  let groups = 1
-  for (let i = 1; i <= chosen; i++) groups *= (candidates + i - 1) / i
-  if (groups > MAX_GROUPS) {
-    throw new PctodlError(
-      'TOO_MANY_GROUPS',
-      `${candidates} candidates in groups of ${chosen + 1}: ${groups.toFixed(0)} groups, more than ${MAX_GROUPS}; name fewer candidates`,
-    )
-  }
 }

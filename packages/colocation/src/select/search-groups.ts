@@ -5,10 +5,10 @@ import type { GroupJudge } from './group-judge.js'
 const STARTS = 8
 
 /**
- * Groups by local search from seeded random starts: swap two jobs of different groups, or move one, while that improves
- * the value.
+ * Finds groups by local search from seeded random starts. It swaps two jobs of different groups, or moves one, while
+ * that raises the value.
  *
- * @returns the members of each group; null if the best start violates the limits
+ * @returns the members of each group; null if the best result violates the limits
  */
 export function searchGroups(
   judge: GroupJudge,
@@ -16,7 +16,8 @@ export function searchGroups(
   { maxMembers, gpus, seed }: { readonly maxMembers: number; readonly gpus: number; readonly seed: number },
 ): (readonly number[])[] | null {
   const random = new SeededRandom(seed)
-  // A violated limit costs more than all other groups can gain, so the search removes violations first.
+  // A group that violates a limit counts with a loss larger than all possible gains, so the search removes violations
+  // first.
   const penalty = -10 * pool.reduce((sum, place) => sum + judge.weightOf(place), 0)
   const worthOf = (members: readonly number[]) => (members.length === 0 ? 0 : (judge.judge(members)?.value ?? penalty))
   let best: { readonly groups: number[][]; readonly value: number } | undefined

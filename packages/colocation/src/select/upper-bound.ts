@@ -1,17 +1,17 @@
 import { countByPlace, multisetsOf } from './exact-groups.js'
 import type { GroupJudge, KeptShareSource } from './group-judge.js'
 
-/** Steps of the search for the best price of a GPU. */
+/** Number of steps of the search for the best price of a GPU. */
 const STEPS = 60
 
 /** Maximum number of co-runner groups of one job that are evaluated to find its highest kept share. */
 const MAX_GROUPS_JUDGED = 300
 
 /**
- * Upper bound on the value of any grouping. In a group of size s, a job is worth at most b(s), its weight times its
- * highest kept share at that size, and takes 1/s of a GPU. For any price p of a GPU, `p x gpus + sum over jobs of max
- * over s of (b(s) - p / s)` is a bound (Lagrangian relaxation of the number of GPUs). It is convex in p and minimised
- * by ternary search.
+ * Returns an upper bound on the value of any grouping. In a group of size s, a job takes 1/s of a GPU and is worth at
+ * most b(s): its weight times its highest kept share at that size. For any price p of a GPU, `p x gpus + sum over jobs
+ * of max over s of (b(s) - p / s)` is a bound (Lagrangian relaxation of the number of GPUs). It is convex in p, so
+ * ternary search finds its minimum.
  *
  * @returns Infinity if there are too many co-runner groups to evaluate and the source has no `maxKept`
  */

@@ -17,7 +17,9 @@ export class TableError extends PctodlError {
   }
 }
 
-/** One row of a CSV file with a header. Getters return a value or throw an error that names the place. */
+/**
+ * One row of a CSV file with a header. Its methods return a value or throw an error that names file, line and column.
+ */
 export class CsvRow {
   readonly #cells: Readonly<Record<string, string>>
   readonly #file: string

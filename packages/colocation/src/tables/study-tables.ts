@@ -101,7 +101,7 @@ export function parseColocationTable(text: string, catalog: WorkloadCatalog, fil
     const powerW = row.optionalPositive(POWER)
     const colocation = { members, throughputs, ...(powerW === undefined ? {} : { powerW }) }
     const number = columns.includes('row') ? row.number('row') : index
-    // A copied row would count as a second measurement that agrees with the first.
+    // A copied row would count as a second measurement that confirms the first.
     for (const key of [`row ${number}`, JSON.stringify([membersLabel(members), throughputs, powerW])]) {
       const before = seen.get(key)
       if (before !== undefined) throw row.error('row', `the same as line ${before}; leave one`)

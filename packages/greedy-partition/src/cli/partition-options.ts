@@ -1,5 +1,6 @@
 import {
   asUsage,
+  given,
   integerFrom,
   listOf,
   newCommand,
@@ -16,7 +17,7 @@ import { InvalidArgumentError } from 'commander'
 import { version } from '../../package.json'
 import type { NetworkDemand, PartitionOptions } from '../options.js'
 import { knownName } from './services-file.js'
-import { given, type RawServicesOptions, type ServicesCall, serviceGoals, servicesCall } from './services-options.js'
+import { type RawServicesOptions, type ServicesCall, serviceGoals, servicesCall } from './services-options.js'
 
 /** Checked options of one command call. */
 export interface PartitionCall {

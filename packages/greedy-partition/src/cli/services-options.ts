@@ -1,4 +1,4 @@
-import { UsageError } from '@pctodl/command-line'
+import { given, UsageError } from '@pctodl/command-line'
 import type { Service } from '@pctodl/platform'
 import type { PartitionObjective } from '../options.js'
 import type { ServiceGoal, ServicePlanOptions } from '../services/plan-options.js'
@@ -88,13 +88,6 @@ export function servicesCall(raw: RawServicesOptions, wasGiven: (option: string)
       }),
     },
   }
-}
-
-type Given<T> = { [K in keyof T]?: Exclude<T[K], undefined> }
-
-/** Remove the options that were not given. */
-export function given<T extends object>(options: T): Given<T> {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Given<T>
 }
 
 function spelled(option: string): string {

@@ -11,20 +11,20 @@ export interface EnergyWindow {
   read(): Promise<Measured>
 }
 
-/** A leased GPU: its limit and clock can be set, and are restored when the lease ends. */
+/** A leased GPU. Its power limit and clock can be set, and are restored when the lease ends. */
 export interface Board {
   readonly uuid: string
   readonly name: string
   readonly driverVersion: string | null
   readonly spec: GpuSpec
   setPowerLimit(watts: number): Promise<void>
-  /** Lock the SM clock, MHz; null unlocks it: the firmware chooses again. */
+  /** Locks the SM clock, MHz. Null unlocks it, so that the firmware chooses the clock again. */
   setSmClock(mhz: number | null): Promise<void>
   /** Start a measurement; `read` returns the totals so far and may be called repeatedly. */
   beginWindow(): EnergyWindow
 }
 
-/** Ten hours at one sample a second. */
+/** One sample a second, kept for ten hours. */
 const SAMPLING = { periodMs: 1000, capacity: 36_000 }
 /** Minimum fraction of a window that samples must span if no energy counter is available. */
 const MIN_COVERED = 0.9
@@ -37,7 +37,7 @@ export interface BoardOptions {
 }
 
 /**
- * Lease boards (by index, UUID or PCI bus ID) while `work` runs. Limits are restored afterwards, however it ends.
+ * Leases boards (by index, UUID or PCI bus ID) while `work` runs. Limits are restored afterwards, also after an error.
  *
  * @throws PctodlError `NVML_CONTROL_MISSING` without `@pctodl/nvml-control`; that package's errors if a board cannot be
  * leased

@@ -13,11 +13,11 @@ export interface TrainingSteps {
 
 export interface CollectOptions {
   /**
-   * Command that trains on this GPU and prints a line per step; `{batch}` stands for the batch size. Empty with
-   * `startTraining`.
+   * Command that trains on this GPU and prints a line per step. `{batch}` in it is replaced by the batch size. Empty if
+   * `startTraining` is given.
    */
   readonly command: readonly string[]
-  /** Trains instead of a command: on a simulated board, or within this process. */
+  /** Starts a training in place of the command: on a simulated board, or within this process. */
   readonly startTraining?: (batchSize: number) => Promise<TrainingSteps>
   readonly batchSizes: readonly number[]
   readonly powerLimitsW: readonly number[]
@@ -43,7 +43,8 @@ export interface CollectOptions {
 }
 
 /**
- * Minimum number of steps of a training command for one batch size; steps made while a limit is being set are extra.
+ * Returns the minimum number of steps that a training command must make for one batch size. Steps made while a limit is
+ * being set are not counted.
  */
 export function stepsNeeded({ warmupSteps, steps, repeats, powerLimitsW, smClocksMhz = [] }: CollectOptions): number {
   return 1 + repeats * (powerLimitsW.length + smClocksMhz.length) * (warmupSteps + steps)
@@ -83,7 +84,7 @@ export async function collectProfile(board: Board, options: CollectOptions): Pro
   return profile()
 }
 
-/** Reports unsupported settings at the start, not when their turn comes. @throws InvalidInputError */
+/** Rejects unsupported settings before anything is measured. @throws InvalidInputError */
 function assertSettings({ spec }: Board, { powerLimitsW, smClocksMhz = [] }: CollectOptions): void {
   const { min, max } = spec.powerLimitW
   const limit = powerLimitsW.find((watts) => !(watts >= min && watts <= max))
@@ -124,7 +125,7 @@ async function* windowsOf(board: Board, batchSize: number, options: CollectOptio
     for (let repeat = 0; repeat < repeats; repeat++) {
       for (const { powerLimitW, smClockMhz } of settings) {
         await board.setPowerLimit(powerLimitW)
-        // A board whose clock was never locked is not asked to unlock it: not every board can.
+        // Without locked clocks, the clock is never touched: some boards cannot unlock it.
         if (smClocksMhz.length > 0) await board.setSmClock(smClockMhz)
         await training.further(warmupSteps)
         const window = board.beginWindow()

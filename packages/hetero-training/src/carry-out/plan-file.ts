@@ -46,8 +46,8 @@ export interface RunFile extends Totals {
     energyJ: number
   }[]
   /**
-   * Time between the first and the last printed step; null with fewer than two steps. Simulated boards are measured
-   * once warm.
+   * Measurement between the first and the last printed step; null with fewer than two steps. On simulated boards, the
+   * steps after the warm-up.
    */
   steady: { steps: number; timeS: number; energyJ: Record<string, number> } | null
 }

@@ -38,7 +38,7 @@ export async function runPlan(
     ...options,
     onStep: (steps) => {
       if (steady === null) {
-        // Everything before the first step is process start-up.
+        // The time before the first step is start-up and does not count.
         steady = beginWindows(boards)
         return
       }
@@ -46,7 +46,7 @@ export async function runPlan(
       if (nowMs - lastMs < READ_PERIOD_MS) return
       lastMs = nowMs
       last = { steps: steps - 1, measured: steady.read() }
-      // A failure is reported to the caller that awaits the result.
+      // Avoids an unhandled rejection; the caller that awaits the result sees the error.
       last.measured.catch(() => {})
     },
   })
@@ -59,7 +59,7 @@ export async function runPlan(
   return runFile(plan, boards, await whole.read(), found && { steps: found.steps, measured: await found.measured })
 }
 
-/** Same on simulated boards: they train until warm, then `steps` steps are measured. */
+/** Carries out a plan on simulated boards. They train until warm, then `steps` steps are measured. */
 export async function runSimulated(
   plan: PlanFile,
   { boards, train }: SimulatedBoards,

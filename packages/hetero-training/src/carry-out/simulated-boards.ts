@@ -2,9 +2,9 @@ import { InvalidInputError, PctodlError, VirtualClock } from '@pctodl/platform'
 import { type Board, boardOf } from './board.js'
 import type { TrainingSteps } from './collect-profile.js'
 
-/** Training time before a measurement, ms. Boards warm up for minutes, and a warm board leaks more. */
+/** Training time before a measurement, ms. Boards need minutes to warm up, and a warm board has more leakage power. */
 const WARM_UP_MS = 90_000
-/** The same for boards that have just trained, ms. */
+/** Training time before a measurement on boards that have just trained, ms. */
 const STAY_WARM_MS = 15_000
 const WARM_UP_STEPS = 10
 

@@ -1,6 +1,7 @@
 import {
   asUsage,
   type CommandFunction,
+  given,
   integerFrom,
   listOf,
   newCommand,
@@ -13,7 +14,6 @@ import { withBoards } from '../carry-out/board.js'
 import { assertCollectOptions, type CollectOptions, collectProfile, stepsNeeded } from '../carry-out/collect-profile.js'
 import { settingText } from '../profile/setting.js'
 import { boardOptions, simulatedBoards, type TrainingOptions, withTrainingOptions } from './open-boards.js'
-import { given } from './options.js'
 
 interface RawOptions extends TrainingOptions {
   readonly gpu: string

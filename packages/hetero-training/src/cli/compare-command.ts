@@ -64,8 +64,7 @@ export const compare: CommandFunction = async (argv, terminal) => {
 }
 
 /**
- * @throws UsageError naming a GPU whose share or setting in the run differs from the plan, or that was missing although
- * it has a share
+ * @throws UsageError naming a GPU with a share if its share or setting differs in the run, or if the run lacks the GPU
  */
 function assertRunOf(plan: PlanFile, run: RunFile, name: string): void {
   for (const gpu of plan.gpus) {

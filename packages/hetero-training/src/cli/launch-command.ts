@@ -63,7 +63,7 @@ export const launch: CommandFunction = async (argv, terminal) => {
   const result = host
     ? await runSimulated({ ...plan, allReduceS: raw.allReduce ?? plan.allReduceS }, host, names, raw.steps)
     : await withBoards(ids, boardOptions(raw), (boards) => {
-        // CUDA gets UUIDs, however the boards were named: they mean the same to CUDA and NVML.
+        // CUDA gets UUIDs, since CUDA and NVML may number the boards differently.
         const uuids = new Map(names.map((name, i) => [name, boards[i]!.uuid]))
         const world = String(trainingGpus(plan).length)
         return runPlan(plan, new Map(names.map((name, i) => [name, boards[i]!])), {

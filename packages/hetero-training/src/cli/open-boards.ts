@@ -1,10 +1,10 @@
-import { oneOf, UsageError, withNvmlOptions } from '@pctodl/command-line'
+import { given, oneOf, UsageError, withNvmlOptions } from '@pctodl/command-line'
 import { InvalidInputError, UnknownNameError } from '@pctodl/platform'
 import { type Command, InvalidArgumentError } from 'commander'
 import type { BoardOptions } from '../carry-out/board.js'
 import { openSimulatedBoards, type SimulatedBoards } from '../carry-out/simulated-boards.js'
 import { DEFAULT_STEP_PATTERN } from '../carry-out/training-process.js'
-import { given, refuseGiven } from './options.js'
+import { refuseGiven } from './options.js'
 
 /** Options parsed by `withTrainingOptions`. */
 export interface TrainingOptions {

@@ -15,11 +15,6 @@ export function named<T>(parse: (value: string) => T) {
   }
 }
 
-/** The given options. */
-export function given<T extends object>(options: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never
-}
-
 /**
  * @param names as in `opts`
  * @throws UsageError for an option that would be ignored

@@ -1,6 +1,7 @@
 import {
   asUsage,
   type CommandFunction,
+  given,
   integerFrom,
   listOf,
   newCommand,
@@ -16,7 +17,7 @@ import { isLocked } from '../profile/setting.js'
 import { simplePlans } from '../simple-plans.js'
 import { prepareJob, type TrainingJob } from '../training-job.js'
 import type { TrainingPlan } from '../training-plan.js'
-import { given, type Named, named } from './options.js'
+import { type Named, named } from './options.js'
 import { formatTable } from './table.js'
 
 interface RawOptions {

@@ -5,7 +5,7 @@ const borders = [
   ...['left', 'left-mid', 'mid', 'mid-mid', 'right', 'right-mid'],
 ]
 
-/** Plain ASCII, so that it reads the same in a log. The first column is text, the others are numbers. */
+/** Formats a table in plain ASCII, which reads the same in a log. The first column is text, the others are numbers. */
 export function formatTable(head: string[], rows: readonly (readonly (string | number)[])[]): string {
   const table = new Table({
     head,

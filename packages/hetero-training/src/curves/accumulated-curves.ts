@@ -1,10 +1,10 @@
 import type { GpuCurves } from './gpu-curves.js'
 
 /**
- * Curves of a GPU whose memory holds at most `maxMicroBatch` samples: larger shares are split into the fewest possible
- * micro-batches of even size, whose gradients are accumulated. n micro-batches of a share take n times as long as one
- * of share / n, at the same power: each pays the fixed part of the time again. (The weight update, made once a step, is
- * counted for each of them: an upper bound.)
+ * Returns the curves of a GPU whose memory holds at most `maxMicroBatch` samples. Larger shares are split into the
+ * fewest micro-batches of even size, whose gradients are accumulated. n micro-batches of a share take n times as long
+ * as one of share / n, at the same power, because each takes the fixed part of the time again. (The weight update, made
+ * once a step, is counted for each micro-batch, so the time is an upper bound.)
  */
 export function accumulatedCurves(curves: GpuCurves, maxMicroBatch: number): GpuCurves {
   const microBatches = (share: number) => Math.max(1, Math.ceil(share / maxMicroBatch))

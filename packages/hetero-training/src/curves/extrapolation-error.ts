@@ -1,11 +1,11 @@
 /**
- * Extends a curve known at `batches[0..end]` (values in parallel) to a larger share.
+ * Extends a curve with `values` at `batches[0..end]` to a larger share.
  *
  * @param end at least 1
  */
 export type Continuation = (batches: readonly number[], values: ArrayLike<number>, end: number, share: number) => number
 
-/** Continues the last slope, never falling. */
+/** Continues with the last slope, or flat if the last slope is negative. */
 export const continuedLine: Continuation = (batches, values, end, share) => {
   const slope = (values[end]! - values[end - 1]!) / (batches[end]! - batches[end - 1]!)
   return values[end]! + Math.max(0, slope) * (share - batches[end]!)
@@ -15,16 +15,16 @@ export const continuedLine: Continuation = (batches, values, end, share) => {
 export const continuedFlat: Continuation = (_, values, end) => values[end]!
 
 /**
- * Minimum relative error per factor e beyond the profile, even if the profile shows less or is too short: what changes
- * beyond a profile (kernels, caches, memory) may leave no trace within it. With the four published traces cut short, 62
- * of 64 removed measurements lie within two standard deviations at this value, 54 at 0.05.
+ * Minimum relative error per factor e (2.718) beyond the profile, even if the profile shows less or is too short. What
+ * changes beyond a profile (kernels, caches, memory) may leave no trace within it. With the four published traces cut
+ * short, 62 of 64 removed measurements lie within two standard deviations at this value, 54 at 0.05.
  */
 const MIN_ERROR = 0.15
 
 /**
- * Extrapolation error as a relative standard deviation per factor e between the last profiled batch size and the share.
- * Estimated from the profile itself: cut it off at every batch size but the last, extrapolate to each removed one, and
- * compare. The result is the root mean square of ln(true / extrapolated) / ln(share / last profiled) over all limits.
+ * Estimates the extrapolation error: a relative standard deviation per factor e between the last profiled batch size
+ * and the share. The profile is cut off at every batch size but the last, extrapolated to each removed one, and
+ * compared. The result is the root mean square of ln(true / extrapolated) / ln(share / last profiled) over all limits.
  *
  * @param rows a curve over `batches` for each limit
  */
@@ -48,9 +48,9 @@ export function extrapolationError(
 }
 
 /**
- * Below the smallest batch size the curve is constant. At the other extreme it would keep falling along its first line,
- * as without any fixed part. Anything in between is equally likely, so the error is the root mean square of the
- * relative distance.
+ * Relative error of a curve below the smallest batch size. The curve is constant there; without any fixed part it would
+ * instead keep falling along its first line. All values between these extremes are equally likely, so the error is the
+ * root mean square of the relative distance.
  */
 export function errorBelow(
   [first = 1, second = 2]: readonly number[],

@@ -11,13 +11,13 @@ import { type CurveKind, settingLines } from './setting-lines.js'
 export interface GpuCurves {
   readonly name: string
   /**
-   * Power limits and locked clocks, indexed by `limitIndex`. Ascending by the limit in force. For a locked clock that
-   * limit is slightly above the power drawn: it never binds, but counts towards a power budget.
+   * Power limits and locked clocks, indexed by `limitIndex`, ascending by the limit in force. The limit of a locked
+   * clock is slightly above the power drawn. It never binds, but counts towards a power budget.
    */
   readonly settings: readonly Setting[]
   /** The limit in force of each setting, W. */
   readonly powerLimitsW: readonly number[]
-  /** Limits of the settings without a locked clock, W. */
+  /** Largest limit without a locked clock, W. */
   readonly largestLimitW: number
   readonly idlePowerW: number
   readonly smallestProfiled: number
@@ -35,23 +35,23 @@ export interface GpuCurves {
   powerSdAt(limitIndex: number, share: number): number
   /** @returns s per step (or per window, see `GpuProfile.unit`); 0 for a share of 0 */
   timeS(limitIndex: number, share: number): number
-  /** Mean power while computing, between idle power and the limit, W. */
+  /** Mean power while computing, W; between idle power and the limit. */
   powerW(limitIndex: number, share: number): number
   /** Number of sequential parts in which a share is processed for lack of memory; 1 if it fits. */
   microBatches(share: number): number
 }
 
 /**
- * Curves through a profile, piecewise linear in the share. Below the smallest profiled batch, time is constant; above
- * the largest it follows the last slope (never falling). Power is constant beyond the profile, and stays between idle
- * power and the limit.
+ * Returns curves through a profile, piecewise linear in the share. Below the smallest profiled batch, time is constant;
+ * above the largest it follows the last slope (never falling). Power is constant beyond the profile, and stays between
+ * idle power and the limit.
  *
- * `physical` curves go through the nearest monotone grid instead of the measurements themselves (least squares of
- * logarithms): time never falls with the batch or rises with the limit, power never falls with either. Locked clocks
- * have a separate grid, in which the clock replaces the limit. The deviations of the measurements from the grid
- * estimate the measurement error.
+ * `physical` curves do not go through the measurements but through the nearest monotone grid (least squares of
+ * logarithms). In it, time never falls with the batch or rises with the limit, and power never falls with either.
+ * Locked clocks have a separate grid, in which the clock replaces the limit. The deviations of the measurements from
+ * the grid estimate the measurement error.
  *
- * Beyond the profile the uncertainty is that of extrapolation, see `extrapolation-error.ts`.
+ * Beyond the profile, the uncertainty is the extrapolation error, see `extrapolation-error.ts`.
  *
  * @throws InvalidInputError as `assertProfile`, and for idle power above a power limit
  */
@@ -122,7 +122,7 @@ export function curvesOf(profile: GpuProfile, kind: CurveKind = 'physical'): Gpu
 function interpolate(batches: readonly number[], values: Float64Array, row: number, share: number): number {
   let i = 1
   while (batches[i]! < share) i++
-  // Exactly through the measurements: rounding would make a flat line fall.
+  // A measured point is returned unchanged: rounding would make a flat line fall.
   if (share === batches[i]!) return values[row + i]!
   const left = batches[i - 1]!
   const part = (share - left) / (batches[i]! - left)

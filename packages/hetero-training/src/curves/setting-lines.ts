@@ -10,8 +10,8 @@ import {
 import { isSameSetting, type Setting } from '../profile/setting.js'
 
 /**
- * `physical`: measurements adjusted to physical constraints (see `curvesOf`). `measured`: raw measurements, noise
- * included; only values between and beyond them are modelled.
+ * `physical`: measurements adjusted to physical constraints (see `curvesOf`). `measured`: raw measurements with their
+ * noise, and a model only between and beyond them.
  */
 export const curveKinds = ['physical', 'measured'] as const
 export type CurveKind = (typeof curveKinds)[number]
@@ -26,8 +26,8 @@ export interface SettingLine {
 }
 
 /**
- * Settings of a profile ordered by limit, their lines, and the deviations of the measurements from them: root mean
- * squares of ln(measured / line).
+ * Returns the lines of a profile's settings, ordered by limit, and the deviations of the measurements from the lines:
+ * root mean squares of ln(measured / line).
  */
 export function settingLines(
   profile: GpuProfile,
@@ -56,14 +56,14 @@ export function settingLines(
 /** Margin above the power drawn at a locked clock, for noise and heat. */
 const ROOM_ABOVE_DRAWN = 1.05
 /**
- * Tolerance to a whole number of watts: time and energy scaled alike, as for a GPU that throttles, give the same power
- * up to rounding, and must give the same limit.
+ * Tolerance for a whole number of watts. If time and energy are scaled by one factor, as for a GPU that throttles, the
+ * power is the same up to rounding, and the limit must be the same.
  */
 const ROUNDING = 1e-9
 
 /**
- * A locked clock gets the lowest non-binding limit among those known to be settable: from the lowest of the profile to
- * its own.
+ * Returns the setting with the limit in force. A locked clock gets the lowest non-binding limit between the lowest
+ * limit of the profile and its own, since these are known to be settable.
  */
 function withLimit({ powerLimitW, smClockMhz }: Setting, drawnW: number, lowestW: number): Setting {
   if (smClockMhz === null) return { powerLimitW, smClockMhz }
@@ -71,7 +71,7 @@ function withLimit({ powerLimitW, smClockMhz }: Setting, drawnW: number, lowestW
   return { smClockMhz, powerLimitW: Math.min(powerLimitW, enoughW) }
 }
 
-/** Measurements under settings of one kind and the curves through them, one line per setting. */
+/** Returns the measurements under settings of one kind and the curves through them, one line per setting. */
 function gridOf(
   rows: readonly ProfileRow[],
   settings: readonly Setting[],
@@ -94,7 +94,7 @@ function gridOf(
   return { settings, measuredTime, measuredPower, time, power }
 }
 
-/** Falls with the limit and rises with the batch. */
+/** Adjusts times so that they fall with the limit and rise with the batch. */
 function physicalTime(measured: Float64Array, rows: number, columns: number): Float64Array {
   const flipped = flipRows(measured.map(Math.log), rows, columns)
   return flipRows(nearestMonotoneGrid(flipped, rows, columns).map(Math.exp), rows, columns)

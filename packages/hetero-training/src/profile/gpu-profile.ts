@@ -32,26 +32,29 @@ export interface GpuProfile {
 
 export type ProfileUnit = 'step' | 'window'
 
-/** Minimum window for a good measurement: the energy counter advances in steps of tens of milliseconds. */
+/**
+ * Minimum duration of a window for a good measurement, s. The energy counter is updated only every few tens of
+ * milliseconds.
+ */
 export const SHORTEST_STEADY_WINDOW_S = 5
 
 /** Relative excess of power over the limit that triggers a warning: limits bind only on average. */
 const LIMIT_MARGIN = 0.05
 
-/** Power beyond these multiples of the limit means that power and limit have different units. */
+/** Measured power outside these multiples of the limit means that power and limit are in different units. */
 const MAX_OF_LIMIT = 3
 const MIN_OF_LIMIT = 0.01
 
 /**
- * Larger ratios of neighbouring times in the grid mean either mixed units (s and ms) or a real cliff: memory that
- * spills also makes a step a hundred times slower. Mixed units show three signs that a cliff lacks, though not all at
- * once: the jump is a power of a thousand, apart from the effect of batch and limit; the power (energy over time) is
- * the same on both sides, whereas a GPU that waits for memory draws less; and only some limits of a batch size jump,
- * whereas a cliff affects all.
+ * Larger ratios of neighbouring times in the grid have one of two causes: mixed units (s and ms), or memory that
+ * spills, which also makes a step a hundred times slower. Mixed units show at least one of three signs. The jump is a
+ * power of a thousand, apart from the effect of batch and limit. The power (energy over time) is the same on both
+ * sides, whereas a GPU that waits for memory draws less. Only some limits of a batch size jump, whereas a spill affects
+ * all.
  */
 const MAX_TIMES_APART = 100
 const UNIT_STEPS = [1e3, 1e6, 1e9] as const
-/** Factor of a jump that hardware explains in addition to units. */
+/** Range of the part of a jump that hardware explains, as a factor beside the units. */
 const MAX_BESIDE_UNITS = 5
 const MIN_BESIDE_UNITS = 0.5
 /** A GPU that waits for memory draws less than this fraction of its previous power. */
@@ -79,8 +82,8 @@ export function batchSizesOf(profile: GpuProfile): number[] {
 }
 
 /**
- * Check the profile as required by every function of this package: a full grid of batch sizes and limits, and of batch
- * sizes and locked clocks.
+ * Checks the profile: it must be a full grid of batch sizes and limits, and of batch sizes and locked clocks. All
+ * functions of this package require that.
  *
  * @param source for messages: a file, or the name of the GPU
  * @throws InvalidInputError for an invalid measurement, mixed units, a batch size without some limit, or fewer than two
@@ -177,7 +180,7 @@ function assertUnits({ rows }: GpuProfile, source: string): void {
   }
 }
 
-/** Pairs of adjacent rows in one column, among rows with the same key. */
+/** Pairs of rows with the same key that are adjacent when sorted by one column. */
 function neighbours(
   rows: readonly ProfileRow[],
   alike: (row: ProfileRow) => string,
@@ -203,8 +206,8 @@ function isOfOtherUnits(before: ProfileRow, row: ProfileRow): boolean {
 }
 
 /**
- * First pair of neighbouring batch sizes under one limit whose times differ so much that the larger batch cannot have
- * fitted in memory.
+ * Finds the first pair of neighbouring batch sizes under one limit whose times differ so much that the larger batch
+ * cannot have fitted in memory; null if there is none.
  */
 function cliffOf({ rows }: GpuProfile): { readonly from: ProfileRow; readonly to: ProfileRow } | null {
   for (const [from, to] of neighbours(rows, settingText, 'batchSize')) {

@@ -11,15 +11,15 @@ export const PROFILE_VERSION = 1
 
 const positive = z.number().positive()
 
-/** The published layout: batch size -> measurements of windows of an unstated number of steps. */
+/** The published layout maps a batch size to measurements of windows, whose number of steps is not stated. */
 const publishedSchema = z.record(
   z.string(),
   z.array(z.object({ power_limit: positive, energy: positive, time: positive })).min(1),
 )
 
 /**
- * This package's own format: a profile and its origin, with times and energies of whole windows and their numbers of
- * steps.
+ * This package's own format: a profile and its origin. Times and energies are those of whole windows, with their
+ * numbers of steps.
  */
 export interface ProfileFile {
   format: typeof PROFILE_FORMAT

@@ -17,7 +17,7 @@ export function isSameSetting(a: MaybeLocked, b: MaybeLocked): boolean {
   return a.powerLimitW === b.powerLimitW && (a.smClockMhz ?? null) === (b.smClockMhz ?? null)
 }
 
-/** `200 W`, or `1200 MHz within 200 W`. */
+/** Formats a setting: `200 W`, or `1200 MHz within 200 W`. */
 export function settingText({ powerLimitW, smClockMhz = null }: MaybeLocked): string {
   return smClockMhz === null ? `${powerLimitW} W` : `${smClockMhz} MHz within ${powerLimitW} W`
 }

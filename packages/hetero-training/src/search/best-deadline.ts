@@ -1,3 +1,4 @@
+import { CheapestShares } from './cheapest-shares.js'
 import { cheapestSplit, SAME_COST } from './cheapest-split.js'
 import { DeadlineRelaxation } from './deadline-relaxation.js'
 import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
@@ -14,7 +15,7 @@ export interface Objective {
   readonly maxEnergyJ: number
 }
 
-/** A split with the limit of each GPU (an index, or `LEFT_OUT`). */
+/** A split and the limit of each GPU (an index, or `LEFT_OUT`). */
 export interface Split {
   readonly shares: Int32Array
   readonly limits: Int16Array
@@ -25,7 +26,7 @@ export interface Split {
   readonly cost: number
 }
 
-/** Relative difference below which two times are equal: equal measurements differ by rounding as curves. */
+/** Relative difference below which two times are equal, since curves through equal measurements differ by rounding. */
 export const SAME_TIME = 1e-9
 
 interface Node {
@@ -38,11 +39,11 @@ interface Node {
 }
 
 /**
- * The cheapest split over all deadlines, exact to a relative 1e-10. For a fixed time of the slowest GPU the problem is
- * separable, see `DeadlineRelaxation`; a later deadline never costs more energy. So the energy at the end of an
- * interval of deadlines plus the time at its start is a lower bound for the whole interval: branch and bound over
- * intervals, halved if the bound does not suffice, down to a single possible time. Shares that no better solution can
- * have are dropped on the way.
+ * Finds the cheapest split over all deadlines, exact to a relative 1e-10. For a fixed time of the slowest GPU the
+ * problem is separable, see `DeadlineRelaxation`, and a later deadline never costs more energy. So the energy at the
+ * end of an interval of deadlines plus the time at its start is a lower bound for the whole interval. The search is
+ * branch and bound over intervals: an interval is halved if its bound does not suffice, down to a single possible time.
+ * Shares that no better solution can have are dropped on the way.
  */
 export class DeadlineSearch {
   readonly #gpus: readonly GpuOptions[]
@@ -52,7 +53,8 @@ export class DeadlineSearch {
   constructor(gpus: readonly GpuOptions[], globalBatch: number) {
     this.#gpus = gpus
     this.#globalBatch = globalBatch
-    this.#relaxation = new DeadlineRelaxation(gpus, globalBatch)
+    const cheapest = gpus.map((options) => new CheapestShares(options, globalBatch))
+    this.#relaxation = new DeadlineRelaxation(cheapest, globalBatch)
   }
 
   /**
@@ -66,7 +68,7 @@ export class DeadlineSearch {
     if (timeWeightW === 0) return this.#atDeadline(longestS, all, objective)
     let best = known
     if (best === null && maxEnergyJ < Number.POSITIVE_INFINITY) {
-      // Detects infeasible limits here: the search below would examine every possible time.
+      // Detects infeasible limits early; the search below would examine every possible time.
       const unlimited = { energyWeight: 1, timeWeightW: idlePowerW, maxEnergyJ: Number.POSITIVE_INFINITY }
       const thriftiest = this.cheapest({ ...objective, ...unlimited }, afterS)
       if (thriftiest === null || thriftiest.energyJ > maxEnergyJ) return null
@@ -118,13 +120,13 @@ export class DeadlineSearch {
     return split && split.energyJ <= objective.maxEnergyJ ? split : null
   }
 
-  /** With the limits the relaxation chose for these shares. */
+  /** Evaluates shares with the limits that the relaxation chose for them. */
   #split(shares: Int32Array, objective: Objective): Split {
     const limits = Int16Array.from(shares, (share, gpu) => this.#relaxation.limitOf(gpu, share))
     return splitOf(this.#gpus, Int32Array.from(shares), limits, objective)
   }
 
-  /** Earliest and latest time in an interval that any remaining share takes; null if none. */
+  /** Earliest and latest time in an interval that a remaining share takes; null if no share falls into it. */
   #possibleTimes(ranges: readonly ShareRange[], afterS: number, untilS: number): [number, number] | null {
     let earliest = Number.POSITIVE_INFINITY
     let latest = Number.NEGATIVE_INFINITY

@@ -5,8 +5,8 @@ import type { ShareRange } from './option-table.js'
 export const SAME_COST = 1e-10
 
 /**
- * The cheapest split within a deadline, exact: the relaxation leaves a few shares of each GPU that could be part of a
- * better solution than its own, and dynamic programming searches those.
+ * Finds the cheapest split within a deadline, exactly. The relaxation leaves a few shares of each GPU that could be
+ * part of a better solution than its own; dynamic programming searches these.
  *
  * @param relaxation solved for the deadline and these ranges
  * @returns shares, one per GPU; null if the deadline cannot be met

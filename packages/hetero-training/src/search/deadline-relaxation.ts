@@ -1,54 +1,16 @@
-import { type GpuOptions, LEFT_OUT, type ShareRange } from './option-table.js'
-import { leftmost, lowerHull } from './share-hull.js'
+import type { CheapestShares } from './cheapest-shares.js'
+import type { ShareRange } from './option-table.js'
 
-/** The cheapest way to process each share of one GPU within a deadline, and its lower convex hull. */
-class CheapestShares {
-  readonly cost: Float64Array
-  readonly limit: Int16Array
-  readonly hull: Int32Array
-  hullLength = 0
-
-  constructor(globalBatch: number) {
-    this.cost = new Float64Array(globalBatch + 1)
-    this.limit = new Int16Array(globalBatch + 1)
-    this.hull = new Int32Array(globalBatch + 1)
-  }
-
-  find(options: GpuOptions, deadlineS: number, { first, last }: ShareRange): void {
-    const { cost, limit } = this
-    cost.fill(Number.POSITIVE_INFINITY, first, last + 1)
-    for (let l = 0; l < options.powerLimitsW.length; l++) {
-      const { timeS, activeEnergyJ } = options.table(l)
-      for (let share = first; share <= last; share++) {
-        const value = activeEnergyJ[share]!
-        if (timeS[share]! <= deadlineS && value < cost[share]!) {
-          cost[share] = value
-          limit[share] = l
-        }
-      }
-    }
-    if (first === 0 && options.mayBeLeftOut) {
-      cost[0] = 0
-      limit[0] = LEFT_OUT
-    }
-    this.hullLength = lowerHull(cost, first, last, this.hull)
-  }
-
-  leftmost(lambda: number): number {
-    return leftmost(this.cost, this.hull, this.hullLength, lambda)
-  }
-}
-
-/** Bisections of the multiplier's range; the precision of a double is exhausted then. */
+/** Maximum number of bisections of the multiplier's range; the precision of a double is exhausted then. */
 const MAX_HALVINGS = 100
 
 /**
- * The cheapest split of a global batch over GPUs within a deadline, with the constraint that shares add up to the batch
- * priced instead of enforced (Lagrangian relaxation; Everett, "Generalized Lagrange multiplier method", 1963). Its
- * value is a lower bound, and gives for every share of every GPU the minimum extra cost of a solution that uses it.
+ * Finds a nearly cheapest split of a global batch over GPUs within a deadline. Each sample has a price; the sum of the
+ * shares is not forced to equal the batch (Lagrangian relaxation; Everett, "Generalized Lagrange multiplier method",
+ * 1963). The value is a lower bound. It also gives, for every share of every GPU, the minimum extra cost of a solution
+ * that uses it.
  */
 export class DeadlineRelaxation {
-  readonly #gpus: readonly GpuOptions[]
   readonly #globalBatch: number
   readonly #cheapest: readonly CheapestShares[]
   /** Lower bound of the cost; infinite if the deadline cannot be met. */
@@ -59,14 +21,14 @@ export class DeadlineRelaxation {
   cost: number = Number.POSITIVE_INFINITY
   #lambda = 0
 
-  constructor(gpus: readonly GpuOptions[], globalBatch: number) {
-    this.#gpus = gpus
+  /** @param cheapest one per GPU */
+  constructor(cheapest: readonly CheapestShares[], globalBatch: number) {
     this.#globalBatch = globalBatch
-    this.#cheapest = gpus.map(() => new CheapestShares(globalBatch))
-    this.shares = new Int32Array(gpus.length)
+    this.#cheapest = cheapest
+    this.shares = new Int32Array(cheapest.length)
   }
 
-  /** Cheapest cost and limit of a share after `solve`. */
+  /** Minimum cost of a share after `solve`, J. */
   costOf(gpu: number, share: number): number {
     return this.#cheapest[gpu]!.cost[share]!
   }
@@ -79,14 +41,11 @@ export class DeadlineRelaxation {
   solve(deadlineS: number, ranges: readonly ShareRange[]): void {
     this.bound = Number.POSITIVE_INFINITY
     this.cost = Number.POSITIVE_INFINITY
-    // Disallowed shares take infinite time, which no deadline admits.
-    const finiteDeadlineS = Math.min(deadlineS, Number.MAX_VALUE)
     let least = 0
     let most = 0
     let steepest = 0
-    for (let i = 0; i < this.#gpus.length; i++) {
-      const cheapest = this.#cheapest[i]!
-      cheapest.find(this.#gpus[i]!, finiteDeadlineS, ranges[i]!)
+    for (const [i, cheapest] of this.#cheapest.entries()) {
+      cheapest.find(deadlineS, ranges[i]!)
       const { hull, hullLength, cost } = cheapest
       if (hullLength === 0) return
       least += hull[0]!
@@ -101,11 +60,14 @@ export class DeadlineRelaxation {
     this.#roundUp()
   }
 
-  /** Smallest share range of a GPU outside which a solution costs more than `allowance` above the bound. */
+  /**
+   * Returns the smallest range of a GPU's shares outside which every solution costs more than `allowance` above the
+   * bound.
+   */
   shrink(gpu: number, { first, last }: ShareRange, allowance: number): ShareRange {
-    const { cost, hull } = this.#cheapest[gpu]!
+    const { cost } = this.#cheapest[gpu]!
     const lambda = this.#lambda
-    const best = hull[this.#cheapest[gpu]!.leftmost(lambda)]!
+    const best = this.#cheapest[gpu]!.shareAt(lambda)
     const highest = cost[best]! - lambda * best + allowance
     let from = first
     while (from < best && !(cost[from]! - lambda * from <= highest)) from++
@@ -114,7 +76,7 @@ export class DeadlineRelaxation {
     return { first: from, last: to }
   }
 
-  /** Find the price of a sample at which the GPUs take exactly the batch. */
+  /** Finds the price of a sample at which the GPUs together take exactly the batch. */
   #price(steepest: number): void {
     let low = -steepest - 1
     let high = steepest + 1
@@ -128,26 +90,26 @@ export class DeadlineRelaxation {
     this.#lambda = atLow >= atHigh ? low : high
     this.bound = Math.max(atLow, atHigh)
     this.#cheapest.forEach((cheapest, i) => {
-      this.shares[i] = cheapest.hull[cheapest.leftmost(low)]!
+      this.shares[i] = cheapest.shareAt(low)
     })
   }
 
   #taken(lambda: number): number {
     let sum = 0
-    for (const cheapest of this.#cheapest) sum += cheapest.hull[cheapest.leftmost(lambda)]!
+    for (const cheapest of this.#cheapest) sum += cheapest.shareAt(lambda)
     return sum
   }
 
   #dual(lambda: number): number {
     let value = lambda * this.#globalBatch
     for (const cheapest of this.#cheapest) {
-      const share = cheapest.hull[cheapest.leftmost(lambda)]!
+      const share = cheapest.shareAt(lambda)
       value += cheapest.cost[share]! - lambda * share
     }
     return value
   }
 
-  /** Assign the remaining samples to the GPU where they cost least, or to several if none can take them all. */
+  /** Assigns the remaining samples to the GPU where they cost least, or to several GPUs if none can take them all. */
   #roundUp(): void {
     const { shares } = this
     let left = this.#globalBatch
@@ -163,7 +125,7 @@ export class DeadlineRelaxation {
         while (take > 0 && cost[share + take] === Number.POSITIVE_INFINITY) take--
         if (take <= 0) continue
         const rise = (cost[share + take]! - cost[share]!) / take
-        // A GPU that takes all the rest completes the split.
+        // Prefers the GPU that can take the most samples: one that takes all of them completes the split.
         if (take > amount || (take === amount && rise < minRise)) {
           chosen = i
           amount = take

@@ -1,6 +1,6 @@
 import type { GpuCurves } from '../curves/gpu-curves.js'
 
-/** Limit index of a GPU that takes no part. */
+/** Limit index of a GPU that is left out. */
 export const LEFT_OUT = -1
 
 /** Range of shares of one GPU to be searched, inclusive. */
@@ -23,8 +23,8 @@ export interface GpuOptions {
   readonly idlePowerW: number
   readonly mayBeLeftOut: boolean
   /**
-   * Time and energy of all shares. Created on demand, since tables for many GPUs with many limits would fill memory
-   * with entries no search reads.
+   * Time and energy of all shares. Tables are created on demand: with many GPUs and many limits, most would be stored
+   * and never read.
    */
   table(limit: number): ShareTable
 }

@@ -1,5 +1,5 @@
-import { type GpuOptions, LEFT_OUT } from './option-table.js'
-import type { LevelShares } from './share-hull.js'
+import { CheapestShares } from './cheapest-shares.js'
+import { type GpuOptions, LEFT_OUT, withLimits } from './option-table.js'
 
 /** Range of levels of each GPU to be searched, inclusive. A level is the index of a limit, or `LEFT_OUT`. */
 export interface LevelBox {
@@ -9,10 +9,10 @@ export interface LevelBox {
 
 /** Maximum number of steps of a price search; each step gives a bound. */
 const MAX_PRICES = 60
-/** Relative difference to the best possible bound at which a price is good enough. */
+/** Relative distance from the best possible bound at which the price search ends. */
 const SAME_BOUND = 1e-8
 
-/** The next level of a GPU that pays: more watts, less cost. */
+/** A step of a GPU to a higher level that saves cost: more watts, less cost. */
 interface Step {
   readonly gpu: number
   readonly level: number
@@ -35,54 +35,79 @@ interface Priced {
 }
 
 /**
- * Lowest energy of a batch within a deadline and a power budget, with samples priced instead of counted (Everett 1963)
- * and the levels of one GPU mixed. For a given price this is the linear relaxation of a multiple-choice knapsack,
- * solved by taking the best saving per watt first (Sinha and Zoltners, "The multiple-choice knapsack problem", 1979).
- * Its value is a lower bound at any price.
+ * Computes a lower bound of the energy of a batch within a deadline and a power budget. Samples are priced instead of
+ * counted (Everett 1963), and one GPU may mix two levels. For a given price this is the linear relaxation of a
+ * multiple-choice knapsack, solved by taking the best saving per watt first (Sinha and Zoltners, "The multiple-choice
+ * knapsack problem", 1979). The value is a lower bound at any price.
  */
 export class PowerRelaxation {
-  /** Number of searches on share hulls so far: the measure of its work. */
+  /** Number of lookups of a cheapest share so far, which measures the work. */
   work = 0
-  /** J; infinite if the deadline cannot be met within the budget. */
+  /** Lower bound of the energy, J; infinite if the deadline cannot be met within the budget. */
   bound: number = Number.POSITIVE_INFINITY
-  /** The price of the bound, J per sample. */
+  /** Price at which the bound was found, J per sample. */
   price = 0
   /** Levels near the bound, within the budget. */
   levels: Int16Array
-  /** Branching decision: a GPU, and the highest level of the lower branch. Null if the relaxation mixes nothing. */
+  /** How to branch: a GPU, and the highest level of the lower branch. Null if the relaxation mixes no levels. */
   undecided: { readonly gpu: number; readonly level: number } | null = null
   readonly #gpus: readonly GpuOptions[]
-  readonly #levelShares: readonly (readonly LevelShares[])[]
+  /**
+   * Cheapest shares of each GPU at each level. The first entry is for a GPU that is left out, then one follows per
+   * limit.
+   */
+  readonly #atLevel: readonly (readonly CheapestShares[])[]
   readonly #globalBatch: number
   readonly #powerW: number
-  /** At this price a sample outweighs the total energy, J per sample. */
-  readonly highestPrice: number
+  #deadlineS = Number.NaN
+  /** Maximum time of an allowed share, s. */
+  readonly longestS: number
+  /** Price at which a sample outweighs the total energy, J per sample. */
+  readonly #highestPrice: number
 
-  constructor(
-    gpus: readonly GpuOptions[],
-    levelShares: readonly (readonly LevelShares[])[],
-    globalBatch: number,
-    powerW: number,
-  ) {
+  constructor(gpus: readonly GpuOptions[], globalBatch: number, powerW: number) {
     this.#gpus = gpus
-    this.#levelShares = levelShares
     this.#globalBatch = globalBatch
     this.#powerW = powerW
     this.levels = new Int16Array(gpus.length)
-    this.highestPrice =
-      1 + levelShares.reduce((sum, limits) => sum + Math.max(...limits.map((each) => each.maxEnergyJ)), 0)
+    this.#atLevel = gpus.map((gpu) =>
+      [LEFT_OUT, ...gpu.powerLimitsW.keys()].map(
+        (level) => new CheapestShares(withLimits(gpu, level, level, level === LEFT_OUT), globalBatch),
+      ),
+    )
+    let [longestS, highestPrice] = [0, 1]
+    for (const gpu of gpus) {
+      let maxEnergyJ = 0
+      for (const limit of gpu.powerLimitsW.keys()) {
+        const { timeS, activeEnergyJ } = gpu.table(limit)
+        timeS.forEach((seconds, share) => {
+          if (seconds === Number.POSITIVE_INFINITY) return
+          longestS = Math.max(longestS, seconds)
+          maxEnergyJ = Math.max(maxEnergyJ, activeEnergyJ[share]!)
+        })
+      }
+      highestPrice += maxEnergyJ
+    }
+    this.longestS = longestS
+    this.#highestPrice = highestPrice
+  }
+
+  /** Returns the cheapest shares of a GPU at a level. */
+  at(gpu: number, level: number): CheapestShares {
+    return this.#atLevel[gpu]![level + 1]!
   }
 
   /**
-   * @param enough bound at which the search for a better one may end, J
-   * @param nearPrice start of the price search
+   * @param enough the search ends once the bound reaches this value, J
+   * @param nearPrice start of the price search, J per sample
    */
   solve(deadlineS: number, box: LevelBox, enough: number, nearPrice: number): void {
     this.bound = Number.POSITIVE_INFINITY
     this.undecided = null
+    this.#deadlineS = deadlineS
     let best: Priced | null = null
     const at = (price: number): Priced | null => {
-      const priced = this.#priced(price, deadlineS, box)
+      const priced = this.#priced(price, box)
       if (priced !== null && (best === null || priced.bound > best.bound)) best = priced
       return priced
     }
@@ -90,15 +115,16 @@ export class PowerRelaxation {
     if (near === null) return
     let low: Priced | null = near.left > 0 ? near : null
     let high: Priced | null = near.left > 0 ? null : near
-    let step = Math.max(Math.abs(nearPrice) / 8, 1e-9 * this.highestPrice)
+    let step = Math.max(Math.abs(nearPrice) / 8, 1e-9 * this.#highestPrice)
     for (let i = 0; i < MAX_PRICES && best!.bound < enough; i++) {
       if (low !== null && high !== null) {
         if (low.left === 0 || high.left === 0) break
         const width = high.price - low.price
-        // Both lines lie above the bound, which is concave in the price: it never exceeds their intersection.
+        // Both tangents lie above the bound, which is concave in the price. So the bound never exceeds their
+        // intersection.
         const meet = (high.bound - low.bound + low.left * low.price - high.left * high.price) / (low.left - high.left)
         const most = low.bound + low.left * (meet - low.price)
-        if (most - best!.bound <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.highestPrice) break
+        if (most - best!.bound <= SAME_BOUND * Math.abs(most) || width <= 1e-15 * this.#highestPrice) break
         const inside = meet > low.price && meet < high.price
         const priced: Priced = at(inside && i % 4 !== 3 ? meet : (low.price + high.price) / 2)!
         if (priced.left > 0) low = priced
@@ -107,9 +133,9 @@ export class PowerRelaxation {
       }
       const end: Priced = (low ?? high)!
       if (end.left === 0) break
-      if (Math.abs(end.price) >= this.highestPrice) return
+      if (Math.abs(end.price) >= this.#highestPrice) return
       const direction: number = low === null ? -1 : 1
-      const next = Math.max(-this.highestPrice, Math.min(this.highestPrice, end.price + direction * step))
+      const next = Math.max(-this.#highestPrice, Math.min(this.#highestPrice, end.price + direction * step))
       step *= 6
       const priced: Priced = at(next)!
       if (priced.left > 0) low = priced
@@ -123,7 +149,7 @@ export class PowerRelaxation {
   }
 
   /** @returns null if the deadline or the budget leaves a GPU no option */
-  #priced(price: number, deadlineS: number, { floor, cap }: LevelBox): Priced | null {
+  #priced(price: number, { floor, cap }: LevelBox): Priced | null {
     const levels = new Int16Array(this.#gpus.length)
     const steps: Step[] = []
     let bound = price * this.#globalBatch
@@ -131,18 +157,19 @@ export class PowerRelaxation {
     let spareW = this.#powerW
     for (let gpu = 0; gpu < levels.length; gpu++) {
       const { powerLimitsW, idlePowerW } = this.#gpus[gpu]!
-      const shares = this.#levelShares[gpu]!
       const from = steps.length
       let isFirst = true
-      // The hull of this GPU's options in watts and cost, from its lowest level on.
+      // Builds the hull of this GPU's levels in watts and cost, starting at its lowest level.
       let [atWatts, atCost, atSamples] = [0, 0, 0]
       for (let level = floor[gpu]!; level <= cap[gpu]!; level++) {
         let [cost, samples, watts] = [0, 0, idlePowerW]
         if (level !== LEFT_OUT) {
           this.work++
-          cost = shares[level]!.cheapest(price, deadlineS)
-          if (cost === Number.POSITIVE_INFINITY) continue
-          samples = shares[level]!.share
+          const cheapest = this.at(gpu, level)
+          cheapest.find(this.#deadlineS, { first: 0, last: this.#globalBatch })
+          if (cheapest.hullLength === 0) continue
+          samples = cheapest.shareAt(price)
+          cost = cheapest.cost[samples]! - price * samples
           watts = powerLimitsW[level]!
         }
         if (isFirst) {
@@ -172,7 +199,7 @@ export class PowerRelaxation {
       }
       if (isFirst) return null
     }
-    // Sums of watts differ by rounding.
+    // Allows for rounding in the sum of watts.
     if (spareW < -1e-9 * this.#powerW) return null
     let part: Priced['part'] = null
     steps.sort((a, b) => a.cost * b.watts - b.cost * a.watts)
@@ -193,7 +220,10 @@ export class PowerRelaxation {
   }
 }
 
-/** Two levels of a GPU that the relaxation mixes: with the last watts, or between the prices on both sides. */
+/**
+ * Finds two levels that the relaxation mixes for one GPU: for its last watts, or at the prices just below and above the
+ * best one.
+ */
 function undecided(best: Priced, low: Priced | null, high: Priced | null): PowerRelaxation['undecided'] {
   const between = (gpu: number, a: number, b: number) => ({ gpu, level: Math.floor((a + b - 1) / 2) })
   if (best.part !== null) return between(best.part.gpu, best.levels[best.part.gpu]!, best.part.level)

@@ -37,7 +37,7 @@ interface ExecuteOptions extends ScenarioOptions {
   readonly json?: boolean
 }
 
-/** Placeholders allowed in the command. */
+/** Placeholders in the command and the property of the job that replaces each. */
 const placeholders: Readonly<Record<string, (job: Job) => string>> = {
   '{model}': ({ model }) => model,
   '{job}': ({ id }) => String(id),

@@ -1,29 +1,25 @@
-import Table from 'cli-table3'
 import { matrixAxes, minDemand, type SensitivityMatrix } from '../profile/sensitivity-matrix.js'
+import { formatTable } from '../report/format-table.js'
 
-/** Samples per second by cores (rows) and cached fraction of the data set (columns); measured cells are marked. */
+/**
+ * Formats throughput in samples per second. Rows are core counts, columns are cached fractions of the data set; an
+ * asterisk marks measured cells.
+ */
 export function formatMatrixTable(matrix: SensitivityMatrix): string {
   const { cpus, memoryGb, at } = matrixAxes(matrix)
-  const table = new Table({
-    head: ['cores', ...memoryGb.map((memory) => `${at(cpus[0]!, memory).memPercent} %`), 'range'],
-    colAligns: [...new Array<'right'>(memoryGb.length + 2).fill('right')],
-    style: { head: [], border: [], compact: true },
-  })
-  for (const cpu of cpus) {
+  const head = ['cores', ...memoryGb.map((memory) => `${at(cpus[0]!, memory).memPercent} %`), 'range']
+  const rows = cpus.map((cpu) => {
     const full = at(cpu, memoryGb.at(-1)!)
-    table.push([
-      String(cpu),
-      ...memoryGb.map((memory) => {
-        const { samplesPerSecond, source } = at(cpu, memory)
-        return `${rounded(samplesPerSecond)}${source === 'measured' ? '*' : ''}`
-      }),
-      `${rounded(full.samplesPerSecondLow)}..${rounded(full.samplesPerSecondHigh)}`,
-    ])
-  }
+    const cells = memoryGb.map((memory) => {
+      const { samplesPerSecond, source } = at(cpu, memory)
+      return `${rounded(samplesPerSecond)}${source === 'measured' ? '*' : ''}`
+    })
+    return [String(cpu), ...cells, `${rounded(full.samplesPerSecondLow)}..${rounded(full.samplesPerSecondHigh)}`]
+  })
   const demand = minDemand(matrix)
   const runs = `${matrix.runs} ${matrix.runs === 1 ? 'run' : 'runs'}`
   return (
-    `${table.toString()}\nsamples per second by cores and cached fraction of the data set; * measured, ${runs}; range of the last column\n` +
+    `${formatTable(head, rows)}\nsamples per second by cores and cached fraction of the data set; * measured, ${runs}; range of the last column\n` +
     `knee: ${matrix.kneeCpu} cores; asks for ${demand.cpu} cores and ${demand.memGb.toPrecision(3)} GB`
   )
 }

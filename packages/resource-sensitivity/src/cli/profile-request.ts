@@ -134,7 +134,10 @@ function containerOf(raw: RawProfileOptions, dataFolder: string | null): Contain
   }
 }
 
-/** In a container the data set has another path; the last --data wins. */
+/**
+ * Returns the script's arguments with the path of the data set. A container sees the data set under another path; if a
+ * script gets several `--data`, the last one counts.
+ */
 function dataArgument(raw: RawProfileOptions, args: readonly string[], container: ContainerOptions | null): string[] {
   if (container !== null) return [...args, '--data', dataInContainer(container)]
   return raw.data === undefined ? [...args] : [...args, '--data', raw.data]

@@ -25,7 +25,7 @@ import { addScenarioOptions, loadScenario, type Scenario, type ScenarioOptions }
 const FORMAT = 'pctodl-sensitivity-schedule'
 const FORMAT_VERSION = 1
 
-/** Mechanism to which the gain of the others is relative. */
+/** The gain of each mechanism is relative to this one. */
 const BASELINE = 'fair'
 
 interface SimulateOptions extends ScenarioOptions {
@@ -96,7 +96,7 @@ async function simulateAll(options: SimulateOptions, terminal: Terminal): Promis
     })
     results.push(result)
     progress?.end(`${policy} ${mechanism}`, `mean ${(summarize(result).meanCompletionS / 3600).toFixed(2)} h`)
-    // Let an interrupt be handled between runs.
+    // Gives the event loop a turn, so that an interrupt is handled between two simulations.
     await setImmediate()
   }
   const files = [

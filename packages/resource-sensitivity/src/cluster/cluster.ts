@@ -65,15 +65,15 @@ export function assertCluster(cluster: Cluster): void {
   })
 }
 
-/** A cluster whose kinds are in a canonical order, independent of the file. */
+/** A cluster with its kinds of servers in canonical order, so that the order in the file has no effect. */
 export interface CanonicalCluster {
   readonly cluster: Cluster
-  /** Maps server numbers as given to numbers here, and back. */
+  /** `inside[n]` is the number in this cluster of the server that the caller calls n; `outside` is the inverse. */
   readonly inside: readonly number[]
   readonly outside: readonly number[]
 }
 
-/** Largest servers first. Identical kinds keep their relative order, which has no effect. */
+/** Sorts the kinds by GPU type, then by size, the largest servers first. */
 export function inCanonicalOrder({ servers }: Cluster): CanonicalCluster {
   let next = 0
   const kinds = servers.map((kind) => {

@@ -10,11 +10,11 @@ import type { EngineJob } from './engine-job.js'
 
 interface Told extends Grant {
   readonly placement: readonly Seat[]
-  /** The job's only server by the engine's numbering; -1 if it has several. */
+  /** The server of a job that runs on a single server, in the engine's numbering; -1 for a job on several servers. */
   readonly server: number
 }
 
-/** Records what the executor was told about each job, and derives what to tell it next. */
+/** Records the last action requested for each job, and derives the next actions from it. */
 export class ActionRecord {
   readonly #seatsOf: (job: EngineJob) => Seat[]
   readonly #told = new Map<EngineJob, Told>()
@@ -25,7 +25,7 @@ export class ActionRecord {
     this.#seatsOf = seatsOf
   }
 
-  /** A run ended by itself, so there is nothing to stop. @returns whether there was such a run */
+  /** Records that a run ended by itself and need not be stopped. @returns whether the job had such a run */
   ended(job: EngineJob): boolean {
     return this.#told.delete(job)
   }
@@ -34,21 +34,21 @@ export class ActionRecord {
     return this.#told.has(job)
   }
 
-  /** Jobs that run on a server as far as the executor knows, including jobs that have lost their place since. */
+  /** Returns the jobs that the executor still runs on a server. A job that lost its place in this plan is included. */
   toldOn(server: number): EngineJob[] {
     const told = [...this.#told].filter(([, { placement }]) => placement.some((seat) => seat.server === server))
     return told.map(([job]) => job)
   }
 
-  /** Sets the reason a job will be stopped, if the policy is not the cause. */
+  /** Sets the reason for stopping a job, if that is not a decision of the policy. */
   because(job: EngineJob, reason: PreemptReason): void {
     this.#reasons.set(job, reason)
     if (reason === 'server-failed') this.#lost.add(job)
   }
 
   /**
-   * For plans in which leaving jobs must exit before others start: stop every job whose placement was removed or
-   * changed.
+   * Stops every job whose placement was removed or changed. Used under a power budget, where these jobs must exit
+   * before others start.
    */
   dismiss(
     touched: Iterable<EngineJob>,
@@ -65,7 +65,7 @@ export class ActionRecord {
     })
   }
 
-  /** Actions for the jobs whose placement or share may have changed. */
+  /** Returns the actions for jobs whose placement or share may have changed. */
   take(
     touched: Iterable<EngineJob>,
     isPending: (job: EngineJob) => boolean = () => false,

@@ -11,9 +11,11 @@ export interface Grant {
 }
 
 /**
- * An action the engine requests. `run` counts the starts of a job from 1: an executor that has seen run 2 of a job
- * ignores a request to start run 2, or end run 1, again. The actions of one plan belong together: leaving jobs must
- * exit before arriving jobs find room, and watts are given back before others get them.
+ * An action that the engine requests. `run` counts the starts of a job from 1. An executor that has already started run
+ * 2 of a job ignores a repeated request to start run 2 or to end run 1.
+ *
+ * The actions of one plan belong together. Leaving jobs must exit before arriving jobs have enough free GPUs, and watts
+ * must be released before other jobs get them.
  */
 export type ScheduleAction = PlaceAction | ResizeAction | PreemptAction | MigrateAction
 
@@ -24,14 +26,14 @@ export interface PlaceAction extends Grant {
   readonly placement: readonly Seat[]
 }
 
-/** Keep a job where it is with more or less CPU, memory or power. */
+/** Changes the CPU, memory or power of a job that stays where it is. */
 export interface ResizeAction extends Grant {
   readonly type: 'resize'
   readonly jobId: number
   readonly run: number
 }
 
-/** Stop a job: it saves its progress and releases all resources. */
+/** Stops a job. It saves its progress and releases all resources. */
 export interface PreemptAction {
   readonly type: 'preempt'
   readonly jobId: number
@@ -39,7 +41,7 @@ export interface PreemptAction {
   readonly reason: PreemptReason
 }
 
-/** Stop run `run - 1` of a job and start the next run elsewhere. */
+/** Stops run `run - 1` of a job and starts the next run on other servers. */
 export interface MigrateAction extends Grant {
   readonly type: 'migrate'
   readonly jobId: number
@@ -49,7 +51,8 @@ export interface MigrateAction extends Grant {
 }
 
 /**
- * Reasons: another job has priority; the server failed or drains; the job was cancelled; the power budget is too small.
+ * Why a job is stopped: another job has priority, the server failed or drains, the job was cancelled, or the power
+ * budget is too small.
  */
 export type PreemptReason = 'policy' | 'server-failed' | 'server-draining' | 'cancelled' | 'budget'
 
@@ -62,7 +65,7 @@ export interface Plan {
 export interface PlannedJob extends Grant {
   readonly jobId: number
   readonly placement: readonly Seat[]
-  /** Relative to the model's base point; excludes the spread penalty. */
+  /** Throughput relative to the model's base point, without the spread penalty. */
   readonly throughput: number
 }
 
@@ -76,7 +79,7 @@ export interface JobState {
   readonly lastRunS?: number
 }
 
-/** A running job: its entry in a plan plus its progress. */
+/** State of a running job: its entry in a plan and its progress. */
 export interface RunningJobState extends PlannedJob, JobState {}
 
 export function isSameGrant(a: Grant, b: Grant): boolean {

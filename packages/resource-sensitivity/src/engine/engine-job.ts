@@ -3,13 +3,13 @@ import { type JobProfile, throughputAt } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 import type { CheckedEngineOptions } from './scheduling-options.js'
 
-/** GPUs on servers: all of a job's GPUs as two parallel lists. */
+/** The GPUs of a job: `gpus[i]` of them are on `servers[i]`. */
 export interface Placement {
   readonly servers: readonly number[]
   readonly gpus: readonly number[]
 }
 
-/** Job class: jobs of one model with the same number of GPUs. All of a class fit or fail alike. */
+/** Jobs of one model with the same number of GPUs. If one of them does not fit on the free resources, none does. */
 export interface JobClass {
   readonly number: number
   readonly gpus: number
@@ -37,7 +37,9 @@ export class EngineJob {
    * Seconds per iteration of the job alone on the cluster, with the GPU-proportional share of all its CPU and memory.
    */
   readonly fairIterationS: number
-  /** Dominant share and sum of shares of its demand, relative to the whole cluster. */
+  /**
+   * Demand of the job relative to the whole cluster: the largest of its shares of GPUs, CPU and memory, and their sum.
+   */
   readonly dominantShare: number
   readonly summedShare: number
   remaining: number
@@ -48,9 +50,9 @@ export class EngineJob {
   /** Time up to which progress is counted; in the future during a restart. */
   countedS = 0
   attainedGpuS = 0
-  /** Attained service that no longer counts; see `ServiceOrder`. */
+  /** Attained service before the last long wait, which no longer counts, GPU-seconds; see `ServiceOrder`. */
   forgivenGpuS = 0
-  /** When the attained service, or the waiting time, was last counted. */
+  /** Time up to which attained service or waiting time is counted, s. */
   heldSinceS: number
   lastRunS: number
   firstStartS: number | null = null
@@ -91,7 +93,7 @@ export class EngineJob {
     return this.kind.profile
   }
 
-  /** Its only server; -1 if it has none or several. */
+  /** The server of a job that runs on a single server; -1 if it waits or runs on several. */
   get server(): number {
     return this.placement?.servers.length === 1 ? this.placement.servers[0]! : -1
   }
@@ -128,7 +130,7 @@ export class JobTable {
   add(job: Job, nowS: number): EngineJob {
     const { gpus, cpus, memoryGb } = this.#totals
     const profile = this.#profiles.get(job.model)!
-    // A job too large for any server is spread even when alone.
+    // A job with more GPUs than the largest server is spread even if it is alone on the cluster.
     const penalty = job.gpus > this.#largest ? Math.max(profile.spreadPenalty, this.#options.spreadPenalty) : 1
     const shares = [
       job.gpus / gpus,

@@ -11,7 +11,7 @@ export class RunningJobs {
   readonly pool: ServerPool
   readonly usage: UsageRecord
   nowS: number
-  /** Resources besides GPUs that jobs need to start; null if none. */
+  /** Power as a further resource that jobs need to start; null if the cluster has no power budget. */
   watts: { readonly forJobsW: number; minOf(job: EngineJob): number } | null = null
   readonly jobs: Set<EngineJob> = new Set()
   /** Resources held per server. */
@@ -80,14 +80,17 @@ export class RunningJobs {
     return this.#options.resizeCostS
   }
 
-  /** Suspend the progress of a running job for some time. */
+  /** Stops the progress of a running job for `forS` seconds. */
   hold(job: EngineJob, forS: number): void {
     job.count(this.nowS)
     job.countedS = Math.max(job.countedS, this.nowS) + forS
     this.#expect(job)
   }
 
-  /** Suspend the progress of a seated job that has not begun until it is fed. It may still change its seat. */
+  /**
+   * Stops the progress of a job that has a seat but has not begun. It makes progress again after `feed`, and may change
+   * its seat before.
+   */
   starve(job: EngineJob): void {
     job.count(this.nowS)
     job.rate = 0
@@ -100,7 +103,7 @@ export class RunningJobs {
     job.countedS = this.nowS + (isFirst ? this.#options.startCostS : this.#options.restartCostS)
   }
 
-  /** Undo a seat given by the plan in progress: the job waits, as if it had never been seated. */
+  /** Takes back a seat that the current plan gave to a job. The job waits, as if it had never had the seat. */
   unseat(job: EngineJob, wasStarted: boolean, lastRunS: number): void {
     this.preempt(job)
     job.lastRunS = lastRunS
@@ -113,13 +116,13 @@ export class RunningJobs {
     for (let server = 0; server < this.pool.kinds.length; server++) this.#changed.add(server)
   }
 
-  /** Move a running job to other, free GPUs. It pays a restart. */
+  /** Moves a running job to other, free GPUs. The job loses the restart time. */
   move(job: EngineJob, placement: Placement): void {
     this.preempt(job)
     this.start(job, placement)
   }
 
-  /** Seat a job on free GPUs. It makes no progress before it is fed. */
+  /** Seats a job on free GPUs. It makes no progress before `feed` gives it CPU and memory. */
   start(job: EngineJob, placement: Placement): void {
     const { nowS } = this
     for (let i = 0; i < placement.servers.length; i++) this.pool.take(placement.servers[i]!, placement.gpus[i]!)
@@ -139,7 +142,7 @@ export class RunningJobs {
     this.usage.waiting--
   }
 
-  /** Seat a job that already runs there, without start cost. */
+  /** Seats a job that already runs on these GPUs, without the start time. */
   adopt(job: EngineJob, placement: Placement): void {
     this.start(job, placement)
     job.countedS = this.nowS
@@ -180,7 +183,7 @@ export class RunningJobs {
     this.#expect(job)
   }
 
-  /** Move several newly started single-server jobs at once. */
+  /** Moves several newly started jobs at once, each from one server to another. */
   reseat(moves: readonly (readonly [job: EngineJob, to: number])[]): void {
     for (const [job] of moves) this.#unseatFrom(job, job.server)
     for (const [job, to] of moves) {
@@ -190,21 +193,24 @@ export class RunningJobs {
     }
   }
 
-  /** A job stopped and restarted on the same seats at the same time never stopped: it pays no restart. */
+  /**
+   * Removes the restart time of a job that was stopped and restarted on the same seats at the same moment, since
+   * nothing happened to it.
+   */
   undoRestart(job: EngineJob, restarts: number, countedS: number): void {
     job.restarts = restarts
     job.countedS = Math.max(countedS, this.nowS)
     this.#expect(job)
   }
 
-  /** In the order in which they were first touched. */
+  /** Returns the jobs in the order in which they were first changed. */
   takeTouched(): Set<EngineJob> {
     const touched = this.#touched
     this.#touched = new Set()
     return touched
   }
 
-  /** Set a job's progress, whatever was estimated. */
+  /** Sets the progress of a job and discards the estimate. */
   setDone(job: EngineJob, doneIterations: number): void {
     job.remaining = Math.max(0, job.job.iterations - doneIterations)
     if (job.state !== 'running') return

@@ -188,7 +188,8 @@ export class ScheduleEngine {
   }
 
   /**
-   * Take over a cluster with running jobs. Call it before the first plan, which then decides afresh.
+   * Takes over a cluster with running jobs. Must be called before the first plan, in which the policy then decides
+   * afresh.
    *
    * @param jobs all present jobs
    * @throws InvalidInputError for a state that belongs to none of the jobs, or uses GPUs that do not exist
@@ -287,7 +288,7 @@ export class ScheduleEngine {
   }
 
   #stop(job: EngineJob, doneIterations: number | undefined): void {
-    // A job preempted by this very plan has ended, too.
+    // True also for a job that this plan has just preempted: its run has ended as well.
     if (!this.#actions.ended(job)) return
     this.#events++
     const saved = job.savedRemaining
@@ -343,7 +344,7 @@ export class ScheduleEngine {
     return this.#actions.dismiss(this.#present, (...run) => power.dismissed(...run), inside)
   }
 
-  /** Distribute the power budget; newly seated jobs that get none wait. */
+  /** Distributes the power budget. Newly seated jobs for which no watts are left wait. */
   #shareWatts(power: PowerShares): ScheduleAction[] {
     const leaving = this.#leave(power)
     const { running } = this
@@ -375,7 +376,7 @@ export class ScheduleEngine {
   }
 
   #planNextRound(nowS: number): void {
-    // If no job runs and none could start, only an event can help.
+    // If no job runs and none could start, a further round would change nothing; only an event can.
     const isStuck = this.isIdle
     if (this.#queue.length === 0 || isStuck) this.#roundAtS = Number.POSITIVE_INFINITY
     else if (this.#roundAtS <= nowS || this.#roundAtS === Number.POSITIVE_INFINITY) {

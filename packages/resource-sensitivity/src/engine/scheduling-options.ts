@@ -5,11 +5,11 @@ import type { AllocationSolver } from '../mechanisms/allocation-solver.js'
 import { assertJobProfile, type JobProfile } from '../profile/job-profile.js'
 import type { Job } from '../trace/job.js'
 
-/** Order in which jobs are served. */
+/** Names of the policies, which determine the order in which jobs are served. */
 export const policyNames = ['fifo', 'srtf', 'las', 'ftf', 'drf', 'tetris'] as const
 export type PolicyName = (typeof policyNames)[number]
 
-/** How CPU cores and memory are allocated to the GPUs' jobs. */
+/** Names of the mechanisms, which allocate CPU cores and memory to jobs. */
 export const mechanismNames = ['fair', 'greedy', 'tune', 'optimal'] as const
 export type MechanismName = (typeof mechanismNames)[number]
 
@@ -38,9 +38,8 @@ export interface EngineOptions extends SchedulingOptions {
   /** Time without progress when a job resumes after preemption or a move (checkpoint, restore), s. Default 0. */
   readonly restartCostS?: number
   /**
-   * Time without progress when the CPU, memory or power of a running job changes, s. If above 0, `tune` resizes a job
-   * only if others need it for their fair share or if it saves more GPU time than it costs. Default 0: resizing is
-   * free.
+   * Time without progress when the CPU, memory or power of a running job changes, s. If above 0, `tune` keeps a job on
+   * several servers at the share that is always available. Default 0: resizing is free.
    */
   readonly resizeCostS?: number
   /** Minimum slowdown factor of a job on several servers; a model's own penalty applies if larger. Default 1. */
@@ -120,7 +119,7 @@ export function assertJob(job: Job, models: ReadonlySet<string> | ReadonlyMap<st
   }
 }
 
-/** Jobs the cluster can run, and an error for each job it never can. */
+/** Separates jobs that the cluster can run from those it never can; returns an error for each of the latter. */
 export function possibleJobs(
   jobs: readonly Job[],
   cluster: Cluster,

@@ -10,7 +10,7 @@ export class ServerAvailability {
     this.#kinds = kinds
   }
 
-  /** @returns whether that is new: a failed server has nothing left to drain */
+  /** @returns whether the state of the server changed; a failed server cannot drain */
   leave(server: number, how: 'failed' | 'draining'): boolean {
     const before = this.#away.get(server)
     if (before === how || before === 'failed') return false
@@ -22,7 +22,7 @@ export class ServerAvailability {
     return this.#away.delete(server)
   }
 
-  /** Capacity of a server available to jobs. */
+  /** Returns the capacity of a server that jobs may use: all of it, or nothing while the server is away. */
   left(server: number): ServerKind {
     const kind = this.#kinds[server]!
     return this.#away.has(server) ? { ...kind, gpus: 0, cpus: 0, memoryGb: 0 } : kind

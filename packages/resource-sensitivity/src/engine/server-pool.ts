@@ -18,24 +18,25 @@ export class ServerPool {
     this.freeInTotal = this.freeGpus.reduce((sum, gpus) => sum + gpus, 0)
     this.#byFree = Array.from({ length: most + 1 }, () => [])
     this.#position = new Int32Array(this.kinds.length)
-    // Inserted backwards, so that among equal servers the first is found first.
+    // Servers are added from last to first, so that the first of several equal servers is found first.
     for (let s = this.kinds.length - 1; s >= 0; s--) this.#file(s)
   }
 
   /**
-   * One server for all of a job's GPUs: among those with the fewest sufficient free GPUs, the one with the lowest
-   * `score`. `Infinity` rejects a server.
+   * Finds one server for all GPUs of a job. Among the servers with the fewest sufficient free GPUs it takes the one
+   * with the lowest `score`; `Infinity` rejects a server.
    *
-   * @returns -1 if no server has the GPUs (or none is accepted)
+   * @returns -1 if no server has enough free GPUs, or all are rejected
    */
   bestFit(gpus: number, score: (server: number) => number = () => 0): number {
     return this.#least(gpus, score, true)
   }
 
   /**
-   * One server for all of a job's GPUs: the one with the lowest `score`; ties go to one with few free GPUs.
+   * Finds the server with enough free GPUs for a job and the lowest `score`. Ties go to the server with fewer free
+   * GPUs.
    *
-   * @returns -1 if no server has the GPUs
+   * @returns -1 if no server has enough free GPUs
    */
   minOf(gpus: number, score: (server: number) => number): number {
     return this.#least(gpus, score, false)
@@ -59,9 +60,9 @@ export class ServerPool {
   }
 
   /**
-   * GPUs on as few servers as possible: the emptiest first, and the best fit for the rest.
+   * Places GPUs on as few servers as possible: the emptiest servers first, and the best fit for the rest.
    *
-   * @param room maximum number of the job's GPUs a server could take, apart from its free GPUs
+   * @param room maximum number of the job's GPUs on a server with regard to its CPU and memory; null for no such limit
    */
   spread(gpus: number, room: ((server: number) => number) | null): Placement | null {
     const servers: number[] = []
@@ -90,7 +91,7 @@ export class ServerPool {
     return missing > 0 ? null : { servers, gpus: taken }
   }
 
-  /** Set the capacity of a server, never below what its jobs hold. */
+  /** Sets the capacity of a server. It must not fall below what the server's jobs hold. */
   resize(server: number, kind: ServerKind): void {
     this.#changeFree(server, kind.gpus - this.kinds[server]!.gpus)
     this.kinds[server] = kind

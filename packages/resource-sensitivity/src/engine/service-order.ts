@@ -8,17 +8,18 @@ const PROMOTE_AFTER = 8
  * Sorts jobs into the order in which a policy serves them.
  *
  * - FIFO: by arrival. SRTF: least remaining work. LAS: least GPU time attained.
- * - FTF: largest finish-time ratio rho = (age + remaining work) / work first (Themis, NSDI '20). The Python code does
- * the reverse.
- * - DRF: smallest dominant share attained, integrated over time. When shares are reassigned every round, fairness over
- * time requires counting the shares held; the Python code's key, the demand, never changes.
+ * - FTF: largest finish-time ratio rho = (age + remaining work) / work first (Themis, NSDI '20). The published
+ * simulator serves the smallest first.
+ * - DRF: smallest dominant share, integrated over time. Shares are reassigned every round, so fairness requires
+ * counting the shares that a job has held. The published simulator sorts by the demand, which never changes.
  * - Tetris: smallest (remaining work x sum of demanded shares).
  *
- * Service-based orders (LAS, DRF) starve a job that has already received more than others will ever need, for as long
- * as such jobs keep arriving. So a job that has waited `PROMOTE_AFTER` times as long as it has run starts again at zero
- * (Tiresias, NSDI '19): it runs at least a ninth of its time, whatever arrives.
+ * LAS and DRF can starve a job that has already received more service than others will ever need. So a job that has
+ * waited `PROMOTE_AFTER` times as long as it has run starts again at zero (Tiresias, NSDI '19). It then runs at least a
+ * ninth of its time.
  *
- * Work is in seconds alone with the GPU-proportional share (`fairIterationS`). Ties go to the earlier submission.
+ * Work is the time in seconds that a job takes alone with the GPU-proportional share (`fairIterationS`). Ties go to the
+ * earlier submission.
  */
 export class ServiceOrder {
   readonly #policy: PolicyName
@@ -60,7 +61,7 @@ export function inOrder(a: EngineJob, b: EngineJob): number {
   return a.key < b.key ? -1 : a.key > b.key ? 1 : a.index - b.index
 }
 
-/** Attained service that counts; it restarts at zero after a long wait. */
+/** Returns the attained service that counts, GPU-seconds. It restarts at zero after a long wait. */
 function serviceGpuS(job: EngineJob, nowS: number): number {
   const service = job.attainedGpuS - job.forgivenGpuS
   if (job.state === 'running' || nowS - job.lastRunS < (PROMOTE_AFTER * service) / job.gpus) return service

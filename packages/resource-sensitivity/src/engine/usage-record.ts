@@ -6,7 +6,7 @@ export interface MeanUsage {
   readonly waiting: number
 }
 
-/** Integrates held resources exactly. */
+/** Integrates the held GPUs, CPU and memory over time. */
 export class UsageRecord {
   heldGpus = 0
   heldCpus = 0

@@ -1,8 +1,8 @@
 import type { EngineJob } from './engine-job.js'
 
 /**
- * Waiting jobs by class (model and number of GPUs). Jobs of a class fit or fail alike, so only the first of each is
- * tried. Ranks give the order across classes.
+ * Waiting jobs by class (model and number of GPUs). If one job of a class does not fit, none does, so only the first of
+ * each class is tried. Ranks order the jobs of different classes.
  */
 export class WaitingQueue {
   readonly #queues: { readonly gpus: number; readonly jobs: EngineJob[]; head: number }[] = []

@@ -12,8 +12,8 @@ import { type JournalEntry, ScheduleJournal } from './schedule-journal.js'
 
 export interface ExecuteOptions extends Omit<SimulationOptions, 'onPlan' | 'stopS' | 'limitsChange'> {
   /**
-   * Journal file that outlives this process: the same call resumes where it ends. Default: none; the schedule ends with
-   * its process.
+   * Journal file that outlives this process. A later call with the same options resumes where the journal ends.
+   * Default: none; the schedule ends with its process.
    */
   readonly journal?: string
   /** Folder for submit and cancel requests while the schedule runs (`requestOfSchedule`). Default: none. */
@@ -21,7 +21,7 @@ export interface ExecuteOptions extends Omit<SimulationOptions, 'onPlan' | 'stop
   readonly signal?: AbortSignal
   /** Called with the events of each plan. */
   readonly onEvents?: (timeS: number, events: readonly EngineEvent[]) => void
-  /** Called for an invalid request, which changes nothing. */
+  /** Called for an invalid request. The request has no effect on the schedule. */
   readonly onRefused?: (file: string, error: Error) => void
 }
 
@@ -40,9 +40,9 @@ export interface ExecutedJob {
 const LOOK_S = 0.5
 
 /**
- * Run a trace on an executor: the engine of the simulation with real instead of estimated finish times. Jobs are
- * submitted at the times of the trace, by the executor's clock. With a journal, a call after a killed one resumes with
- * the jobs as they are.
+ * Runs a trace on an executor, with the engine of the simulation. Real finish times replace the estimated ones, and
+ * jobs are submitted at the times of the trace by the executor's clock. With a journal, a call after a killed one
+ * resumes with the jobs in their present state.
  *
  * @returns one entry per job that the cluster can run, in order of arrival
  * @throws as `simulate`; PctodlError `JOURNAL`; the signal's reason if aborted; errors of the executor. In every case
@@ -62,7 +62,7 @@ export async function executeSchedule(options: ExecuteOptions, executor: Schedul
     return await execution.run(journal)
   } finally {
     journal?.close()
-    // Inside the try even for invalid options: an executor locks its folder as soon as it is created.
+    // The executor is closed even for invalid options, because it locks its folder as soon as it is created.
     await executor.close()
   }
 }
@@ -158,7 +158,8 @@ class Execution {
   }
 
   /**
-   * Events of a request: all of them, or an error. A job already present was requested before a process was killed.
+   * Returns the events of a request, or throws and returns none. A submitted job that is already present is skipped: a
+   * process that was killed later had read the same request.
    */
   #eventsOf(request: ScheduleRequest, nowS: number): EngineEvent[] {
     if ('cancel' in request) {
@@ -205,7 +206,7 @@ class Execution {
   }
 }
 
-/** The same engine must answer the same events alike. @throws PctodlError `JOURNAL` */
+/** Checks that a replayed plan has the same actions as the journal. @throws PctodlError `JOURNAL` */
 function assertSameActions(actions: readonly ScheduleAction[], { timeS, actions: before }: JournalEntry): void {
   if (JSON.stringify(actions) === JSON.stringify(before)) return
   throw new PctodlError(

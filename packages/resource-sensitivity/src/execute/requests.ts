@@ -35,7 +35,9 @@ export function requestOfSchedule(folder: string, asked: ScheduleRequest): strin
   return file
 }
 
-/** Requests in a folder, oldest first. A file that is incomplete or not this user's yields an error in its place. */
+/**
+ * Reads the requests of a folder, oldest first. A file that is incomplete or belongs to another user yields an error.
+ */
 export function readRequests(folder: string): { readonly file: string; readonly request: ScheduleRequest | Error }[] {
   const names = readdirSync(workFolder(folder)).filter((name) => name.endsWith('.json'))
   return names.sort().map((name) => {

@@ -7,7 +7,7 @@ import type { JournalEntry } from './schedule-journal.js'
 export interface ScheduleExecutor {
   /** Whether it can change the power limit of a running job. Default false. */
   readonly changesLimits?: boolean
-  /** Whether unavailable servers may come back, so that something may happen although nothing runs. Default false. */
+  /** Whether an unavailable server may come back. If so, the schedule waits although no job runs. Default false. */
   readonly awaitsServers?: boolean
   /** Seconds since the start of the schedule, on the clock of the arrivals. */
   nowS(): number
@@ -25,7 +25,7 @@ export interface ScheduleExecutor {
   next(untilS: number, signal?: AbortSignal): Promise<readonly EngineEvent[]>
   /** Observations since the last call, stored in the next journal entry. Required for a journal. */
   takeFacts?(): readonly unknown[]
-  /** Resume where a journal ends; called before anything else. Required for a journal. */
+  /** Resumes a schedule where its journal ends. Called before any other method. Required for a journal. */
   resume?(
     journal: { readonly startedUnixMs: number; readonly entries: readonly JournalEntry[] },
     jobOf: (jobId: number) => Job,

@@ -32,7 +32,7 @@ const entryShape = z.object({
 })
 
 /**
- * The plans of a schedule on disk, one JSON line each, appended and synced before a plan is carried out. Replaying it
+ * Journal of a schedule: one plan per JSON line, appended and synced before the plan is carried out. Replaying it
  * restores the engine's state. The caller must hold the folder's lock.
  */
 export class ScheduleJournal {

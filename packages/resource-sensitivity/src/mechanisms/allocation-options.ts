@@ -13,13 +13,13 @@ export interface AllocationOptions {
   readonly options: readonly AllocationOption[]
 }
 
-/** Tolerance: rounding in the tables must not make a fair share look slower than itself. */
+/** Tolerance that keeps rounding in the tables from making a fair share look slower than itself. */
 const SAME = 1e-9
 
 /**
- * Options of a model for the GPU-proportional share `fair`: the points of its table and the fair share itself. The
- * first option never needs more than the fair share of any resource, so a server always has room for as many jobs as it
- * has GPUs.
+ * Returns the options of a model on a server with the GPU-proportional share `fair`: the points of the model's table
+ * and the fair share itself. The first option needs no more than the fair share of any resource. So a server can always
+ * run as many jobs as it has GPUs.
  */
 export function allocationOptions(profile: JobProfile, fair: PerGpuShare): AllocationOptions {
   const fairThroughput = throughputAt(profile, fair.cpus, fair.memoryGb)

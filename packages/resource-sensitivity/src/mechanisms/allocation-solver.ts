@@ -8,7 +8,7 @@ export interface JobGroup {
   readonly gpus: number
   readonly options: readonly AllocationOption[]
   /**
-   * Minimum throughput of a job: that of its fair share. A job that mixes fractions of options keeps it on average.
+   * Minimum throughput of a job: the throughput with its fair share. A job that mixes options reaches it on average.
    */
   readonly minThroughput: number
 }

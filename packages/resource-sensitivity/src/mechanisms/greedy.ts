@@ -9,8 +9,9 @@ import type { ShareRules } from './share-rules.js'
 const ROUNDING = 1e-9
 
 /**
- * Each job gets its full demand or waits, even while GPUs are idle. A demand above any server's capacity is cut to the
- * largest server's; a job with more GPUs than any server asks for the fair share.
+ * Gives each job its full demand; a job whose demand does not fit waits, even if GPUs are idle. A demand above the
+ * capacity of every server is reduced to the capacity of the largest. A job with more GPUs than any server demands only
+ * the fair share.
  */
 export class GreedyMechanism implements Mechanism {
   readonly #running: RunningJobs
@@ -30,7 +31,7 @@ export class GreedyMechanism implements Mechanism {
   plan(order: readonly EngineJob[]): void {
     const { pool } = this.#running
     this.#failed.clear()
-    // Release all seats; in policy order, a job takes its old seat back if it is still free.
+    // All running jobs release their seats. In policy order, each takes its old seat again if the seat is still free.
     const before = new Map<EngineJob, Pick<EngineJob, 'placement' | 'restarts' | 'countedS'>>()
     for (const job of order) {
       if (job.state !== 'running') continue
@@ -105,7 +106,8 @@ export class GreedyMechanism implements Mechanism {
   }
 
   #demandOn({ profile, gpus }: JobClass): PerGpuShare {
-    // The table has no data below its first point: a smaller demand gets that point, as under the other mechanisms.
+    // The table has no data below its first point, so a smaller demand is raised to that point, as in the other
+    // mechanisms.
     const cpus = Math.max(profile.demand.cpus, profile.cpusPerGpu[0]!)
     const memoryGb = Math.max(profile.demand.memoryGb, profile.memoryGbPerGpu[0]!)
     const wholeOn = this.#servers.filter((kind) => kind.gpus >= gpus)

@@ -2,7 +2,7 @@ import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 
 /**
- * Maximum number of seat changes tried, and of job-server pairs examined, per round: in large clusters the first
+ * Maximum number of seat changes tried per round, and of job-server pairs examined. In large clusters the first
  * placement is nearly as good.
  */
 const MAX_TRIES = 1000
@@ -14,11 +14,11 @@ const ROUNDING = 1e-9
 const MAX_TOGETHER = 4
 
 /**
- * Let newly seated jobs change places while the servers' best allocations gain from it: two of equal size trade, one
- * moves to free GPUs, or one trades with several smaller ones. Jobs that were running stay.
+ * Moves newly seated jobs while that raises the value of the servers' best allocations. Two jobs of equal size trade
+ * places, one moves to free GPUs, or one trades with several smaller ones. Jobs that ran before stay where they are.
  *
  * @param changed servers to examine
- * @param valueAt highest total throughput of the jobs now on a server
+ * @param valueAt returns the highest total throughput of the jobs now on a server
  */
 export function improveSeats(
   running: RunningJobs,
@@ -63,7 +63,7 @@ export function improveSeats(
         const met = new Set<string>()
         for (const group of groupsFor(a, other)) {
           if (tries >= MAX_TRIES) return
-          // Jobs of one class are alike, so only the first such group needs a try.
+          // Jobs of one class are interchangeable, so only the first group of the same classes is tried.
           const kind = group.map((job) => job.kind.number).join()
           if (met.has(kind) || (group.length === 1 && group[0]!.kind.number === a.kind.number)) continue
           met.add(kind)
@@ -77,7 +77,7 @@ export function improveSeats(
     if (!improved) improved = makeRoom()
   }
 
-  /** Give one newcomer another's place; the other moves to free GPUs. */
+  /** Gives one newcomer the place of another, which moves to free GPUs of a third server. */
   function makeRoom(): boolean {
     for (const a of newcomers) {
       for (const other of changed) {
@@ -103,7 +103,10 @@ export function improveSeats(
     return false
   }
 
-  /** Newcomers of another server that could trade places with a job; empty if its GPUs are free there. */
+  /**
+   * Groups of newcomers on another server that could trade places with a job. The empty group is included if that
+   * server has enough free GPUs.
+   */
   function groupsFor(a: EngineJob, other: number): EngineJob[][] {
     const size = a.gpus
     const freeHere = pool.freeGpus[a.server]!

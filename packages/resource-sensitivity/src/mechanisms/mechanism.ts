@@ -15,8 +15,8 @@ export interface Mechanism {
 }
 
 /**
- * Base of the mechanisms in which a job needs only free GPUs to run: a GPU's fair share of CPU and memory is always
- * available. They differ in what they give beyond that.
+ * Base of the mechanisms in which a job can run as soon as it gets GPUs, since the fair share of CPU and memory is
+ * always available. The mechanisms differ in what they give beyond the fair share.
  */
 export abstract class WholeGpuMechanism implements Mechanism {
   protected readonly running: RunningJobs

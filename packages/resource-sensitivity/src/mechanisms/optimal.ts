@@ -6,8 +6,8 @@ import type { Placer } from './placer.js'
 import type { ShareRules } from './share-rules.js'
 
 /**
- * Largest sum of throughputs if CPU and memory could be lent between servers: an upper bound for comparison, not a
- * feasible schedule.
+ * Maximises the sum of throughputs as if servers could lend CPU and memory to each other. This is an upper bound for
+ * comparison, not a feasible schedule.
  */
 export class OptimalMechanism extends WholeGpuMechanism {
   readonly #solver: AllocationSolver

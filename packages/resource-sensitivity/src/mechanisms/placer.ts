@@ -2,7 +2,7 @@ import type { EngineJob } from '../engine/engine-job.js'
 import type { RunningJobs } from '../engine/running-jobs.js'
 import type { PerGpuShare } from '../profile/job-profile.js'
 
-/** Number of servers considered for clearing. */
+/** Maximum number of servers that are examined to make room for a job. */
 const MAX_CLEARED = 32
 
 /**
@@ -41,9 +41,9 @@ export class Placer {
   }
 
   /**
-   * Make room for all GPUs of a job on one server: its smaller jobs move, each as a whole, to their best fit.
+   * Makes room for all GPUs of a job on one server by moving the server's smaller jobs, each to its best fit elsewhere.
    *
-   * @returns the server; -1 if none can be cleared, or only at a cost above the gain
+   * @returns the server; -1 if no server can be cleared, or only at a cost above the gain
    */
   #clear(job: EngineJob): number {
     if (!this.#consolidates) return -1

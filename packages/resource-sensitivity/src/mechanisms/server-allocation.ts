@@ -9,9 +9,9 @@ export interface Resident {
 const ROUNDING = 1e-9
 
 /**
- * Distribute a server's CPU and memory among its jobs. Each job starts with the first (cheapest) option, which is as
- * fast as the fair share; the rest goes, upgrade by upgrade, to the job with the highest throughput gain per cost. This
- * greedy result is the lower bound of an exact search, which is skipped if it would be too large.
+ * Distributes a server's CPU and memory among its jobs. Each job starts with its first and cheapest option, which is as
+ * fast as the fair share. The rest is given step by step to the job that gains the most throughput per cost. This
+ * greedy result is a lower bound for an exact search, which is skipped if it would take too long.
  *
  * @returns the option index of each resident
  */
@@ -96,11 +96,11 @@ interface Partial {
 }
 
 /**
- * Best allocation of a server: job by job, keep all partial choices not dominated in CPU, memory and throughput
- * (multiple-choice knapsack with two capacities, by dynamic programming over Pareto sets). Choices that could not reach
- * `worthMore` even with the fastest option for every other job are dropped.
+ * Finds the best allocation of a server. Job by job, it keeps all partial choices that are not dominated in CPU, memory
+ * and throughput (a multiple-choice knapsack with two capacities, solved by dynamic programming over Pareto sets).
+ * Choices that cannot reach `worthMore` even with the fastest option for all other jobs are dropped.
  *
- * @returns null if nothing is worth more, or if there are too many partial choices
+ * @returns null if no allocation exceeds `worthMore`, or if there are too many partial choices
  */
 export function exactAllocation(
   residents: readonly Resident[],
@@ -149,7 +149,7 @@ export function exactAllocation(
 function unbeaten(partials: Partial[]): Partial[] {
   partials.sort((a, b) => b.value - a.value || a.cpus - b.cpus || a.memoryGb - b.memoryGb)
   const kept: Partial[] = []
-  // Frontier kept so far: by rising CPU, the falling memory that suffices.
+  // Staircase of the choices kept so far: with rising CPU, the memory that a new choice must undercut falls.
   const stairCpus: number[] = []
   const stairGb: number[] = []
   for (const partial of partials) {

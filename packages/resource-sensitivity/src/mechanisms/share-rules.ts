@@ -12,7 +12,7 @@ export interface FairShare extends PerGpuShare {
   readonly gpuTypes?: readonly string[]
 }
 
-/** Options of each model by placement, computed once per model and GPU-proportional share. */
+/** Options of each model by placement, cached by model, GPU-proportional share and price of a watt. */
 export class ShareRules {
   /** GPU-proportional share of every server. */
   readonly #fair: readonly FairShare[]
@@ -57,7 +57,7 @@ export class ShareRules {
     return this.#price
   }
 
-  /** If watts have a price, each GPU of the job pays it. */
+  /** Returns the options of a job. If watts have a price, the job pays it for each of its GPUs. */
   options({ profile, gpus }: EngineJob, share: FairShare): AllocationOptions {
     const price = this.#price === 0 ? 0 : this.#price * gpus
     const known = this.#known.get(share)?.get(profile)?.get(price)

@@ -12,16 +12,17 @@ interface Allocation {
 }
 
 /**
- * No job runs slower than with its GPU-proportional share, and spare resources go to others. Jobs on several servers
- * are served last, from what all their servers have left: their GPUs run in lockstep, so each needs the same share.
+ * Gives every job at least the throughput of its GPU-proportional share, and the spare resources to the jobs that gain
+ * most. Jobs on several servers come last. Their GPUs run in lockstep and need equal shares, so they get what all their
+ * servers have left.
  */
 export class TuneMechanism extends WholeGpuMechanism {
-  /** Cache of allocations by the jobs on a server and its kind: the same few mixtures recur. */
+  /** Cache of allocations by server kind and jobs, since the same few combinations recur. */
   readonly #known = new Map<string, Allocation>()
 
   settle(): void {
     const { running } = this
-    // A seat on another GPU type may be worth more, on any server.
+    // Under a power budget, a seat on a server with another GPU type may be better, so all servers are examined.
     if (running.anyChanged && running.watts !== null) running.touchServers()
     const changed = running.takeChanged()
     const spread = new Set<EngineJob>()
@@ -35,42 +36,14 @@ export class TuneMechanism extends WholeGpuMechanism {
     if (running.resizeCostS === 0) for (const job of spread) this.#raise(job)
   }
 
-  /** Distribute what jobs on several servers leave. */
+  /** Distributes what jobs on several servers leave of a server among its other jobs. */
   #settle(server: number): void {
     const whole = this.#wholeOn(server)
     if (whole.length === 0) return
     const { choice } = this.#allocation(server, whole)
-    const kept = this.running.resizeCostS > 0 ? this.#keeping(server, whole, choice) : null
     whole.forEach((job, i) => {
-      this.#feed(job, (kept ?? choice)[i]!)
+      this.#feed(job, choice[i]!)
     })
-  }
-
-  /**
-   * Allocation in which running jobs keep their shares, if possible and if the best choice saves less than its resizes
-   * cost.
-   */
-  #keeping(
-    server: number,
-    whole: readonly EngineJob[],
-    best: readonly AllocationOption[],
-  ): readonly AllocationOption[] | null {
-    const room = this.#roomFor(server)
-    const jobs = whole.map((job): Resident => {
-      const held = { cpus: job.cpusPerGpu, memoryGb: job.memoryGbPerGpu, throughput: job.throughput }
-      return { gpus: job.gpus, options: job.rate > 0 ? [held] : this.#optionsOf(job) }
-    })
-    const least = (of: 'cpus' | 'memoryGb') => jobs.reduce((sum, { gpus, options }) => sum + options[0]![of] * gpus, 0)
-    if (least('cpus') > room.cpus + ROUNDING || least('memoryGb') > room.memoryGb + ROUNDING) return null
-    const kept = allocateServer(jobs, room.cpus, room.memoryGb).map((k, i) => jobs[i]!.options[k]!)
-    const savedGpuS = whole.reduce((sum, job, i) => {
-      const [now, then] = [kept[i]!, best[i]!]
-      const workS = job.remaining * job.profile.iterationS
-      const isResized = job.rate > 0 && (now.cpus !== then.cpus || now.memoryGb !== then.memoryGb)
-      const resizeS = isResized ? this.running.resizeCostS : 0
-      return sum + (workS / now.throughput - workS / then.throughput - resizeS) * job.gpus
-    }, 0)
-    return savedGpuS > 0 ? null : kept
   }
 
   /** Single-server jobs on this server, in class order. */
@@ -91,7 +64,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     return { cpus, memoryGb }
   }
 
-  /** Best known allocation of these jobs, given the server's jobs on several servers. */
+  /** Best known allocation of these jobs on the resources that the server's spread jobs leave. */
   #allocation(server: number, whole: readonly EngineJob[]): Allocation {
     const { cpus, memoryGb } = this.#roomFor(server)
     const fair = this.rules.fairShareOf(server)
@@ -107,7 +80,7 @@ export class TuneMechanism extends WholeGpuMechanism {
     return allocation
   }
 
-  /** Fastest option for which all servers of a job have enough left. */
+  /** Gives a spread job the fastest option for which all its servers have enough left. */
   #raise(job: EngineJob): void {
     const { pool, heldCpus, heldMemoryGb } = this.running
     const { servers, gpus } = job.placement!

@@ -7,7 +7,10 @@ interface Step {
   readonly heededS: number
 }
 
-/** Power budget of a cluster over time: each step holds until the next. An announced fall is applied `leadS` early. */
+/**
+ * Power budget of a cluster over time: each step applies until the next. An announced reduction takes effect `leadS`
+ * early.
+ */
 export class PowerBudget {
   readonly #leadS: number
   readonly #idleW: number
@@ -30,7 +33,7 @@ export class PowerBudget {
     throw new InvalidInputError('powerBudgetW', powerW, `at least ${this.#idleW} W, the idle power of the GPUs`)
   }
 
-  /** Set the budget from a time on; replaces an earlier value for the same time. */
+  /** Sets the budget from `fromS` on; replaces an earlier value for the same time. */
   tell(powerW: number, fromS: number): void {
     const others = this.#steps.filter((step) => step.fromS !== fromS)
     this.#steps = [...others, { fromS, powerW, heededS: fromS - this.#leadS }].sort((a, b) => a.fromS - b.fromS)
@@ -41,13 +44,16 @@ export class PowerBudget {
     return this.#steps.findLast(({ fromS }) => fromS <= nowS)!.powerW
   }
 
-  /** Budget for jobs above idle, W: the minimum of the current step and of the falls already in effect. */
+  /**
+   * Returns the power that jobs may draw above idle, W: the minimum of the current step and of the announced reductions
+   * already in effect.
+   */
   forJobsW(nowS: number): number {
     const coming = this.#steps.filter(({ fromS, heededS }) => fromS > nowS && heededS <= nowS)
     return Math.min(this.at(nowS), ...coming.map(({ powerW }) => powerW)) - this.#idleW
   }
 
-  /** When `forJobsW` may change next; Infinity if never. */
+  /** Returns when `forJobsW` may change next, s; Infinity if never. */
   nextChangeS(nowS: number): number {
     let next = Number.POSITIVE_INFINITY
     for (const { fromS, heededS } of this.#steps) {

@@ -8,7 +8,7 @@ import type { PowerBudget } from './power-budget.js'
 import { type PowerWay, powerWays, wayUnder } from './power-ways.js'
 import { shareWatts } from './share-watts.js'
 
-/** Number of times seats and cores are reassigned, each time with the price of a watt found by the last try. */
+/** Number of times that seats and cores are reassigned, each time with the price of a watt that the last try gave. */
 const PRICES_TRIED = 6
 const ROUNDING_W = 1e-9
 
@@ -19,15 +19,15 @@ interface Leaving {
   readonly watts: number
 }
 
-/** Which jobs were told to run, according to an `ActionRecord`. */
+/** Tells which jobs have a started run; implemented by `ActionRecord`. */
 export interface ToldRuns {
   hasTold(job: EngineJob): boolean
 }
 
 /**
- * Power as a resource of the whole cluster: each plan distributes it among running jobs, excluding what stopping jobs
- * still draw. Jobs that get no watts wait; a job whose watts are still held by stopping jobs keeps its seat and is
- * started when they have exited.
+ * Treats power as a resource of the whole cluster. Each plan distributes among running jobs what stopping jobs do not
+ * draw. Jobs that get no watts wait. A job whose watts are still drawn by stopping jobs keeps its seat and starts when
+ * these have exited.
  */
 export class PowerShares {
   readonly #options: CheckedEngineOptions
@@ -125,7 +125,7 @@ export class PowerShares {
   }
 
   /**
-   * Started runs that exceed the budget even at minimum power: the last in the order.
+   * Returns the started runs that exceed the budget even at minimum power; the last ones in the order are chosen.
    *
    * @param order jobs in the policy's order
    */
@@ -192,8 +192,8 @@ export class PowerShares {
   }
 
   /**
-   * Jobs that may draw power now: in policy order, as many as the budget allows beside stopping jobs. None may pass a
-   * job that must wait.
+   * Returns the jobs that may draw power now: in policy order, as many as the budget allows beside stopping jobs. No
+   * job overtakes an earlier one that must wait.
    */
   #active(order: readonly EngineJob[]): EngineJob[] {
     const seated = order.filter(isRunning)
@@ -243,7 +243,7 @@ export class PowerShares {
     const shares = jobs.map((job) => [job, job.cpusPerGpu, job.memoryGbPerGpu] as const)
     return () => {
       this.#running.reseat(seats.filter(([job, server]) => server >= 0 && job.server !== server))
-      // All jobs release first, so none gets less than before.
+      // All jobs release their shares first, so that no job is limited by a share that another one gives up.
       for (const [job, cpus, memoryGb] of shares) this.#running.feed(job, cpus, memoryGb, 1)
       this.#running.takeChanged()
     }
@@ -261,7 +261,8 @@ export class PowerShares {
         )
       })
       const sumW = chosen.reduce((sum, way, i) => sum + ways[i]![way]!.watts, 0)
-      // Proportional shares may exceed the budget beside stopping jobs, or jobs whose minimum is above their share.
+      // Proportional shares may exceed the budget: stopping jobs still draw power, or a job's minimum is above its
+      // share.
       if (sumW <= this.forJobsW - this.#leavingW + ROUNDING_W) return { chosen, gain: 0, price: 0 }
     }
     return shareWatts(
@@ -270,7 +271,10 @@ export class PowerShares {
     )
   }
 
-  /** Operating points of a job on its seats; a started run has only its current one if limits cannot change. */
+  /**
+   * Returns the operating points of a job on its seats. If limits cannot change, a started run has only its current
+   * one.
+   */
   #waysOf(job: EngineJob): readonly PowerWay[] {
     const told = this.#ways.get(job)
     const { servers, gpus } = job.placement!

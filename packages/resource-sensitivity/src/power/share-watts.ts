@@ -15,18 +15,18 @@ export interface WattShares {
 }
 
 /**
- * Distribute watts when each party chooses one operating point: all start with the first, then the best gain per watt
- * follows along the concave hull of each party's points (a multiple-choice knapsack; the linear bound is at most one
- * step higher). This greedy result is the lower bound of an exact search, which is skipped if it would be too large.
+ * Distributes watts among parties that choose one operating point each. All start with their first point; then the best
+ * gain per watt is taken along the concave hull of each party's points (a multiple-choice knapsack). This greedy result
+ * is a lower bound for an exact search, which is skipped if it would take too long.
  *
  * @param all operating points of each party, at least one, watts and gain strictly ascending
- * @param watts if below the sum of all first points, every party still gets its first
+ * @param watts total power; if it is below the sum of all first points, every party still gets its first point
  */
 export function shareWatts(all: readonly (readonly Way[])[], watts: number): WattShares {
   const chosen = all.map(() => 0)
   let left = watts - all.reduce((sum, ways) => sum + ways[0]!.watts, 0)
   const steps = all.flatMap((ways, who) => hullSteps(ways).map((step) => ({ who, ...step })))
-  // Along a hull the ratio falls, so each party's steps keep their order.
+  // Along a hull the gain per watt falls, so the steps of each party keep their order.
   steps.sort((a, b) => b.ratio - a.ratio || a.who - b.who || a.to - b.to)
   const stuck = new Set<number>()
   let price = 0

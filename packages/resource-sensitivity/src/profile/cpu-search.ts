@@ -16,9 +16,9 @@ export interface CurveEstimate {
 }
 
 /**
- * Throughput over CPU cores, known at a few points. It never falls with more cores, and returns diminish (zero cores,
- * zero throughput). So between two points the curve lies above their chord and below the lines through their
- * neighbours. Both bounds meet where the curve is straight, which is why few points suffice.
+ * Throughput as a function of CPU cores, measured at a few points. It never falls with more cores, each further core
+ * gains less, and zero cores give zero throughput. So between two points the curve lies above their chord and below the
+ * lines through neighbouring points. Both bounds meet where the curve is straight, so few points suffice.
  */
 export class ThroughputCurve {
   readonly points: readonly CurvePoint[]
@@ -58,7 +58,7 @@ export class ThroughputCurve {
     if (before !== null) high = Math.min(high, line(before, a, cpus))
     const after = points[next + 1]
     if (after !== undefined) high = Math.min(high, line(b, after, cpus))
-    // Noise can bend a curve the wrong way: then the bounds swap, but the curve still never falls.
+    // Noise can bend the curve against the assumption. The bounds are then swapped.
     high = Math.max(high, a.throughput)
     const [least, most] = low <= high ? [low, high] : [high, low]
     return { cpus, throughput: (least + most) / 2, low: least, high: most, measured: false }
@@ -94,13 +94,13 @@ export interface CpuSearchResult {
   readonly worstErrorPercent: number
 }
 
-/** The knee has this fraction of the best throughput. */
+/** Fraction of the best throughput that defines the knee. */
 const KNEE = 0.9
 
 /**
- * Find throughput over CPU cores with few runs: first the largest and smallest core counts, then always the point with
- * the widest bounds, until each is within the tolerance. Remaining runs narrow the knee. At most
- * a third of the core counts are run, or three.
+ * Finds throughput as a function of CPU cores with few runs. The largest and the smallest core count are run first,
+ * then always the point with the widest bounds, until all points are within the tolerance. Remaining runs narrow the
+ * knee. At most a third of the core counts are run, or three if that is more.
  *
  * @param measure runs the job with a number of cores; any error ends the search
  * @throws InvalidInputError
@@ -142,7 +142,10 @@ export async function searchCpus(
   }
 }
 
-/** Maximum relative error of an estimate in the middle: half the distance of the bounds over the lower one. */
+/**
+ * Returns the maximum relative error of an estimate halfway between its bounds, percent: half the distance of the
+ * bounds over the lower one.
+ */
 export function errorPercent({ low, high }: { low: number; high: number }): number {
   return ((high - low) / 2 / low) * 100
 }

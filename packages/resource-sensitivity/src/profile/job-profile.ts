@@ -97,9 +97,9 @@ function assertPositive(field: string, value: number): void {
 }
 
 /**
- * Relative throughput for any share, bilinear between the points of the table. Above the table it is constant; below,
- * it is proportional to the share, a lower bound for any job (with a tenth of the cores, a job reaches at least a
- * tenth).
+ * Returns the relative throughput for any share, bilinear between the points of the table. Above the table it is
+ * constant. Below the table it is proportional to the share, which is a lower bound: with a tenth of the cores, a job
+ * reaches at least a tenth.
  */
 export function throughputAt(profile: JobProfile, cpus: number, memoryGb: number): number {
   return tableAt(profile, profile.throughput, cpus, memoryGb)

@@ -110,7 +110,7 @@ export async function profileJob(options: ProfileOptions): Promise<SensitivityMa
   return buildMatrix({ ...options, search, memoryGBps, measuredSpread: spread })
 }
 
-/** One failure may be a busy moment; a second one is the job's own. */
+/** A first failure may come from a busy machine; a second one is attributed to the job. */
 async function twice(run: () => Promise<RunReport>): Promise<RunReport> {
   try {
     return await run()

@@ -10,8 +10,8 @@ export interface SeriesMean {
 }
 
 /**
- * Number of batches in a series: neighbouring iterations are correlated (a loader fills its queue in bursts), batch
- * means hardly are.
+ * Number of batches in a series. Neighbouring iterations are correlated, since a loader fills its queue in bursts;
+ * means of batches hardly are.
  */
 const BATCHES = 10
 
@@ -40,7 +40,10 @@ export interface RunReport {
   readonly iterations: number | null
 }
 
-/** Warm-up iterations that do not count: caches fill, libraries load. Jobs exclude them from their file themselves. */
+/**
+ * Number of warm-up iterations, which do not count, since caches fill and libraries load. Jobs that write a report file
+ * exclude them themselves.
+ */
 export const WARM_UP_ITERATIONS = 11
 
 /**

@@ -1,4 +1,4 @@
-import Table from 'cli-table3'
+import { formatTable } from './format-table.js'
 import type { ScheduleSummary } from './summarize.js'
 
 /**
@@ -23,13 +23,9 @@ export function formatScheduleTable(rows: readonly ScheduleSummary[], baseline?:
     ['fairness', (row: ScheduleSummary) => row.fairnessIndex.toFixed(2)],
     ['restarts', (row: ScheduleSummary) => row.restarts.toFixed(0)],
   ] as const
-  const table = new Table({
-    head: columns.map(([name]) => name),
-    colAligns: columns.map((_, i) => (i < 2 ? 'left' : 'right')),
-    style: { head: [], border: [], compact: true },
-  })
-  for (const row of rows) table.push(columns.map(([, cell]) => cell(row)))
-  return table.toString()
+  const head = columns.map(([name]) => name)
+  const lines = rows.map((row) => columns.map(([, cell]) => cell(row)))
+  return formatTable(head, lines, 2)
 }
 
 function hours(seconds: number): string {

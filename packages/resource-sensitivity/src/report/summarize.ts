@@ -17,10 +17,10 @@ export interface ScheduleSummary {
   readonly p99QueueingS: number
   /** Total time without GPUs. */
   readonly meanWaitedS: number
-  /** Finish-time ratio: completion time over the time of the same work alone with its fair share. */
+  /** Mean finish-time ratio: completion time over the time that the same work takes alone with its fair share. */
   readonly meanRho: number
   readonly maxRho: number
-  /** Jain's index of 1 / rho: 1 if all jobs are slowed alike, 1/n if one gets everything. */
+  /** Jain's index of 1 / rho: 1 if all jobs are slowed by the same factor, 1/n if one of n jobs gets everything. */
   readonly fairnessIndex: number
   readonly restarts: number
   readonly gpuPercent: number

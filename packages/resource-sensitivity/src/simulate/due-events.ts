@@ -4,7 +4,7 @@ import type { ScheduleEngine } from '../engine/schedule-engine.js'
 import type { Job } from '../trace/job.js'
 import type { Incident } from './simulation-options.js'
 
-/** Events of a trace, job arrivals and server incidents, taken when due. */
+/** Events of a trace (job arrivals and incidents), which are taken when they are due. */
 export class DueEvents {
   readonly #jobs: readonly Job[]
   readonly #incidents: readonly Incident[]
@@ -40,7 +40,7 @@ export class DueEvents {
   }
 }
 
-/** Error for jobs that wait although nothing will happen any more. */
+/** Returns the error for jobs that wait for servers or watts that never return. */
 export function whoNeverRuns({ waiting }: ScheduleEngine): InvalidInputError {
   return new InvalidInputError(
     'incidents',

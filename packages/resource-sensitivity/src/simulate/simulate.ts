@@ -26,7 +26,7 @@ export function simulate(options: SimulationOptions): SimulationResult {
   const power: { fromS: number; powerW: number; powerBudgetW: number }[] = []
   const engine = new ScheduleEngine(options, Math.min(jobs[0]!.arrivalS, incidents[0]?.atS ?? Number.POSITIVE_INFINITY))
   const due = new DueEvents(jobs, incidents)
-  /** Runs told to stop, if others wait for their exit. */
+  /** Ends of runs that were told to stop; under a power budget, other jobs wait for them. */
   const leaving: { readonly atS: number; readonly event: EngineEvent }[] = []
   while (!due.allArrived || engine.unfinished > 0) {
     const leftAtS = leaving[0]?.atS ?? Number.POSITIVE_INFINITY
@@ -54,11 +54,11 @@ export function simulate(options: SimulationOptions): SimulationResult {
 }
 
 /**
- * One scheduling decision for jobs that are all present: which job runs where, with what. Running jobs keep their place
- * unless the policy gives their GPUs to others; a job of `running` that is missing from the plan's `running` must be
- * stopped. Jobs that must wait are listed as waiting.
+ * Makes one scheduling decision for jobs that are all present: which job runs, on which servers and with what share.
+ * Running jobs keep their place unless the policy gives their GPUs to others. A job in `running` that is missing from
+ * the plan's `running` must be stopped; it is listed as waiting.
  *
- * Without `nowS` all jobs have just arrived. `iterations` of a job is its remaining work unless its state has
+ * Without `nowS`, all jobs have just arrived. `iterations` of a job is its remaining work unless its state has
  * `doneIterations`.
  *
  * @throws as `simulate`; InvalidInputError for a running job that is not among the jobs, arrives later, or uses GPUs

@@ -8,8 +8,8 @@ export const SAVED_EXIT_CODE = 85
 
 export interface CheckpointContract {
   /**
-   * File in which it reports its saved progress, `{"doneIterations": 120}`, replaced atomically. Any other state is the
-   * job's own business.
+   * File in which the job reports its saved progress, `{"doneIterations": 120}`, replaced atomically. The job stores
+   * any other state where it likes.
    */
   readonly checkpointFile: string
   /** Iterations of the whole job, including those done before. */
@@ -40,7 +40,10 @@ export function contractEnvironment(contract: CheckpointContract): Record<string
 
 const checkpoint = z.object({ doneIterations: z.number().min(0) })
 
-/** Saved progress of a job; undefined if there is no readable checkpoint: the job starts afresh then. */
+/**
+ * Returns the saved progress of a job, iterations; undefined if there is no readable checkpoint, since the job then
+ * starts afresh.
+ */
 export function readCheckpoint(file: string): number | undefined {
   try {
     const text = readNote(file)
@@ -50,7 +53,10 @@ export function readCheckpoint(file: string): number | undefined {
   }
 }
 
-/** Slurm's MB per GB of a cluster file, rounded down so that the shares of a node never exceed it. */
+/**
+ * Slurm's MB per GB of a cluster file. The true factor is 1024; the smaller one keeps the shares within a node's
+ * memory.
+ */
 const MB_OF_GB = 1000
 
 /**

@@ -53,7 +53,7 @@ export interface SlurmRun {
   readonly run: number
   /** Time from the engine's action to the first line of the job's script. */
   readonly startUpS: number
-  /** Requested, and the limit in force; null if unlimited. */
+  /** Requested number of CPUs, and the limit in force; null if unlimited. */
   readonly cpus: { readonly asked: number; readonly bound: number | null }
   readonly memoryMb: { readonly asked: number | null; readonly bound: number | null }
 }
@@ -66,10 +66,10 @@ export interface SlurmPowerLimit {
   readonly powerLimitW: number
 }
 
-/** Slurm states of ends that are not the job's fault. */
+/** Slurm states of runs that ended without a fault of the job. */
 const notItsFault = ['NODE_FAIL', 'BOOT_FAIL', 'PREEMPTED']
 
-/** Maximum wait for Slurm to accept a cancellation; no wait if it is already silent. */
+/** Maximum wait for Slurm to accept a cancellation, ms. If Slurm is already silent, nothing is cancelled. */
 const LONGEST_CANCEL_MS = 10_000
 /** Maximum wait for cancelled jobs to exit. */
 const LONGEST_END_MS = 30_000
@@ -108,14 +108,14 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #last = new Map<number, Submission>()
   readonly #failures = new Map<number, number>()
   readonly #nodeFailures = new Map<number, number>()
-  /** Slurm does not answer: no job can be ended, so all are left running. */
+  /** True if Slurm does not answer. No job can be ended then, so all are left running. */
   #isUnreached = false
   #isClosed = false
   readonly #doneBefore = new Map<number, number>()
   readonly #given = new Map<number, SlurmJobEnd>()
   #resizes = 0
   #facts: RunFact[] = []
-  /** True until the first poll after a resume: ends are dated by their nodes, not by the current time. */
+  /** True until the first poll after a resume. Ends found by that poll get the time that their node recorded. */
   #isBehind = false
 
   /** Starts the schedule's clock. */
@@ -133,7 +133,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#nodes = new SlurmNodes({ ...options, pollMs: nodePollMs })
-    // Create the checkpoint folder first: `SlurmJobs` locks the work folder, so nothing after it may fail.
+    // The checkpoint folder is created first: `SlurmJobs` locks the work folder, and an error after that would leave it
+    // locked.
     workFolder(options.workDir)
     this.#checkpoints = workFolder(path.join(options.workDir, 'checkpoint'))
     this.#jobs = new SlurmJobs(options)
@@ -171,8 +172,8 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   }
 
   /**
-   * Runs continue; `next` reports those that began or ended meanwhile. The last plan may have been carried out in part
-   * and is repeated.
+   * Restores the runs of a journal. They continue meanwhile; `next` reports those that began or ended since. The last
+   * plan may have been carried out in part, so it is repeated.
    */
   async resume(
     { startedUnixMs, entries }: { readonly startedUnixMs: number; readonly entries: readonly JournalEntry[] },
@@ -296,7 +297,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       this.#options.onNode?.(change)
       const server = this.#options.nodes.indexOf(change.node)
       if (change.isUsable) return { type: 'server-returned', server }
-      // On a draining node, runs draw power until they exit.
+      // Runs on a draining node draw power until they exit.
       return { type: change.isLost ? 'server-failed' : 'server-draining', server }
     })
   }
@@ -327,7 +328,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
         leaving.push(submission)
       } catch (error) {
         failures.push(error as Error)
-        // If Slurm is unreachable for one job, it is for all.
+        // If Slurm does not answer for one job, it answers for none.
         if (this.#isUnreached) break
       }
     }
@@ -405,7 +406,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
     try {
       await this.#jobs.submit(submission.request, signal)
     } catch (error) {
-      // Without a Slurm ID there is no end to wait for.
+      // A run without a Slurm ID never reports an end.
       submission.ended = true
       const isRefused = error instanceof PctodlError && error.code === 'SLURM'
       const isSilent = error instanceof PctodlError && error.code === 'SLURM_UNREACHABLE'
@@ -429,7 +430,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       return
     }
     await this.#jobs.signal(submission.id, 'USR1', signal)
-    // Counted from when it was told, however long that took.
+    // The grace period begins once the signal has been sent.
     submission.killAtMs = this.#clock.now() + this.#limits.graceS * 1000
   }
 
@@ -486,7 +487,7 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
       this.#given.set(jobId, end)
       return [{ type: 'cancelled', jobId }, ...left]
     }
-    // A job that exits unasked without progress would restart forever.
+    // Limits the restarts of a job that exits unasked and makes no progress.
     if (end.exitCode !== SAVED_EXIT_CODE || !progressed) {
       const failures = (this.#failures.get(jobId) ?? 0) + 1
       this.#failures.set(jobId, failures)

@@ -23,7 +23,7 @@ export const phillyDurations: readonly DurationRange[] = [
   { probability: 0.2, fromMinutes: 10 ** 3, toMinutes: 10 ** 4 },
 ]
 
-/** The Python code's `--small_trace`. */
+/** Durations of the published simulator's option `--small_trace`. */
 export const shortDurations: readonly DurationRange[] = [
   { probability: 0.8, fromMinutes: 10 ** 1.5, toMinutes: 10 ** 2.5 },
   { probability: 0.2, fromMinutes: 10 ** 2.5, toMinutes: 10 ** 2.7 },

@@ -48,8 +48,8 @@ export function containerCommand(
 }
 
 /**
- * The Python code mounts the whole host under the mount point, so scripts name data sets as mount point plus path. Such
- * names still work.
+ * Path of the data set in the container: mount point plus host path. The published profiler mounts the whole host under
+ * the mount point, so scripts may use such paths.
  */
 export function dataInContainer({ mount, dataFolder }: Pick<ContainerOptions, 'mount' | 'dataFolder'>): string {
   return `${mount.replace(/\/+$/, '')}${dataFolder}`

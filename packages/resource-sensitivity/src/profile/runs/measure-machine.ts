@@ -28,7 +28,7 @@ export function measureDataset(folder: string): { gb: number; samples: number; f
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Maximum amount of data read: enough for a rate, done in seconds. */
+/** Maximum number of bytes read: enough for a stable rate, and read within seconds. */
 const MAX_BYTES = 512 * 2 ** 20
 
 /**
@@ -52,7 +52,7 @@ export async function measureStorageMBps(files: readonly string[], signal?: Abor
       const why = result.stderr?.trim().split('\n').at(-1) ?? result.shortMessage
       throw new PctodlError('STORAGE_RATE', `cannot measure the storage rate of ${file}: ${why}; give --storage-mbps`)
     }
-    // Use dd's own time: for small files, its start takes longer than the read.
+    // Uses the time that dd reports: for small files, starting dd takes longer than the read.
     const told = /, ([\d.e+-]+) s, /.exec(result.stderr ?? '')?.[1]
     seconds += told === undefined ? (performance.now() - began) / 1000 : Number(told)
     bytes += statSync(file).size
@@ -60,7 +60,7 @@ export async function measureStorageMBps(files: readonly string[], signal?: Abor
   return bytes / 2 ** 20 / Math.max(seconds, 1e-6)
 }
 
-/** Each thread searches its buffer five times for a byte that is not there; the fastest pass counts. */
+/** Each thread searches its buffer five times for a byte that does not occur. The fastest pass counts. */
 const READ_MEMORY = `
 const { Worker, isMainThread, parentPort } = require('node:worker_threads')
 const bytes = 128 * 2 ** 20

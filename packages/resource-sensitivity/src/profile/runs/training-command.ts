@@ -45,8 +45,8 @@ export function rankEnvironment(job: TrainingJob, localRank: number): Record<str
 }
 
 /**
- * One command for all processes of a job: a single process runs directly, several under a shell that waits for each and
- * fails if one does.
+ * Returns one command for all processes of a job. A single process runs directly. Several run under a shell that waits
+ * for each and fails if one does.
  */
 export function launchCommand(
   job: TrainingJob,
