@@ -70,7 +70,7 @@ export const algorithmGroups: Readonly<Record<'tuned' | 'all', readonly Algorith
   all: everyAlgorithm.filter((name) => !notCompeting.includes(name)),
 }
 
-/** Whether an algorithm can run a task at all. */
+/** Whether an algorithm can run a task. */
 export function knowsTask(name: AlgorithmName, task: Task): boolean {
   if (isServed(task)) return ofServices.includes(name)
   if (!algorithmNames.includes(name)) return false
@@ -94,7 +94,7 @@ export interface Served {
   /** With their latency objectives. */
   readonly models: readonly { readonly model: string; readonly latencySloMs?: number }[]
   readonly latencyMs: (model: string) => number | undefined
-  /** Further options of a plan; empty where there is no latency objective. */
+  /** Further options of a plan; empty if the task has no latency objective. */
   readonly partition: { readonly latencyPercentile?: 'p99' }
 }
 
@@ -114,7 +114,7 @@ export function servedBy(task: BenchTask, parametersFolder?: string): Served {
   }
 }
 
-/** Plans by request. Seeds and boards of the ensemble share them. */
+/** Plans by request, shared by the seeds and boards of the ensemble. */
 const plans = new Map<string, ReturnType<typeof planPartition>>()
 
 /**
@@ -143,7 +143,7 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
     return planned
   }
   const lowestCapW = Math.min(...capsWOf(task))
-  /** Predicted throughput of tenants; 0 where they miss the latency objective. */
+  /** Predicted throughput of tenants, samples/s; 0 if they miss the latency objective. */
   const throughputInTime = (tenants: readonly Tenant[], clocks: ClockPlan) => {
     const predicted = predictor.predict({ tenants, ...clocks })
     const inTime = predicted.tenants.every(
@@ -236,7 +236,7 @@ export function createPolicy(name: AlgorithmName, task: BenchTask, options: Poli
   }
 }
 
-/** More candidates than a minute has room for. */
+/** Number of random candidates, more than can be measured in one minute. */
 const CANDIDATES = 12
 
 function randomCandidates(spec: GpuSpec, models: readonly string[]): readonly (readonly Tenant[])[] {
@@ -263,7 +263,7 @@ function scoreOf({ mix }: BenchTask): (window: WindowObservation) => number {
       : throughput
 }
 
-/** Clocks of a board that nobody has configured. */
+/** Default clocks of a board: the highest memory clock and the boost clock. */
 function ownClocks({ memClocksMhz, spec }: Predictor) {
   const memClockMhz = Math.max(...memClocksMhz)
   return { memClockMhz, smClockMhz: snapDown(smClocksAt(spec, memClockMhz)!, spec.boostClockMhz)! }

@@ -43,17 +43,13 @@ export interface RealBoard {
   readonly datasetPath?: string
 }
 
-export interface CellRequest {
+export interface CellRequest
+  extends Pick<Cell, 'iterations' | 'powerMarginW' | 'shadow' | 'parametersFolder' | 'real'> {
   readonly tasks: readonly Task[]
   readonly algorithms: readonly AlgorithmName[]
   readonly seeds: readonly number[]
   /** Number of boards of the ensemble to run on. Absent: the shipped board. */
   readonly variants?: number
-  readonly iterations: number
-  readonly powerMarginW: number
-  readonly shadow: boolean
-  readonly parametersFolder?: string
-  readonly real?: RealBoard
   /** Factors on the rates of service tasks. Default: 1. */
   readonly loadFactor?: readonly number[]
   readonly maxLoad?: boolean

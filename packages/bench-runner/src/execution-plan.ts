@@ -1,14 +1,6 @@
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import {
-  type CommandFunction,
-  integerFrom,
-  newCommand,
-  parseCommand,
-  UsageError,
-  writeFileAtomically,
-} from '@pctodl/command-line'
+import { type CommandFunction, newCommand, parseCommand, writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import { type Cell, cellLabel } from './cell.js'
 import { executeCells } from './execute-cells.js'
@@ -17,120 +9,93 @@ import { ResultStore } from './result-store.js'
 /** Folder in the result folder for plans, scripts and logs of a run; removed when the run ends. */
 export const EXECUTION_FOLDER = '.execution'
 
-/** Input of a process that executes part of a matrix: plain JSON in a file of the result folder. */
+/** Input of the processes that execute a matrix: plain JSON in a file of the result folder. */
 export interface ExecutionPlan {
   readonly resultDir: string
   readonly timeoutMs: number | null
-  /** Cells of each job, which one process runs one after the other. */
-  readonly jobs: readonly (readonly Cell[])[]
+  readonly cells: readonly Cell[]
 }
 
-/** Cells of each task together, so that a process plans once for all of them. */
-function groupedByTask(cells: readonly Cell[]): Cell[][] {
-  const tasks = [...new Set(cells.map(({ task }) => task))]
-  return tasks.map((task) => cells.filter((cell) => cell.task === task))
-}
+/** Folder with one file for each cell that a worker has taken: the index of the cell as name, the worker as content. */
+const takenFolder = (planFile: string) => path.join(path.dirname(planFile), 'taken')
 
-/**
- * Jobs of one task each, about `jobCount` or more. The first parts of all tasks come first: a process that takes them
- * in turn goes on with tasks that it has planned where the number of processes divides that of tasks.
- */
-export function cutByTask(cells: readonly Cell[], jobCount: number): Cell[][] {
-  const tasks = groupedByTask(cells)
-  const parts = Math.ceil(jobCount / tasks.length)
-  const jobs = Array.from({ length: parts }, (_, part) =>
-    tasks.map((own) => own.filter((_, i) => Math.floor((i * parts) / own.length) === part)),
-  )
-  return jobs.flat().filter((job) => job.length > 0)
-}
-
-/**
- * Cut cells into jobs of about equal work, by task. Work is counted in iterations, because a task with a changing cap
- * takes 150 of them.
- */
-export function cutIntoJobs(cells: readonly Cell[], jobCount: number): Cell[][] {
-  const total = cells.reduce((sum, { iterations }) => sum + iterations, 0)
-  const jobs: Cell[][] = []
-  let done = 0
-  for (const cell of groupedByTask(cells).flat()) {
-    const job = Math.min(jobCount - 1, Math.floor((done / total) * jobCount))
-    jobs[job] ??= []
-    jobs[job].push(cell)
-    done += cell.iterations
-  }
-  return jobs.filter((job) => job !== undefined)
-}
-
-/**
- * Write the plan to a file that is named after its content.
- *
- * @returns the file, named after the plan's content, so that the same plan is the same file
- */
+/** @returns the file of the plan */
 export function writePlan(plan: ExecutionPlan): string {
-  const json = `${JSON.stringify(plan)}\n`
-  const name = `plan-${createHash('sha256').update(json).digest('hex').slice(0, 12)}`
-  const file = path.join(plan.resultDir, EXECUTION_FOLDER, name, 'plan.json')
-  writeFileAtomically(file, json)
+  const file = path.join(plan.resultDir, EXECUTION_FOLDER, 'plan.json')
+  writeFileAtomically(file, `${JSON.stringify(plan)}\n`)
+  mkdirSync(takenFolder(file))
   return file
 }
 
 /** @throws InvalidInputError for a file that is no plan */
 function readPlan(file: string): ExecutionPlan {
   const plan = JSON.parse(readFileSync(file, 'utf8')) as ExecutionPlan
-  if (!Array.isArray(plan.jobs)) throw new InvalidInputError(file, typeof plan.jobs, 'a plan with jobs')
+  if (!Array.isArray(plan.cells)) throw new InvalidInputError(file, typeof plan.cells, 'a plan with cells')
   return plan
 }
 
-const takenFile = (planFile: string, job: number) => path.join(path.dirname(planFile), `taken-${job}`)
-
-/** Indices of the jobs that a worker of this machine has taken; without `worker`, of those that nobody has taken. */
-export function jobsTakenBy(worker: string | undefined, planFile: string, jobCount: number): number[] {
-  return Array.from({ length: jobCount }, (_, job) => job).filter((job) => {
-    const file = takenFile(planFile, job)
+/** The cells that a worker has taken; without `worker`, those that no worker has taken. */
+export function cellsTakenBy(worker: string | undefined, planFile: string, cells: readonly Cell[]): Cell[] {
+  return cells.filter((_, i) => {
+    const file = path.join(takenFolder(planFile), `${i}`)
     return worker === (existsSync(file) ? readFileSync(file, 'utf8') : undefined)
   })
 }
 
-/** Claim a job by creating a file; only one process can succeed. */
-function take(worker: string, planFile: string, job: number): boolean {
-  try {
-    writeFileSync(takenFile(planFile, job), worker, { flag: 'wx' })
-    return true
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
-    throw error
+const taskOf = ({ task }: Cell) => `${task.board} ${task.id}`
+
+/**
+ * Takes the next cell for a worker: one of its present task, whose plan it has made, else one of a task that no worker
+ * has begun, else any. A cell is taken by creating a file, which only one process can do.
+ */
+function take(worker: string, planFile: string, cells: readonly Cell[], present: string | undefined): Cell | undefined {
+  for (;;) {
+    const taken = new Set(readdirSync(takenFolder(planFile)).map(Number))
+    const begun = new Set(cells.filter((_, i) => taken.has(i)).map(taskOf))
+    const rank = (task: string) => (task === present ? 0 : begun.has(task) ? 2 : 1)
+    const left = cells.map((cell, i) => ({ cell, i })).filter(({ i }) => !taken.has(i))
+    const [first] = left.sort((a, b) => rank(taskOf(a.cell)) - rank(taskOf(b.cell)))
+    if (!first) return undefined
+    try {
+      writeFileSync(path.join(takenFolder(planFile), `${first.i}`), worker, { flag: 'wx' })
+      return first.cell
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
   }
 }
 
 /**
- * Execute jobs of a plan. An element of a Slurm array executes one; the processes of a parallel run take one after the
- * other. The exit code is 0 even where a cell failed, since its failure is stored with the results. Any other code
- * means that the job can be started again; finished cells are kept.
+ * Execute cells of a plan until all are taken; a worker that is started again begins with those that it took before.
+ * The exit code is 0 even if a cell failed, since its failure is stored with the results. Any other code means that the
+ * worker can be started again; finished cells are kept.
  */
-export const executeJobs: CommandFunction = async (argv, terminal) => {
+export const executePlan: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
       name: 'bench-runner execute',
-      description: 'Execute jobs of a plan that bench-runner has written.',
-      example: 'bench-runner execute --plan plan.json --job 0',
+      description: 'Execute cells of a plan that bench-runner has written.',
+      example: 'bench-runner execute --plan plan.json --worker 1',
     },
     terminal,
   )
     .requiredOption('--plan <file>', 'the plan')
-    .option('--job <n>', 'index of one job', integerFrom(0))
-    .option('--worker <name>', 'all jobs that no other worker has taken')
+    .requiredOption('--worker <name>', 'name of this worker; it runs the cells that no other worker has taken')
   await parseCommand(command, argv)
-  const { plan, job, worker = '' } = command.opts<{ plan: string; job?: number; worker?: string }>()
-  const { resultDir, timeoutMs, jobs } = readPlan(plan)
-  if (job !== undefined && !jobs[job]) throw new UsageError(`--job: the plan has the jobs 0 to ${jobs.length - 1}`)
+  const { plan, worker } = command.opts<{ plan: string; worker: string }>()
+  const { resultDir, timeoutMs, cells } = readPlan(plan)
   const store = new ResultStore(resultDir)
-  for (const [i, cells] of jobs.entries()) {
-    if (job === undefined ? !take(worker, plan, i) : job !== i) continue
-    await executeCells(cells, store, {
+  const execute = (some: readonly Cell[]) =>
+    executeCells(some, store, {
       ...(timeoutMs === null ? {} : { timeoutMs }),
       signal: terminal.signal,
       onEnd: (cell, ending) => terminal.stdout.write(`${JSON.stringify({ label: cellLabel(cell), ending })}\n`),
     })
+  await execute(cellsTakenBy(worker, plan, cells))
+  let present: string | undefined
+  for (let cell = take(worker, plan, cells, present); cell; cell = take(worker, plan, cells, present)) {
+    present = taskOf(cell)
+    await execute([cell])
   }
   return 0
 }

@@ -89,13 +89,7 @@ export function sha256(content: string | Uint8Array): string {
 const known = new Map<string, MadeBy>()
 
 /** What decides the results of a cell besides the cell itself. */
-export function madeBy({
-  task: { board },
-  parametersFolder,
-}: {
-  readonly task: { readonly board: string }
-  readonly parametersFolder?: string
-}): MadeBy {
+export function madeBy({ task: { board }, parametersFolder }: Pick<Cell, 'task' | 'parametersFolder'>): MadeBy {
   const key = `${board}\n${parametersFolder ?? ''}`
   let made = known.get(key)
   if (!made) {

@@ -18,7 +18,7 @@ import {
 import { algorithmGroups, knowsTask } from './algorithms.js'
 import { type Cell, cellLabel, cellStem, cellsOf } from './cell.js'
 import { compareResults } from './compare-results.js'
-import { executeJobs } from './execution-plan.js'
+import { executePlan } from './execution-plan.js'
 import { assertCapsFeasible } from './feasibility.js'
 import { type BenchOptions, checkOptions, parseRawOptions } from './matrix-options.js'
 import { reportedRun, reportResults } from './report-results.js'
@@ -33,7 +33,7 @@ const MAX_TASK_TABLES = 4
 const subcommands: Readonly<Record<string, CommandFunction>> = {
   report: reportResults,
   compare: compareResults,
-  execute: executeJobs,
+  execute: executePlan,
 }
 
 /** The command line `bench-runner` as a function. */

@@ -1,11 +1,11 @@
 import path from 'node:path'
 import { findBoardVariant, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { type Clock, type Gpu, type TenantPool, VirtualClock } from '@pctodl/platform'
-import type { RealBoard } from './cell.js'
+import type { Cell, RealBoard } from './cell.js'
 import type { BoardIdentity } from './manifest.js'
 import { boardName } from './tasks.js'
 
-/** A board with everything that a run needs. Whoever opens it closes it. */
+/** An open board with its tenants and clock. The caller that opens it must close it. */
 export interface OpenBoard {
   readonly gpu: Gpu
   readonly pool: TenantPool
@@ -19,20 +19,17 @@ export interface OpenBoard {
   close(): Promise<void>
 }
 
-/** Decides which board a cell runs on. */
-export interface BoardChoice {
+/** Fields of a cell that decide which board it runs on. */
+export interface BoardChoice extends Pick<Cell, 'seed' | 'real' | 'variant'> {
   readonly task: { readonly board: string; readonly dataset?: string }
-  readonly seed: number
-  readonly real?: RealBoard
-  readonly variant?: number
 }
 
-/** @throws PctodlError `NO_BOARD` where a real board is asked for and this machine has none of that type */
+/** @throws PctodlError `NO_BOARD` if a real board is requested and this machine has none of that type */
 export function openBoard(choice: BoardChoice): Promise<OpenBoard> {
   return choice.real ? openReal(choice.task, choice.seed, choice.real) : openSimulated(choice)
 }
 
-/** Seed of a simulated board. Different boards of the ensemble never share one, or their sensors would err alike. */
+/** Seed of a simulated board. Boards of the ensemble get different seeds, so that their sensor errors differ. */
 export function boardSeed({ seed, variant = 0 }: Pick<BoardChoice, 'seed' | 'variant'>): number {
   return seed + 1000 * variant
 }

@@ -36,10 +36,10 @@ export function playgroundFragment(cell: Cell): string | undefined {
 /**
  * Address of the playground as the report links to it.
  *
- * @param asked an address, or the folder or file of one that was exported; undefined for `playground` beside the report, where it is
+ * @param asked an address, or the folder or file of an exported playground; undefined for the folder `playground` beside the report, if it exists
  * @param out folder of the report
- * @returns as the report links to it; undefined where there is none
- * @throws UsageError for a place without one
+ * @returns the address, relative to the report for a local playground; undefined if there is no playground
+ * @throws UsageError if `asked` is neither an address nor an exported playground
  */
 export function playgroundAddress(asked: string | undefined, out: string): string | undefined {
   if (asked !== undefined && /^https?:\/\//i.test(asked)) {

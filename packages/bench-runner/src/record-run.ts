@@ -5,8 +5,8 @@ import { type RunEvent, type RunOptions, runPolicy } from '@pctodl/scheduler'
 /**
  * Run a policy and record the run.
  *
- * @param trueEnergyJ energy that went into the board so far, J, where a simulated board tells it
- * @param onSample told of each reading, and when the one before it was taken, ms
+ * @param trueEnergyJ returns the energy that a simulated board has drawn so far, J; undefined for a real board
+ * @param onSample called with the time of each reading and of the reading before it, ms
  */
 export async function recordRun(
   options: RunOptions,

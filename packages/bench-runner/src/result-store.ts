@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
 import { formatResultsCsv, formatRunRecord, parseRunRecord, type RunRecord, summarizeRun } from '@pctodl/report'
@@ -147,15 +148,8 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** Whether two values are the same as JSON, in which absent fields and the order of fields do not count. */
 function sameJson(a: unknown, b: unknown): boolean {
-  return canonical(a) === canonical(b)
-}
-
-/** JSON with sorted keys. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, inner: unknown) =>
-    inner !== null && typeof inner === 'object' && !Array.isArray(inner)
-      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
-      : inner,
-  )
+  const [one, other] = [a, b].map((value) => JSON.parse(JSON.stringify(value)))
+  return isDeepStrictEqual(one, other)
 }

@@ -12,7 +12,7 @@ import {
 } from '@pctodl/job-array'
 import { type Cell, cellLabel } from './cell.js'
 import { type CellEnding, executeCells } from './execute-cells.js'
-import { cutByTask, cutIntoJobs, EXECUTION_FOLDER, jobsTakenBy, writePlan } from './execution-plan.js'
+import { cellsTakenBy, EXECUTION_FOLDER, writePlan } from './execution-plan.js'
 import type { Manifest } from './manifest.js'
 import type { BenchOptions } from './matrix-options.js'
 import { type FailedCell, ResultStore } from './result-store.js'
@@ -21,9 +21,6 @@ export interface MatrixOutcome {
   readonly finished: readonly Manifest[]
   readonly failures: readonly FailedCell[]
 }
-
-/** Jobs per process, many enough that no process idles long at the end. */
-const JOBS_PER_PROCESS = 8
 
 /** Run cells in this process, in several processes or on a cluster, and gather the results. */
 export async function runMatrix(
@@ -84,24 +81,25 @@ async function runInProcesses(
   onEnd: (label: string, ending: CellEnding) => void,
 ): Promise<void> {
   const { resultDir, timeout, slurm } = options
-  const plan = {
+  const planFile = writePlan({
     resultDir: path.resolve(resultDir),
     timeoutMs: timeout === undefined ? null : 1000 * timeout,
-    jobs: slurm ? cutIntoJobs(cells, slurm.elements) : cutByTask(cells, options.jobs * JOBS_PER_PROCESS),
-  }
-  const planFile = writePlan(plan)
+    cells,
+  })
   const lastWords = new Map<string, string>()
   const fail = (cell: Cell, message: string) => {
     store.writeFailure(cell, message)
     onEnd(cellLabel(cell), { kind: 'failed', message })
   }
-  const cellsOfJobs = (indices: readonly number[]) => indices.flatMap((job) => plan.jobs[job]!)
-  const left = () => jobsTakenBy(undefined, planFile, plan.jobs.length)
+  const left = () => cellsTakenBy(undefined, planFile, cells)
   let lastEnding = 'did not run'
   const executor = executorFor(options, path.dirname(planFile), terminal)
-  const run = (ids: readonly string[]) => {
-    const execute = [...thisProgram(), 'execute', '--plan', planFile, slurm ? '--job' : '--worker'] as const
-    const jobs = ids.map((id): Job => ({ id, command: [...execute, id] }))
+  const run = (round: number) => {
+    const workers = Math.min(cells.length, slurm ? slurm.elements : options.jobs)
+    const jobs = Array.from({ length: workers }, (_, i): Job => {
+      const id = `${round}.${i + 1}`
+      return { id, command: [...thisProgram(), 'execute', '--plan', planFile, '--worker', id] }
+    })
     return executor.run(jobs, {
       signal: terminal.signal,
       onLine: (id, line, stream) => {
@@ -115,7 +113,7 @@ async function runInProcesses(
         const why = lastWords.get(id) ?? reason
         const ended = `its process ended${exitCode === null ? '' : ` with code ${exitCode}`}${why === undefined ? '' : `: ${why}`}`
         if (exitCode !== 0) lastEnding = ended
-        for (const cell of cellsOfJobs(slurm ? [Number(id)] : jobsTakenBy(id, planFile, plan.jobs.length))) {
+        for (const cell of cellsTakenBy(id, planFile, cells)) {
           const result = store.finished(cell)
           const failure = store.failure(cell)
           if ('redoBecause' in result && !failure && exitCode !== 0) fail(cell, ended)
@@ -129,15 +127,13 @@ async function runInProcesses(
     })
   }
   try {
-    if (slurm) await run(plan.jobs.map((_, job) => `${job}`))
-    else {
-      // Crashed workers are replaced, as long as each round takes at least one job.
-      for (let round = 1, before = Infinity; left().length > 0 && left().length < before; round++) {
-        before = left().length
-        await run(Array.from({ length: options.jobs }, (_, i) => `${round}.${i + 1}`))
-      }
-      for (const cell of cellsOfJobs(left())) fail(cell, lastEnding)
+    await run(1)
+    // Crashed workers are replaced, as long as each round takes at least one cell. Slurm's executor replaces its own.
+    for (let round = 2, before = Infinity; !slurm && left().length > 0 && left().length < before; round++) {
+      before = left().length
+      await run(round)
     }
+    for (const cell of left()) fail(cell, lastEnding)
   } finally {
     rmSync(path.join(resultDir, EXECUTION_FOLDER), { recursive: true, force: true, maxRetries: 5 })
   }

@@ -26,8 +26,8 @@ const boardsWithTasks = [...new Set(benchTasks.map(({ board }) => board))]
  * Resolve `--gpu` and `--backend`. The driver is queried only where the call depends on the boards of this machine.
  *
  * @param detect what is in this machine
- * @throws UsageError for a board that nobody knows, or none named where none is found; PctodlError `NO_BOARD` where a real
- *   board is asked for and is not there
+ * @throws UsageError for an unknown board, or if no board is named and none is found; PctodlError `NO_BOARD` if a real
+ *   board is requested and missing
  */
 export async function settlePlace(
   { gpu, backend, executor }: PlaceOptions,

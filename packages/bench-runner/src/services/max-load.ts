@@ -49,7 +49,7 @@ export function holds({ services, capHolds }: Pick<ServerRun, 'services' | 'capH
  * doubled or halved until it is bracketed, then bisected, as LoadGen finds a server's peak.
  *
  * @param create a fresh policy for a factor
- * @returns the run at that factor; undefined where none was found
+ * @returns the highest factor and the run at that factor; undefined if no factor was found
  */
 export async function maxLoad(
   task: Pick<ServerTask, 'services' | 'caps'>,

@@ -8,7 +8,7 @@ import { type ServiceReport, serviceReport } from '@pctodl/traffic'
 import { recordRun } from '../record-run.js'
 import type { ServerTask, TaskService } from './service-tasks.js'
 
-/** What to run: the services, caps and length of a task, or others. */
+/** Load of a run: services, caps and length, of a task or custom. */
 export interface ServerLoad extends Pick<ServerTask, 'services' | 'caps' | 'durationS'> {
   /** Name of the simulated board, or of one of the ensemble. */
   readonly boardName: string
@@ -49,11 +49,11 @@ export interface RecordedServing extends Pick<RunRecord, 'windows' | 'restartsMs
   readonly power: RunRecord['power'] & { readonly trueW: readonly number[] }
 }
 
-/** Tenants load until then, and no requests are counted, s. */
+/** Time at the start in which tenants load and no requests are counted, s. */
 export const WARM_UP_S = 10
 /** Length of a measuring window, ms. */
 const WINDOW_MS = 5000
-/** Longest queue of a service; requests beyond it would be late in any case. */
+/** Maximum queue length of a service; further requests would be late in any case. */
 const MAX_QUEUED = 4096
 
 /** Run a policy on a simulated board that serves, from a cold start, in virtual time. */
@@ -70,7 +70,7 @@ export async function runServerLoad(
     return {
       arrivals: traffic(loadFactor * meanPerS).start(seedFrom(seed, name)),
       maxQueued: MAX_QUEUED,
-      // A request that has waited this long is late whatever happens, so servers drop it.
+      // A request that has waited this long will be late, so the server drops it.
       shedAfterMs: objective.p99Ms,
     }
   }
@@ -158,11 +158,11 @@ class RequestWatch {
     for (const reading of counters) {
       const { service } = reading
       const readings = this.#readings.get(service) ?? []
-      // Zeros for the seconds before the service came.
+      // Zeros for the seconds before the service started.
       while (readings.length < this.#seconds - 1) readings.push({ ...nothing, service })
       readings.push(reading)
       this.#readings.set(service, readings)
-      // A service that comes later also gets the time that its tenants take to load.
+      // A service that starts later also gets time for its tenants to load.
       const { fromS = 0 } = this.#services.find((each) => each.service.name === service)!
       if (!this.#began.has(service) && timeMs >= 1000 * (fromS + WARM_UP_S)) this.#began.set(service, reading)
     }

@@ -6,7 +6,7 @@ import { fixedClockPolicy, limitOptions, type SharePlan } from './service-polici
 import type { ServerTask } from './service-tasks.js'
 import { equalShares } from './share-plans.js'
 
-/** A locked clock and the run at it. */
+/** A locked clock and the run at that clock. */
 export interface LockedRun {
   readonly clocks: ClockPlan
   readonly run: ServerRun

@@ -5,7 +5,7 @@ import { type PlannedLoad, planClocks, planWithModel, type ServicesGoal, Serving
 /** Batch sizes that a plan chooses from: those that engines are compiled for. */
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128]
 
-/** What tenants can serve: their clocks under the cap, and the largest common factor on the rates at these. */
+/** Tenants with their clocks under the cap, and the largest common factor on the rates that they can serve at these clocks. */
 export interface Borne extends Configuration {
   readonly loadFactor: number
 }
@@ -22,7 +22,7 @@ export function borne(model: PerfModel, tenants: readonly Tenant[], load: Planne
   return best!
 }
 
-/** Change each service's batch size as long as the tenants can serve more: the best batches for given shares. */
+/** Finds the best batch sizes for given shares: changes one service's batch size at a time until the load factor stops rising. */
 export function withBestBatches(model: PerfModel, tenants: readonly Tenant[], load: PlannedLoad): Borne {
   const alike = batchSizes.map((batchSize) =>
     borne(
@@ -62,7 +62,7 @@ export function equalShares(model: PerfModel, load: PlannedLoad): Borne {
 
 const plans = new WeakMap<PerfModel, Map<string, Configuration | undefined>>()
 
-/** pctodl's plan. Each load is planned once, because a search takes longer than many a run. */
+/** pctodl's plan. Plans are cached by load and goal, because a search can take longer than a run. */
 export function planned(model: PerfModel, load: PlannedLoad, goal: ServicesGoal): Configuration | undefined {
   const ofModel = plans.get(model) ?? new Map<string, Configuration | undefined>()
   plans.set(model, ofModel)
