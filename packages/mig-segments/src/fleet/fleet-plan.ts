@@ -1,4 +1,5 @@
 import type { ServiceObjective } from '../profile.js'
+import type { CheckedFleet } from './check-fleet.js'
 import type { FleetBoard } from './place-fleet.js'
 
 /** Why a service is not in the plan. */
@@ -54,8 +55,29 @@ export function answeredBy(boards: readonly FleetBoard[]): Map<string, number> {
   return rates
 }
 
+/** A plan's boards and what follows from them. */
+export function totalsOf(
+  { groups }: CheckedFleet,
+  boards: readonly FleetBoard[],
+  objectives: readonly ServiceObjective[],
+  unserved: readonly UnservedService[],
+  lowerBoundCost: number,
+): Omit<FleetPlan, 'lowerBoundPowerW' | 'lowerBoundSlices'> {
+  const served = servedBy(objectives, boards)
+  const cost = boards.reduce((sum, { group }) => sum + groups[group]!.price, 0)
+  return {
+    boards,
+    served,
+    unserved,
+    cost,
+    lowerBoundCost: Math.min(cost, lowerBoundCost),
+    powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
+    meanPowerW: meanPowerOf(boards, served),
+  }
+}
+
 /** Segments and capacity that the boards give each service, in the order of the objectives. */
-export function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): ServedService[] {
+function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): ServedService[] {
   const segments = boards.flatMap((board) => board.segments)
   return objectives.map((objective) => {
     const own = segments.filter(({ model }) => model === objective.model)
@@ -69,7 +91,7 @@ export function servedBy(objectives: readonly ServiceObjective[], boards: readon
 }
 
 /** Power at the planned rates, W: an instance's own power counts for the share of time that it works. */
-export function meanPowerOf(boards: readonly FleetBoard[], served: readonly ServiceObjective[]): number {
+function meanPowerOf(boards: readonly FleetBoard[], served: readonly ServiceObjective[]): number {
   const answered = answeredBy(boards)
   const share = new Map(served.map(({ model, ratePerS }) => [model, ratePerS / answered.get(model)!]))
   return boards.reduce((sum, { powerW, segments }) => {

@@ -82,7 +82,7 @@ export function fillLane(
   { groups, lanes }: CheckedFleet,
   lane: number,
   rows: readonly FleetRow[],
-  { instances, boards }: Pick<ProgramCounts, 'instances' | 'boards'>,
+  { instances, boards }: ProgramCounts,
   standing: readonly OpenBoard[] = [],
 ): OpenBoard[] | null {
   const { group, idleW } = lanes[lane]!
@@ -161,8 +161,14 @@ export function instanceAt({ parts, powerW }: FleetRow, profile: string, start: 
   return parts.map(({ model, point, ratePerS }) => {
     const { batchSize, processes, latencyMs } = point
     return {
-      ...{ profile, start, model, batchSize, processes },
-      ...{ throughput: throughputOf(point), ratePerS, latencyMs },
+      profile,
+      start,
+      model,
+      batchSize,
+      processes,
+      throughput: throughputOf(point),
+      ratePerS,
+      latencyMs,
       ...(powerW !== undefined && { powerW: powerW / parts.length }),
     }
   })
@@ -177,7 +183,10 @@ export function boardAt(
 ): FleetBoard {
   const { group, smClockMhz, idleW } = lanes[lane]!
   return {
-    ...{ group, gpu: groups[group]!.geometry.key, node, index },
+    group,
+    gpu: groups[group]!.geometry.key,
+    node,
+    index,
     ...(smClockMhz !== undefined && { smClockMhz }),
     segments: segments.sort((a, b) => a.start - b.start),
     powerW: segments.reduce((sum, { powerW = Number.NaN }) => sum + powerW, idleW),

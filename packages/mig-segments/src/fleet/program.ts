@@ -1,3 +1,4 @@
+import type { MappedBoard } from '@pctodl/mig-deploy'
 import type { MigSlot } from '@pctodl/platform'
 import {
   type Answer,
@@ -22,11 +23,10 @@ export interface RunningInstance {
 }
 
 /** A board in use. */
-export interface RunningBoard {
+export interface RunningBoard extends MappedBoard {
   /** Absent where nothing was measured at its clock; its instances must then be removed. */
   readonly lane?: number
   readonly group: number
-  readonly node: number
   readonly instances: readonly RunningInstance[]
 }
 
