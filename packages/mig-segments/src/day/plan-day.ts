@@ -26,7 +26,7 @@ export interface DayOptions extends FleetOptions {
   readonly periodS: number
   /** Time from the start of an instance's creation until it serves (instance, processes, weights), s. */
   readonly migrationS: number
-  /** Power of a board without instances, W; 0 where it is switched off or given back. */
+  /** Power of a board without instances, W; 0 if such boards are switched off or returned to their owner. */
   readonly parkedW: number
   /** Share of the requests so far that changes may make late, 0..0.1. Default 0: no service falls below its rate. */
   readonly maxLate?: number

@@ -15,7 +15,7 @@ export interface UnservedService extends ServiceObjective {
 
 export interface ServedService extends ServiceObjective {
   readonly segments: number
-  /** Compute slices of its segments; those of a shared instance count for each of its models. */
+  /** Compute slices of its segments; a shared instance counts in full for each of its models. */
   readonly gpcs: number
   /** Items/s of all its segments in full batches; at least `ratePerS`. */
   readonly capacity: number
@@ -28,9 +28,9 @@ export interface FleetPlan {
   readonly unserved: readonly UnservedService[]
   /** Sum of the prices of the boards in use. */
   readonly cost: number
-  /** No plan costs less. Equal to `cost` where the plan is proved cheapest. */
+  /** No plan costs less. Equal to `cost` if the plan is proved cheapest. */
   readonly lowerBoundCost: number
-  /** Power of all boards at full load, W; NaN where some was not measured. */
+  /** Power of all boards at full load, W; NaN if the power of some instance was not measured. */
   readonly powerW: number
   /**
    * Power at the planned rates, W; each service's requests are split by the rates of its instances. NaN where some was

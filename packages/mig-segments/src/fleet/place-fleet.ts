@@ -36,10 +36,10 @@ export interface FleetBoard {
   readonly node: number
   /** Index on its node, from 0. */
   readonly index: number
-  /** SM clock to lock the board at; absent where the points have none. */
+  /** SM clock to lock the board at, MHz; absent if the points have no clock. */
   readonly smClockMhz?: number
   readonly segments: readonly FleetSegment[]
-  /** Power while all its processes run, including idle power, W; NaN where some was not measured. */
+  /** Power while all its processes run, including idle power, W; NaN if the power of an instance was not measured. */
   readonly powerW: number
 }
 
@@ -48,7 +48,7 @@ export interface FleetBoard {
  * goes to the coolest board with a free place; likewise for boards and nodes. Where a board exceeds its cap, instances
  * are swapped as long as that helps.
  *
- * @returns null where a board or a node would exceed its cap
+ * @returns null if a board or a node would exceed its power limit
  */
 export function placeGroup(
   fleet: CheckedFleet,
@@ -76,7 +76,7 @@ export function placeGroup(
  * Fill the boards of one lane with its new instances.
  *
  * @param standing boards in use that have places for new instances
- * @returns null where there are too few places
+ * @returns null if there are too few free places
  */
 export function fillLane(
   { groups, lanes }: CheckedFleet,

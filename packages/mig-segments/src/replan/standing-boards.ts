@@ -5,7 +5,7 @@ import type { RunningBoard } from '../fleet/program.js'
 import type { ServiceObjective } from '../profile.js'
 import { keepWatts } from './fleet-migration.js'
 
-/** The boards as they run; null where some instance misses its objective. */
+/** The boards as they run now; null if an instance misses its objective. */
 export function standingBoards(fleet: CheckedFleet, running: readonly RunningBoard[]): FleetBoard[] | null {
   const boards: FleetBoard[] = []
   for (const board of running) {
