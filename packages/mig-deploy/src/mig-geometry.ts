@@ -105,7 +105,7 @@ export interface Placement {
   readonly start: number
 }
 
-/** Why instances cannot coexist on one board; null where they can. */
+/** Why instances cannot coexist on one board; null if they can. */
 export function placementConflict(placements: readonly Placement[]): string | null {
   const owner: (Placement | undefined)[] = []
   let gpcs = 0
@@ -126,7 +126,7 @@ export function placementConflict(placements: readonly Placement[]): string | nu
 }
 
 /**
- * Valid starts for instances of these sizes on one empty board, in the order given; null where there are none. A size-4
+ * Valid starts for instances of these sizes on one empty board, in the order given; null if they do not fit. A size-4
  * instance starts at 0, the first size-3 at 4; size-2 fill from the low end, size-1 from the high end.
  */
 export function assignStarts(sizes: readonly SegmentSize[]): number[] | null {

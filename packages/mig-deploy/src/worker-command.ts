@@ -28,7 +28,7 @@ export function splitWords(text: string): string[] {
   return word === undefined ? words : [...words, word]
 }
 
-/** A segment's worker command, with `{model}`, `{batch}`, `{processes}` and, where it has one, `{port}` replaced. */
+/** A segment's worker command, with `{model}`, `{batch}`, `{processes}` and, if it has one, `{port}` replaced. */
 export function workerCommand(
   command: readonly string[],
   {

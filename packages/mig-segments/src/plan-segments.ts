@@ -41,23 +41,23 @@ export interface BoundedPlan extends Pick<FleetPlan, 'served' | 'unserved'> {
   readonly gpcCount: number
   /**
    * No plan for the same services has fewer GPUs; with `tail`, none among the ways that the queue estimate allows.
-   * Equal to `gpuCount` where this is proved optimal.
+   * Equal to `gpuCount` if the number of GPUs is proved optimal.
    */
   readonly lowerBoundGpus: number
   /**
-   * No plan with as many GPUs has fewer compute slices, in the same sense. Equal to `gpcCount` where proved optimal.
+   * No plan with this number of GPUs has fewer compute slices. Equal to `gpcCount` if that number is proved optimal.
    */
   readonly lowerBoundGpcs: number
   /** The power cap, if any, and the highest power of a board. */
   readonly power?: PowerCap & { readonly highestW: number }
 }
 
-/** The services need more GPUs than there are. */
+/** The services need more GPUs than are available. */
 export class TooFewGpusError extends PctodlError {
   readonly maxGpus: number
   /** GPUs of the best plan found. */
   readonly neededGpus: number
-  /** No plan has fewer. */
+  /** No plan needs fewer GPUs. */
   readonly lowerBoundGpus: number
 
   constructor(maxGpus: number, neededGpus: number, lowerBoundGpus: number) {

@@ -11,13 +11,13 @@ export interface ProfilePoint {
   readonly batchSize: number
   /** MPS processes that share the instance. */
   readonly processes: number
-  /** Items/s of one process while all run; 0 where it did not run (out of memory). */
+  /** Items/s of one process while all processes run; 0 if the point did not run (out of memory). */
   readonly processThroughput: number
-  /** Time of one batch of one process while all run, ms. */
+  /** Time of one batch of one process while all processes run, ms. */
   readonly latencyMs: number
-  /** Power that the instance adds to an idle board while all its processes run, W; absent where it was not measured. */
+  /** Power that the instance adds to an idle board while all its processes run, W; absent if it was not measured. */
   readonly powerW?: number
-  /** SM clock of the measurement, MHz; absent where unknown. The clock applies to the whole board. */
+  /** SM clock of the measurement, MHz; absent if unknown. A clock applies to the whole board. */
   readonly smClockMhz?: number
 }
 

@@ -3,8 +3,8 @@ import { csvTable } from './csv-rows.js'
 
 /**
  * Columns of a fleet's map. Nodes and GPUs are counted from 0 within boards of one type. Models that share an instance
- * have one row each, with the same placement. A last column `Clock` exists where boards are locked to an SM clock
- * (MHz).
+ * have one row each, with the same placement. If boards are locked to an SM clock, a last column
+ * `Clock` holds it (MHz).
  */
 export const fleetMapColumns = [
   'Board',
@@ -91,8 +91,8 @@ export function parseFleetMap(text: string, file: string): MappedBoard[] {
 type Placed = Pick<MappedFleetSegment, 'profile' | 'start' | 'model'>
 
 /**
- * What keeps a segment from a board: the field at fault and what it should be; null where the segment fits beside the
- * others. Different models may share an instance.
+ * Why a segment does not fit on a board: the wrong field and its expected value; null if it fits beside the other
+ * segments. Different models may share an instance.
  */
 export function segmentConflict(
   { key, profiles, computeSlices }: MigGeometry,

@@ -46,8 +46,8 @@ export function segmentsOfNode(boards: readonly MappedBoard[], gpu: string, node
 
 /**
  * Actions that make a node run exactly these segments. Segments that already run correctly are left alone. All other
- * instances on the map's GPUs are removed, as are those of an earlier deployment on other GPUs. All remaining GPUs are
- * not touched. Models that share an instance are segments at one place, with one MPS daemon and workers for each.
+ * instances on the map's GPUs are removed, as are those of an earlier deployment on other GPUs. All other GPUs are
+ * left alone. Models that share an instance are segments at one place: they have one MPS daemon, and each has workers.
  *
  * @param withWorkers whether workers are started, or only instances and their MPS daemons
  * @throws PctodlError `NO_SUCH_GPU` for a GPU that the node does not have
@@ -110,8 +110,8 @@ export function deployActions(
 }
 
 /**
- * Lock clocks that the map wants and the boards do not have, and reset those that it wants no more. A board without any
- * deployed instance may have been rebooted, which ends its lock.
+ * Lock boards that do not yet run at the clock of the map, and reset the clock of boards for which the map names none. A
+ * board without any deployed instance may have been rebooted, which ends its lock.
  */
 function clockActions(
   target: readonly TargetSegment[],

@@ -41,7 +41,7 @@ export interface DeployOptions {
  * @returns the exit code
  * @throws PctodlError `EMPTY_NODE` for a single map with nothing on this node; InvalidInputError for one that cannot be
  *   read
- * @throws UsageError where there is no `nvidia-smi` and no board is named
+ * @throws UsageError if there is no `nvidia-smi` and no board is named
  */
 export async function deployMaps(
   files: string | readonly string[] | null,

@@ -57,7 +57,7 @@ export function parseInstanceList(text: string): ExistingInstance[] {
 /**
  * The product name that all of a node's GPUs share.
  *
- * @throws PctodlError `MIXED_BOARDS` where they differ, `NO_GPU` where there is none
+ * @throws PctodlError `MIXED_BOARDS` if the names differ, `NO_GPU` if the node has no GPU
  */
 export function productOfNode(gpus: readonly NodeGpu[]): string {
   const names = [...new Set(gpus.map(({ name }) => name))]

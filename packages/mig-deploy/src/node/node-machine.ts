@@ -28,7 +28,7 @@ export class NodeMachine implements DeployedHealth {
   /**
    * Load the packages that control boards. They are optional: planning works without them.
    *
-   * @throws PctodlError `MISSING_PEER` where one of them is not installed
+   * @throws PctodlError `MISSING_PEER` if one of the packages is not installed
    */
   static async open(): Promise<NodeMachine> {
     try {
@@ -157,7 +157,7 @@ export class NodeMachine implements DeployedHealth {
 /**
  * Run `nvidia-smi`.
  *
- * @throws PctodlError `NO_SMI` where it is missing, `SMI_FAILED` with its output
+ * @throws PctodlError `NO_SMI` if `nvidia-smi` is missing, `SMI_FAILED` with its output if it fails
  */
 export function smi(args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -19,7 +19,7 @@ export function fleetFile(output: string, sloIndex: number): string {
 /** Largest plan, in boards, whose services are simulated until they break; larger ones take too long. */
 export const MAX_SIMULATED_BOARDS = 400
 
-/** What is printed of every plan. */
+/** The parts of a plan that are printed. */
 export interface Reported {
   /** For the JSON report. */
   readonly plan: { readonly served: readonly ServedService[]; readonly unserved: readonly UnservedService[] }

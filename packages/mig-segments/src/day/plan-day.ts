@@ -26,7 +26,7 @@ export interface DayOptions extends FleetOptions {
   readonly periodS: number
   /** Time from the start of an instance's creation until it serves (instance, processes, weights), s. */
   readonly migrationS: number
-  /** Power of a board without instances, W; 0 where it is switched off or given back. */
+  /** Power of a board without instances, W; 0 if such boards are switched off or returned to their owner. */
   readonly parkedW: number
   /** Share of the requests so far that changes may make late, 0..0.1. Default 0: no service falls below its rate. */
   readonly maxLate?: number
@@ -132,7 +132,7 @@ async function scheduleOnce(
     const common = { fleet, objectives, maxIterations, room: 1, goal }
     const rows = fleetRows(fleet, objectives, gate, 'one-way')
     const alone = { ...common, rows, running: [] }
-    const anew = objectives.length === 0 ? { boards: [], boundJ: 0 } : await placed(alone, [])
+    const anew = objectives.length === 0 ? { boards: [], boundJ: 0 } : await placed(alone)
     boundJ += anew.boundJ
     if (h === 0) {
       const boards = anew.boards ?? still.boards
@@ -148,7 +148,7 @@ async function scheduleOnce(
     )
     const allowed = maxLate * requests - late
     const change = (boards: readonly FleetBoard[]): PlannedPeriod => {
-      const { steps } = stepsTo(fleet, current, running, boards, most)
+      const { steps } = stepsTo(fleet, running, boards, most)
       const lateRequests = missed(current, running.length === 0 ? [] : steps, most, migrationS)
       return { boards, steps, energyJ: inUseJ(boards, h) + wayJ(fleet, current, steps, options), lateRequests }
     }
@@ -156,7 +156,7 @@ async function scheduleOnce(
     if (serves(fleet, current, objectives)) ways.push(change(current))
     for (const maxShortPerS of maxLate > 0 ? [allowed / Math.max(1, migrationS), 0] : [0]) {
       const program = { ...common, rows, running, keepPerS: most, maxShortPerS: Math.max(0, maxShortPerS) }
-      const { boards } = await placed(program, current)
+      const { boards } = await placed(program)
       if (boards) ways.push(change(boards))
     }
     const within = ways.filter(({ lateRequests }) => lateRequests <= Math.max(0, allowed) + 1e-6)
@@ -193,15 +193,11 @@ async function scheduleOnce(
   }
 
   /** Boards of the program's solution; null where none was found or it does not pack. */
-  async function placed(
-    program: Program,
-    current: readonly FleetBoard[],
-  ): Promise<{ boards: FleetBoard[] | null; boundJ: number }> {
+  async function placed(program: Program): Promise<{ boards: FleetBoard[] | null; boundJ: number }> {
     const counts = await solveProgram(program)
     if (counts === 'infeasible') return { boards: null, boundJ: 0 }
     if (!('instances' in counts)) return { boards: null, boundJ: Math.max(0, counts.bound) }
-    const boards = nextBoards(program.fleet, current, program.running, program.rows, counts)
-    return { boards, boundJ: Math.max(0, counts.bound) }
+    return { boards: nextBoards(fleet, program.running, program.rows, counts), boundJ: Math.max(0, counts.bound) }
   }
 }
 

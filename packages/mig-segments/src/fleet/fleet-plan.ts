@@ -1,4 +1,5 @@
 import type { ServiceObjective } from '../profile.js'
+import type { CheckedFleet } from './check-fleet.js'
 import type { FleetBoard } from './place-fleet.js'
 
 /** Why a service is not in the plan. */
@@ -14,7 +15,7 @@ export interface UnservedService extends ServiceObjective {
 
 export interface ServedService extends ServiceObjective {
   readonly segments: number
-  /** Compute slices of its segments; those of a shared instance count for each of its models. */
+  /** Compute slices of its segments; a shared instance counts in full for each of its models. */
   readonly gpcs: number
   /** Items/s of all its segments in full batches; at least `ratePerS`. */
   readonly capacity: number
@@ -27,9 +28,9 @@ export interface FleetPlan {
   readonly unserved: readonly UnservedService[]
   /** Sum of the prices of the boards in use. */
   readonly cost: number
-  /** No plan costs less. Equal to `cost` where the plan is proved cheapest. */
+  /** No plan costs less. Equal to `cost` if the plan is proved cheapest. */
   readonly lowerBoundCost: number
-  /** Power of all boards at full load, W; NaN where some was not measured. */
+  /** Power of all boards at full load, W; NaN if the power of some instance was not measured. */
   readonly powerW: number
   /**
    * Power at the planned rates, W; each service's requests are split by the rates of its instances. NaN where some was
@@ -54,8 +55,29 @@ export function answeredBy(boards: readonly FleetBoard[]): Map<string, number> {
   return rates
 }
 
+/** A plan's boards and what follows from them. */
+export function totalsOf(
+  { groups }: CheckedFleet,
+  boards: readonly FleetBoard[],
+  objectives: readonly ServiceObjective[],
+  unserved: readonly UnservedService[],
+  lowerBoundCost: number,
+): Omit<FleetPlan, 'lowerBoundPowerW' | 'lowerBoundSlices'> {
+  const served = servedBy(objectives, boards)
+  const cost = boards.reduce((sum, { group }) => sum + groups[group]!.price, 0)
+  return {
+    boards,
+    served,
+    unserved,
+    cost,
+    lowerBoundCost: Math.min(cost, lowerBoundCost),
+    powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
+    meanPowerW: meanPowerOf(boards, served),
+  }
+}
+
 /** Segments and capacity that the boards give each service, in the order of the objectives. */
-export function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): ServedService[] {
+function servedBy(objectives: readonly ServiceObjective[], boards: readonly FleetBoard[]): ServedService[] {
   const segments = boards.flatMap((board) => board.segments)
   return objectives.map((objective) => {
     const own = segments.filter(({ model }) => model === objective.model)
@@ -69,7 +91,7 @@ export function servedBy(objectives: readonly ServiceObjective[], boards: readon
 }
 
 /** Power at the planned rates, W: an instance's own power counts for the share of time that it works. */
-export function meanPowerOf(boards: readonly FleetBoard[], served: readonly ServiceObjective[]): number {
+function meanPowerOf(boards: readonly FleetBoard[], served: readonly ServiceObjective[]): number {
   const answered = answeredBy(boards)
   const share = new Map(served.map(({ model, ratePerS }) => [model, ratePerS / answered.get(model)!]))
   return boards.reduce((sum, { powerW, segments }) => {

@@ -10,9 +10,9 @@ import type { InstanceCoRunners } from './shared-points.js'
 export interface Lane {
   /** Index of the group in the fleet. */
   readonly group: number
-  /** Absent where the points have none. */
+  /** SM clock, MHz; absent if the points have no clock. */
   readonly smClockMhz?: number
-  /** Idle power of one board, W; 0 where unknown. */
+  /** Idle power of one board, W; 0 if unknown. */
   readonly idleW: number
   /** Points measured at this clock. */
   readonly profiles: readonly { readonly model: string; readonly points: readonly InstancePoint[] }[]
@@ -22,7 +22,7 @@ export interface Lane {
 /**
  * One lane for each clock at which a group was measured, the highest first.
  *
- * @throws InvalidInputError where only some points have a clock, or where co-runners or idle power match no clock
+ * @throws InvalidInputError if only some points have a clock, or if co-runners or idle power do not match a clock
  */
 export function checkLanes({ profiles, coRunners = [], idleW }: BoardGroup, g: number, geometry: MigGeometry): Lane[] {
   const field = (name: keyof BoardGroup) => `fleet.groups[${g}].${name}`

@@ -36,10 +36,10 @@ export interface FleetBoard {
   readonly node: number
   /** Index on its node, from 0. */
   readonly index: number
-  /** SM clock to lock the board at; absent where the points have none. */
+  /** SM clock to lock the board at, MHz; absent if the points have no clock. */
   readonly smClockMhz?: number
   readonly segments: readonly FleetSegment[]
-  /** Power while all its processes run, including idle power, W; NaN where some was not measured. */
+  /** Power while all its processes run, including idle power, W; NaN if the power of an instance was not measured. */
   readonly powerW: number
 }
 
@@ -48,7 +48,7 @@ export interface FleetBoard {
  * goes to the coolest board with a free place; likewise for boards and nodes. Where a board exceeds its cap, instances
  * are swapped as long as that helps.
  *
- * @returns null where a board or a node would exceed its cap
+ * @returns null if a board or a node would exceed its power limit
  */
 export function placeGroup(
   fleet: CheckedFleet,
@@ -76,13 +76,13 @@ export function placeGroup(
  * Fill the boards of one lane with its new instances.
  *
  * @param standing boards in use that have places for new instances
- * @returns null where there are too few places
+ * @returns null if there are too few free places
  */
 export function fillLane(
   { groups, lanes }: CheckedFleet,
   lane: number,
   rows: readonly FleetRow[],
-  { instances, boards }: Pick<ProgramCounts, 'instances' | 'boards'>,
+  { instances, boards }: ProgramCounts,
   standing: readonly OpenBoard[] = [],
 ): OpenBoard[] | null {
   const { group, idleW } = lanes[lane]!
@@ -161,8 +161,14 @@ export function instanceAt({ parts, powerW }: FleetRow, profile: string, start: 
   return parts.map(({ model, point, ratePerS }) => {
     const { batchSize, processes, latencyMs } = point
     return {
-      ...{ profile, start, model, batchSize, processes },
-      ...{ throughput: throughputOf(point), ratePerS, latencyMs },
+      profile,
+      start,
+      model,
+      batchSize,
+      processes,
+      throughput: throughputOf(point),
+      ratePerS,
+      latencyMs,
       ...(powerW !== undefined && { powerW: powerW / parts.length }),
     }
   })
@@ -177,7 +183,10 @@ export function boardAt(
 ): FleetBoard {
   const { group, smClockMhz, idleW } = lanes[lane]!
   return {
-    ...{ group, gpu: groups[group]!.geometry.key, node, index },
+    group,
+    gpu: groups[group]!.geometry.key,
+    node,
+    index,
     ...(smClockMhz !== undefined && { smClockMhz }),
     segments: segments.sort((a, b) => a.start - b.start),
     powerW: segments.reduce((sum, { powerW = Number.NaN }) => sum + powerW, idleW),

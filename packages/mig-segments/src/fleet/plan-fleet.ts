@@ -6,7 +6,7 @@ import type { Dispatch } from '../tail/ways.js'
 import { type CheckedFleet, checkFleet } from './check-fleet.js'
 import { unserved, withKeepable } from './explain-unserved.js'
 import type { Fleet } from './fleet.js'
-import { type FleetPlan, meanPowerOf, servedBy } from './fleet-plan.js'
+import { type FleetPlan, totalsOf } from './fleet-plan.js'
 import { type FleetGate, fleetRows } from './fleet-rows.js'
 import { type FleetBoard, placeGroup } from './place-fleet.js'
 import { type Program, type ProgramCounts, solveProgram } from './program.js'
@@ -195,8 +195,7 @@ export async function planOnce(
     .filter((objective) => !can.includes(objective))
     .map((objective) => unserved(objective, checked, how, null))
   if (can.length === 0) {
-    const nothing = { cost: 0, lowerBoundCost: 0, powerW: 0, meanPowerW: 0, lowerBoundPowerW: 0, lowerBoundSlices: 0 }
-    return { boards: [], served: [], unserved: missed, ...nothing }
+    return { ...totalsOf(checked, [], can, missed, 0), lowerBoundPowerW: 0, lowerBoundSlices: 0 }
   }
   can.forEach(({ model, ratePerS }, service) => {
     const perBoard = rows.map(({ lane, parts }) => {
@@ -231,16 +230,8 @@ export async function planOnce(
       const placed = checked.groups.map((_, g) => placeGroup(checked, g, rows, counts))
       if (placed.some((boards) => boards === null)) continue
       const boards = inOneMap(placed.map((each) => each!))
-      const cost = boards.reduce((sum, { group }) => sum + checked.groups[group]!.price, 0)
-      const served = servedBy(can, boards)
       return {
-        boards,
-        served,
-        unserved: missed,
-        cost,
-        lowerBoundCost: Math.min(cost, lowerBoundCost),
-        powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
-        meanPowerW: meanPowerOf(boards, served),
+        ...totalsOf(checked, boards, can, missed, lowerBoundCost),
         lowerBoundPowerW: room === 1 && goal.kind === 'watts' && counts !== cheapest ? counts.bound : 0,
         lowerBoundSlices: room === 1 && goal.kind === 'slices' && counts !== cheapest ? counts.bound : 0,
       }

@@ -1,3 +1,4 @@
+import type { MappedBoard } from '@pctodl/mig-deploy'
 import type { MigSlot } from '@pctodl/platform'
 import {
   type Answer,
@@ -17,16 +18,15 @@ import type { FleetRow } from './fleet-rows.js'
 export interface RunningInstance {
   readonly profile: MigSlot
   readonly start: number
-  /** How it may keep running; absent where it misses an objective or was not measured. */
+  /** The row with its rate; absent if the instance misses an objective or was not measured, so it must be removed. */
   readonly row?: FleetRow
 }
 
 /** A board in use. */
-export interface RunningBoard {
-  /** Absent where nothing was measured at its clock; its instances must then be removed. */
+export interface RunningBoard extends MappedBoard {
+  /** Absent if nothing was measured at the board's clock; its instances must then be removed. */
   readonly lane?: number
   readonly group: number
-  readonly node: number
   readonly instances: readonly RunningInstance[]
 }
 

@@ -64,7 +64,7 @@ export function loadCoRunners(
   throw new PctodlError('NO_STUDY', `${folder} has no study of instances: expected folders named ${expected}`)
 }
 
-/** Lower bound on the share that each member of a group retains, from the model's intervals; 0 where it has none. */
+/** Lower bound on the share that each member of a group retains, from the model's intervals; 0 without an interval. */
 function minKept(predict: (members: Members) => ColocationPrediction, workloads: readonly Workload[]): KeptShareSource {
   return {
     workloads,

@@ -34,9 +34,9 @@ export interface FleetChanges {
 }
 
 /**
- * Order changes so that services retain the capacity they need. Create where there is room, remove what is in the way
- * and not needed, and remove needed instances only if nothing else helps. A board changes its clock when it is empty.
- * Power limits also hold during the change, as far as the old map meets them.
+ * Order changes so that services retain the capacity they need. First create the
+ * instances that fit. Then remove instances that block others, those that services can spare first. A board changes its
+ * clock when it is empty. Power limits also apply during the change, unless the old map already exceeds them.
  *
  * @param needed requests/s that each service must retain meanwhile
  */
@@ -57,7 +57,7 @@ export function fleetMigrationOrder(
   }
   const { kept, restarted, created, removed } = changes
   for (const instance of [...kept, ...restarted.map(({ before }) => before), ...removed]) change(instance, 1)
-  /** Shortfalls if this instance were missing. */
+  /** Services that would fall below their required rate without this instance. */
   const shortfallsOf = ({ segments }: FleetInstance) =>
     segments.flatMap(({ model, ratePerS }) => {
       const left = (capacity.get(model) ?? 0) - ratePerS

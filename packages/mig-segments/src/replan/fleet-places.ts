@@ -8,7 +8,7 @@ type Place = Pick<MappedBoard, 'node' | 'index'>
  * First free place on a node with enough power: preferably one that was not in use before, else one that is vacated.
  *
  * @param next boards that already have their places
- * @returns null where no node has a place and power for it
+ * @returns null if no node has both a free place and enough power
  */
 export function freePlace(
   { geometry, boards, boardsPerNode, nodeCapW }: CheckedGroup,

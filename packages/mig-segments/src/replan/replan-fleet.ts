@@ -3,7 +3,7 @@ import { PctodlError } from '@pctodl/platform'
 import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
 import { coolDown, type OpenBoard } from '../fleet/cool-down.js'
 import type { Fleet } from '../fleet/fleet.js'
-import { type FleetPlan, meanPowerOf, servedBy } from '../fleet/fleet-plan.js'
+import { type FleetPlan, totalsOf } from '../fleet/fleet-plan.js'
 import { type FleetGate, type FleetRow, fleetRows } from '../fleet/fleet-rows.js'
 import { boardAt, type FleetBoard, type FleetSegment, fillLane, instanceAt, segmentsOf } from '../fleet/place-fleet.js'
 import {
@@ -104,18 +104,14 @@ async function change(
   const running = current.map((board) => runningBoard(fleet, board, all))
   const inUse = running.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
   const maxCost = consolidate ? fresh.cost : Math.max(inUse, fresh.cost)
-  const standing = standingBoards(fleet, current, running)
+  const standing = standingBoards(fleet, running)
   const asIs = standing && serves(fleet, standing, fresh.served) ? standing : null
   const keepPerS = keptRates(fresh.served, running)
   const next = (boards: readonly FleetBoard[], minMoves: number): FleetReplan => {
-    const { created, restarted, removed, kept, steps } = stepsTo(fleet, current, running, boards, keepPerS)
-    const served = servedBy(fresh.served, boards)
-    const cost = boards.reduce((sum, { group }) => sum + fleet.groups[group]!.price, 0)
+    const { created, restarted, removed, kept, steps } = stepsTo(fleet, running, boards, keepPerS)
     return {
-      ...{ boards, served, unserved: fresh.unserved, cost, freshCost: fresh.cost },
-      lowerBoundCost: Math.min(cost, fresh.lowerBoundCost),
-      powerW: boards.reduce((sum, { powerW }) => sum + powerW, 0),
-      meanPowerW: meanPowerOf(boards, served),
+      ...totalsOf(fleet, boards, fresh.served, fresh.unserved, fresh.lowerBoundCost),
+      freshCost: fresh.cost,
       ...{ created: created.length, restarted: restarted.length, removed: removed.length, kept: kept.length },
       lowerBoundMoves: Math.min(created.length + restarted.length / 2, minMoves),
       steps,
@@ -131,21 +127,22 @@ async function change(
     // With less room for power this does not bound all plans. Boards and missing capacity weigh less than half an
     // instance.
     if (room === 1) minMoves = Math.max(0, Math.ceil(2 * (counts.bound - BESIDE_MOVES)) / 2)
-    const boards = nextBoards(fleet, current, running, rows, counts)
+    const boards = nextBoards(fleet, running, rows, counts)
     const found = boards && next(boards, minMoves)
     // A program that ran out of iterations may move instances that could have stayed.
     if (found && !(asIs && inUse <= maxCost && found.created + found.restarted > 0)) return found
     if (found) break
   }
-  return next(asIs && inUse <= maxCost ? asIs : laidOver(fleet, fresh.boards, current), minMoves)
+  return next(asIs && inUse <= maxCost ? asIs : laidOver(fleet, fresh.boards, running), minMoves)
 }
 
 /** The instances on a running board, and which of them may stay. */
 export function runningBoard(
   { groups, lanes }: CheckedFleet,
-  { gpu, node, smClockMhz, segments }: MappedBoard,
+  board: MappedBoard,
   rows: readonly FleetRow[],
 ): RunningBoard {
+  const { gpu, smClockMhz, segments } = board
   const group = groups.findIndex(({ geometry }) => geometry.key === gpu)
   const { geometry } = groups[group]!
   const lane = lanes.findIndex((each) => each.group === group && each.smClockMhz === smClockMhz)
@@ -162,7 +159,7 @@ export function runningBoard(
     )
     return { profile: geometry.profiles[slot]!, start, ...(row && { row }) }
   })
-  return { group, node, ...(lane >= 0 && { lane }), instances }
+  return { ...board, group, ...(lane >= 0 && { lane }), instances }
 }
 
 function placesOf<T extends MappedBoard['segments'][number]>(segments: readonly T[]) {
@@ -195,7 +192,6 @@ export function keptRates(
  */
 export function nextBoards(
   fleet: CheckedFleet,
-  current: readonly MappedBoard[],
   running: readonly RunningBoard[],
   rows: readonly FleetRow[],
   counts: ProgramCounts,
@@ -227,14 +223,14 @@ export function nextBoards(
     for (const { b, kept, open } of standing) {
       const stays = kept.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start))
       const segments = [...stays, ...segmentsOf(open, group)]
-      if (segments.length > 0) inUse[b] = boardAt(fleet, l, current[b]!, segments)
+      if (segments.length > 0) inUse[b] = boardAt(fleet, l, running[b]!, segments)
     }
   }
   const boards = inUse.filter((board) => board !== undefined)
   if (!keepWatts(fleet, boards)) return null
   for (const board of others.sort((a, b) => b.drawnW - a.drawnW)) {
     const group = fleet.groups[fleet.lanes[board.lane]!.group]!
-    const place = freePlace(group, board.drawnW, boards, current)
+    const place = freePlace(group, board.drawnW, boards, running)
     if (!place) return null
     boards.push(boardAt(fleet, board.lane, place, segmentsOf(board, group)))
   }
@@ -248,16 +244,14 @@ export function nextBoards(
  */
 export function stepsTo(
   fleet: CheckedFleet,
-  current: readonly MappedBoard[],
   running: readonly RunningBoard[],
   boards: readonly FleetBoard[],
   keepPerS: ReadonlyMap<string, number>,
 ): FleetChanges & { readonly steps: readonly FleetStep[] } {
-  const before = current.flatMap((board, b) => {
-    const { instances } = running[b]!
-    return placesOf(board.segments).map(({ members, ...place }, i): FleetInstance => {
-      const { row } = instances[i]!
-      const powerW = row?.powerW ?? measuredW(fleet, running[b]!.lane, place.profile, members)
+  const before = running.flatMap((board) =>
+    placesOf(board.segments).map(({ members, ...place }, i): FleetInstance => {
+      const { row } = board.instances[i]!
+      const powerW = row?.powerW ?? measuredW(fleet, board.lane, place.profile, members)
       // An instance that may not stay answers nothing in time.
       const segments = members.map((segment): FleetSegment => {
         const part = row?.parts.find(({ model }) => model === segment.model)
@@ -265,8 +259,8 @@ export function stepsTo(
         return { ...segment, ...own, powerW: powerW / members.length }
       })
       return { ...at(board), ...place, segments }
-    })
-  })
+    }),
+  )
   const after = boards.flatMap((board) =>
     placesOf(board.segments).map(
       ({ members, ...place }): FleetInstance => ({ ...at(board), ...place, segments: members }),

@@ -1,4 +1,3 @@
-import type { MappedBoard } from '@pctodl/mig-deploy'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
 import { answeredBy } from '../fleet/fleet-plan.js'
 import { boardAt, type FleetBoard, instanceAt } from '../fleet/place-fleet.js'
@@ -6,18 +5,15 @@ import type { RunningBoard } from '../fleet/program.js'
 import type { ServiceObjective } from '../profile.js'
 import { keepWatts } from './fleet-migration.js'
 
-/** The boards as they run; null where some instance misses its objective. */
-export function standingBoards(
-  fleet: CheckedFleet,
-  current: readonly MappedBoard[],
-  running: readonly RunningBoard[],
-): FleetBoard[] | null {
+/** The boards as they run now; null if an instance misses its objective. */
+export function standingBoards(fleet: CheckedFleet, running: readonly RunningBoard[]): FleetBoard[] | null {
   const boards: FleetBoard[] = []
-  for (const [b, { lane, instances }] of running.entries()) {
+  for (const board of running) {
+    const { lane, instances } = board
     if (instances.length === 0) continue
     if (lane === undefined || instances.some(({ row }) => !row)) return null
     const segments = instances.flatMap(({ profile, start, row }) => instanceAt(row!, profile.name, start))
-    boards.push(boardAt(fleet, lane, current[b]!, segments))
+    boards.push(boardAt(fleet, lane, board, segments))
   }
   return boards
 }

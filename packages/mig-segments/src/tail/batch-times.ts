@@ -1,6 +1,6 @@
 import type { InstancePoint } from '../profile.js'
 /**
- * Make the two columns of points consistent: throughput cannot exceed batch size over latency. Where they differ, the
+ * Make the two columns of points consistent: throughput cannot exceed batch size over latency. If they differ, the
  * slower one counts. Points that did not run are left out.
  */
 export function withBatchRates(points: readonly InstancePoint[]): InstancePoint[] {

@@ -8,7 +8,7 @@ const MAX_TIMES_LONGER = 1e6
 /** Maximum number of plans for one service; each extends the objective by twice as many steps of 5 % as the last. */
 const MAX_PLANS = 6
 
-/** Error codes of a service that needs too many boards or iterations on its own. */
+/** Error codes of plans that fail because one service alone needs too many boards or iterations. */
 const NOTHING_KNOWN = ['NO_PLAN', 'INVALID_INPUT']
 
 /**
@@ -17,7 +17,7 @@ const NOTHING_KNOWN = ['NO_PLAN', 'INVALID_INPUT']
  * @param fromMs an objective that is not met
  * @param estimated whether the estimate meets an objective
  * @param kept whether a plan for the objective meets it
- * @returns ms; null where no objective is met, however long, or none can be planned
+ * @returns ms; null if even a very long objective is not met, or if no plan can be made
  */
 export async function minKept(
   service: ServiceObjective,

@@ -13,7 +13,7 @@ export interface WorkerKind {
 export interface QueueOutcome {
   /** Requests included in the statistics. */
   readonly requests: number
-  /** Those answered later than the objective. */
+  /** Requests answered later than the objective. */
   readonly late: number
   /** 99th percentile of latency, ms; NaN where no request was counted. */
   readonly p99Ms: number
@@ -40,7 +40,7 @@ export interface SimulationOptions {
 }
 
 export interface SimulatedService extends QueueOutcome {
-  /** With `split`, `p99Ms` is that of the worst instance. */
+  /** With `split`, `p99Ms` is the value of the instance with the highest p99. */
   readonly model: string
 }
 

@@ -29,7 +29,7 @@ export interface Room {
   readonly margin: number
 }
 
-/** @returns null for a service that is no longer served */
+/** @returns the margins of a service; null if it is no longer served */
 export function roomOf(times: TimesLate | undefined, model: string): Room | null {
   const late = times?.get(model) ?? 0
   return late === Number.POSITIVE_INFINITY
