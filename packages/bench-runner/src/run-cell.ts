@@ -44,7 +44,7 @@ async function serve(cell: Cell, told: ServerTask, signal?: AbortSignal): Promis
   const where = { boardName: boardName(cell), seed: boardSeed(cell) }
   const load = { ...task, ...where, loadFactor }
   if (algorithm === 'oracle') {
-    const { run } = await bestLockedClock(task, load, model, [plannedShares, equalShares], signal)
+    const { run } = await bestLockedClock(task, load, model, [plannedShares, equalShares], 0.99, signal)
     return recordOf(cell, task, run)
   }
   const fixed = algorithm === 'fixed-clock' ? { fixedClocks: await bestFixedClocks(task, load, model, signal) } : {}

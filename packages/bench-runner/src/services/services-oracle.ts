@@ -16,14 +16,22 @@ export interface LockedRun {
  * The single locked clock with the least energy per request answered in time, found by running the load itself: by
  * bisection on each memory clock, because energy rises with the clock. If none meets every objective and the cap, the
  * one that comes closest.
+ *
+ * @param attainment share of each service's requests to answer within the objective, 0..1
  */
 export async function bestLockedClock(
   task: Pick<ServerTask, 'services'>,
   load: ServerLoad,
   model: PerfModel,
   plans: readonly SharePlan[],
+  attainment: number,
   signal?: AbortSignal,
 ): Promise<LockedRun> {
+  const keepsAll = (run: ServerRun) => run.capHolds && worst(run) >= attainment
+  const isBetter = (run: ServerRun, before: ServerRun) => {
+    if (keepsAll(run) !== keepsAll(before)) return keepsAll(run)
+    return keepsAll(run) ? run.energyPerRequestJ! < before.energyPerRequestJ! : worst(run) > worst(before)
+  }
   let best: LockedRun | undefined
   for (const plan of plans) {
     for (const memClockMhz of model.memClocksMhz) {
@@ -51,6 +59,8 @@ export async function bestLockedClock(
 
 /** `fixed-clock` is tuned on other arrivals and another sensor error than it is judged on. */
 const TUNING_SEEDS_APART = 500_000
+/** It is tuned to half of the late requests that the objective permits, so that it also meets the objective on these. */
+const TUNED_ATTAINMENT = 0.995
 
 /** The clocks that `fixed-clock` uses: tuned for equal shares on the same board, with other arrivals. */
 export async function bestFixedClocks(
@@ -60,19 +70,9 @@ export async function bestFixedClocks(
   signal?: AbortSignal,
 ): Promise<ClockPlan> {
   const tuning = { ...load, seed: load.seed + TUNING_SEEDS_APART }
-  return (await bestLockedClock(task, tuning, model, [equalShares], signal)).clocks
-}
-
-function keepsAll({ objectivesMet, capHolds }: ServerRun): boolean {
-  return objectivesMet && capHolds
-}
-
-function isBetter(run: ServerRun, before: ServerRun): boolean {
-  if (keepsAll(run) !== keepsAll(before)) return keepsAll(run)
-  if (keepsAll(run)) return run.energyPerRequestJ! < before.energyPerRequestJ!
-  return worst(run) > worst(before)
+  return (await bestLockedClock(task, tuning, model, [equalShares], TUNED_ATTAINMENT, signal)).clocks
 }
 
 function worst({ services }: ServerRun): number {
-  return Math.min(...services.map(({ attainment }) => attainment ?? 0))
+  return Math.min(...services.map(({ attainment }) => attainment ?? 1))
 }
