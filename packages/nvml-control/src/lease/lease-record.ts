@@ -86,7 +86,7 @@ const leaseRecord = z.strictObject({
 
 export type FoundState = LeaseRecord['found']
 
-/** @throws Error naming the field */
+/** @throws Error naming the invalid field */
 export function parseLeaseRecord(text: string): LeaseRecord {
   const result = leaseRecord.safeParse(JSON.parse(text))
   if (result.success) return result.data

@@ -3,10 +3,10 @@ import { type AcquiredLease, acquireServed, ServedLease } from './served-lease.j
 import type { ServiceClientOptions } from './service-client.js'
 
 /**
- * A lease of one MIG instance, granted by the node service. Only processes of this user may then run on the instance,
- * optionally through an MPS daemon of its own. The lease cannot set clocks, power limit or modes, because they apply to
- * the whole board. To set them, the same program must also hold a lease of the board (`ServiceLease`). A board and its
- * instances cannot be leased by different programs.
+ * A lease of one MIG instance, granted by the node service. During the lease, only this program's processes may run on
+ * the instance, optionally through an MPS daemon of their own. The lease cannot set clocks, power limit or modes,
+ * because they apply to the whole board. To set them, the same program must also hold a lease of the board
+ * (`ServiceLease`). Different programs cannot hold leases of a board and of one of its instances at the same time.
  */
 export class InstanceLease extends ServedLease {
   private constructor(uuid: string, acquired: AcquiredLease) {
