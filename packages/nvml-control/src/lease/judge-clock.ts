@@ -1,8 +1,8 @@
 import { eventReasonBits } from '../nvml/event-reasons.js'
 
 /**
- * Position of a clock reading relative to the maximum of its lock. `held-below`: an event reason lowers the clock, so
- * the reading does not show whether the lock is in force.
+ * Position of a clock reading relative to the maximum of its lock. In position `held-below`, an event reason lowers the
+ * clock, so the reading does not show whether the lock is in force.
  */
 export type ClockPlace = 'above' | 'top' | 'held-below' | 'below'
 

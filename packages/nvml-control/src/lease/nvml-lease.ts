@@ -88,7 +88,7 @@ export class NvmlLease implements BoardLease {
     })
   }
 
-  /** The board's settings at the start of the lease, which `release` restores. */
+  /** The board's settings at the start of the lease. `release` restores them. */
   get found(): FoundState {
     return this.#record.found
   }
@@ -209,9 +209,10 @@ export class NvmlLease implements BoardLease {
 
   /**
    * Whether another program has changed a mode or locked a clock. NVML cannot read clock locks, so several clock
-   * readings decide. Unless an event reason lowers the clock, a busy board runs at the maximum of its lock. Another
-   * program's lock is assumed if all readings are outside our range, or below our maximum although the board has run at
-   * it before. Readings below the maximum must also be equal.
+   * readings decide. Unless an event reason lowers the clock, a busy board runs at the maximum of its lock.
+   *
+   * So another program's lock is assumed in two cases. Either all readings are outside our range, or they are below our
+   * maximum although the board has run at it before. Readings below the maximum must also be equal.
    */
   async #isOfAnother(change: BoardChange): Promise<boolean> {
     const { device, clock } = this.#board

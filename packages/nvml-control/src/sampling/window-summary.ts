@@ -22,7 +22,7 @@ export interface EnergySummary {
    * rise.
    */
   readonly disagreementPercent: number | null
-  /** The power field that was integrated: the instant power if the board reports it. */
+  /** The power field that was integrated: instant power if it has at least two readings, else average power. */
   readonly powerField: 'powerInstantW' | 'powerAverageW'
 }
 
@@ -74,7 +74,7 @@ export interface WindowBounds {
   readonly lastError: Error | null
 }
 
-/** The quantities that are summarized, and the energy counter. */
+/** The quantities in the summary, and the energy counter. */
 type Quantity = 'energyJ' | Exclude<keyof MeasuredWindow & keyof Telemetry, 'timeMs'>
 
 /** @param all samples, oldest first; the summary covers those between the bounds, including both bounds */
