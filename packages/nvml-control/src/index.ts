@@ -1,11 +1,11 @@
-// Boards: find, open, read.
+// Find, open and read boards.
 export { listGpus, NvmlGpu, openGpu, putRight, withLease } from './nvml-gpu.js'
 export { loadNvml, type LoadNvmlOptions, Nvml, NvmlNotFoundError } from './nvml/nvml-library.js'
 export { NvmlDevice } from './nvml/nvml-device.js'
 export type { MigInstanceInfo } from './nvml/mig-state.js'
 export type { ComputeProcess } from './nvml/processes.js'
 export { meansGone, NvmlError } from './nvml/nvml-error.js'
-// Leases: change a board, and restore it.
+// Change a board under a lease, and restore it.
 export type { BoardLease } from './lease/board-lease.js'
 export { NvmlLease } from './lease/nvml-lease.js'
 export { LeaseHeldError } from './lease/lease-errors.js'
@@ -24,11 +24,11 @@ export {
   startVariableOf,
   userOf,
 } from './lease/process-identity.js'
-// Checks that nobody else can write a file or folder.
+// Check that no other user can write a file or folder.
 export { cleanEnvironment, closedFolder, trustedFile } from './lease/trusted-file.js'
 export { FileLock, lockHolder } from './lease/file-lock.js'
 export { letConnect, letPass } from './lease/let-pass.js'
-// The node service, which changes boards on behalf of its clients.
+// Connect to the node service, which changes boards for its clients.
 export { ServiceClient } from './service/service-client.js'
 export { ServiceLease } from './service/service-lease.js'
 export { InstanceLease } from './service/instance-lease.js'
@@ -46,7 +46,7 @@ export {
   serviceProtocolVersions,
 } from './service/service-protocol.js'
 export { type BoardEvent, NvmlEvents } from './nvml/nvml-events.js'
-// Applying a change to a board.
+// Apply a change to a board.
 export { applyChange } from './control/apply-change.js'
 export {
   type BoardChange,

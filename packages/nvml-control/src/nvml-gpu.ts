@@ -24,20 +24,20 @@ import { ServiceClient, type ServiceClientOptions } from './service/service-clie
 import { ServiceLease } from './service/service-lease.js'
 
 export interface OpenGpuOptions extends LoadNvmlOptions, LeaseOptions {
-  /** The board type, e.g. from a platform file. Default: what NVML and this release know about the board. */
+  /** Board type, e.g. from a platform file. Default: the type derived from NVML and this release's data. */
   readonly spec?: GpuSpec
   /**
-   * Who changes the board: the node service, this process (needs root), or `auto`: the service if it manages this
-   * board, else this process. Default `auto`.
+   * Which process changes the board: `service` is the node service, `direct` is this process (needs root). `auto`
+   * selects the service if it manages this board, else this process. Default `auto`.
    */
   readonly access?: 'auto' | 'service' | 'direct'
-  /** Default: `$PCTODL_SERVICE_SOCKET`, or `/run/pctodl/pctodld.sock`. */
+  /** Socket of the node service. Default: `$PCTODL_SERVICE_SOCKET`, or `/run/pctodl/pctodld.sock`. */
   readonly serviceSocket?: string
   /** Default: real time. */
   readonly clock?: Clock
 }
 
-/** Who changes a board, and why not the other one. */
+/** Whether the node service or this process changes a board, and the reason. */
 export interface BoardAccess {
   readonly kind: 'service' | 'direct'
   readonly reason: string
@@ -82,21 +82,24 @@ export class NvmlGpu implements Gpu {
   }
 
   /**
-   * Take one reading. A field that cannot be read is null; `failedReads` gives the reason.
+   * Read one telemetry sample. A field that cannot be read is null; `failedReads` returns the reason.
    *
-   * @throws NvmlError if nothing of the board can be read any more, e.g. `GPU_LOST`
+   * @throws NvmlError if no field of the board can be read, e.g. `GPU_LOST`
    */
   async sample(): Promise<Telemetry> {
     return this.#reader.read()
   }
 
-  /** Why fields of the last sample are null, by call. A field that the board lacks is `NOT_SUPPORTED`. */
+  /**
+   * Returns the errors of the fields that are null in the last sample, by NVML call. `NOT_SUPPORTED` means that the
+   * board lacks the field.
+   */
   failedReads(): ReadonlyMap<NvmlCallName, NvmlError> {
     return this.#reader.failures()
   }
 
   /**
-   * Acquire a lease from the node service or in this process, depending on `access`.
+   * Acquire a lease, from the node service or in this process, as `access` specifies.
    *
    * @throws LeaseHeldError, RestoreError; PctodlError `LEASE_FOLDER`; ServiceError `NOT_ALLOWED`, ...
    */
@@ -108,7 +111,7 @@ export class NvmlGpu implements Gpu {
     return this.#serviceLease
   }
 
-  /** The lease that `acquire` obtained from the node service; null if there is none, or if it has ended. */
+  /** The lease that `acquire` obtained from the node service; null if there is none or it has ended. */
   get serviceLease(): ServiceLease | null {
     return this.#serviceLease?.isHeld ? this.#serviceLease : null
   }
@@ -128,12 +131,12 @@ export class NvmlGpu implements Gpu {
 const asked: BoardAccess = { kind: 'direct', reason: 'it was asked for' }
 
 /**
- * Open a board by index, UUID or PCI bus id. First restores what killed programs left changed on this machine's boards.
- * If that fails, opening continues, and `acquire` of that board reports the failure.
+ * Open a board by index, UUID or PCI bus id. First restores the boards of this machine that killed programs left
+ * changed. If that fails, the board is opened anyway, and `acquire` reports the failure.
  *
- * @throws NvmlNotFoundError without NVML
+ * @throws NvmlNotFoundError if NVML is not installed
  * @throws NvmlError if there is no such board, or the driver does not answer
- * @throws UnknownBoardError if its type is unknown and no `spec` is given
+ * @throws UnknownBoardError if the board type is unknown and `spec` is not given
  */
 export async function openGpu(id: string | number = 0, options: OpenGpuOptions = {}): Promise<NvmlGpu> {
   const nvml = loadNvml(options)
@@ -145,10 +148,10 @@ export async function openGpu(id: string | number = 0, options: OpenGpuOptions =
 }
 
 /**
- * Decide who changes a board for this process.
+ * Decide whether the node service or this process changes a board.
  *
- * @throws ServiceError if `access` is `service` and it cannot serve this board, or if connecting fails although it is
- *   there
+ * @throws ServiceError if `access` is `service` and the service does not manage this board, or if the service exists
+ *   but connecting fails
  */
 export async function boardAccess(device: NvmlDevice, options: OpenGpuOptions = {}): Promise<BoardAccess> {
   const { access = 'auto' } = options
@@ -171,12 +174,12 @@ function serviceOptions({ serviceSocket }: OpenGpuOptions): ServiceClientOptions
   return serviceSocket === undefined ? {} : { socket: serviceSocket }
 }
 
-/** Ignore an unusable lease folder: reading boards needs none, and `acquire` reports it. */
+/** Ignore an unusable lease folder. Reading boards does not need the folder, and `acquire` reports the error. */
 function unlessNoLeaseFolder(error: unknown): void {
   if (!(error instanceof PctodlError && error.code === 'LEASE_FOLDER')) throw error
 }
 
-/** Every board of this machine with its identity. A lost board is listed with its error. */
+/** Returns all boards of this machine with their identities. A lost board is listed with its error. */
 export function listGpus(
   options: LoadNvmlOptions = {},
 ): (BoardFacts | { readonly index: number; readonly error: unknown })[] {
@@ -191,7 +194,8 @@ export function listGpus(
 }
 
 /**
- * Restore what killed programs of this user left behind. Every program that changes boards calls this when it starts.
+ * Restore the boards that this user's killed programs left changed. Every program that changes boards calls this when
+ * it starts.
  *
  * @throws PctodlError `LEASE_FOLDER` if the lease folder is not private
  */
@@ -200,9 +204,9 @@ export async function putRight(nvml: Nvml, options: LeaseOptions = {}): Promise<
 }
 
 /**
- * Hold the lease of a board while `work` runs; the board is restored however `work` ends.
+ * Run `work` while holding the lease of a board. Afterwards the board is restored, even if `work` fails.
  *
- * @throws what `work` throws
+ * @throws the error of `work`
  * @throws RestoreError if the board could not be restored; if `work` failed too, its error is the cause
  */
 export async function withLease<T>(gpu: NvmlGpu, work: (lease: BoardLease) => Promise<T>): Promise<T> {

@@ -8,7 +8,7 @@ import { orNull } from '../nvml/nvml-error.js'
 import type { ComputeProcess } from '../nvml/processes.js'
 import { TelemetryReader } from '../nvml/telemetry-reader.js'
 
-/** Everything known about a board now. */
+/** The current state of one board. */
 export interface BoardStatus {
   readonly index: number
   readonly name: string
@@ -22,13 +22,13 @@ export interface BoardStatus {
   readonly computeMode: ComputeMode | null
   readonly persistence: boolean | null
   readonly processes: readonly (ComputeProcess & { readonly command: string | null })[]
-  /** Whether a program holds the lease in this user's folder; null if that folder belongs to somebody else. */
+  /** Whether a process holds the board's lease in this user's lease folder; null if another user owns that folder. */
   readonly leased: boolean | null
-  /** Process that holds the lease; null if there is none, or if it is not visible. */
+  /** Pid of the process that holds the lease; null if no process holds it or the process is not visible. */
   readonly leasedBy: number | null
 }
 
-/** @throws NvmlError if the board cannot be read any more */
+/** @throws NvmlError if the board can no longer be read */
 export function boardStatus(device: NvmlDevice, leaseFolder?: string): BoardStatus {
   const { uuid } = device
   const folder = new LeaseFolder(leaseFolder)

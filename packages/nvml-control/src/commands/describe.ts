@@ -12,7 +12,7 @@ export interface DescribeOptions extends BoardOptions {
   readonly boostClock?: number
 }
 
-/** Write a board's type as a platform file. */
+/** Write the type of a board to a platform file. */
 export async function describe(options: DescribeOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
   const spec = specOfBoard(boardFacts(nvml.device(options.gpu ?? 0)), completion(options))

@@ -13,9 +13,9 @@ export interface HoldOptions extends ChangeOptions {
 }
 
 /**
- * Hold a board in a state while a command runs, for some seconds, or until interrupted; then restore it.
+ * Change the settings of a board while a command runs, for some seconds, or until interrupted. Then restore the board.
  *
- * @returns the command's exit code, 0 without a command
+ * @returns the command's exit code; 0 without a command
  */
 export async function hold(options: HoldOptions, command: readonly string[], terminal: Terminal): Promise<number> {
   if (options.sm === undefined && options.mem === undefined && options.limit === undefined) {
@@ -23,7 +23,7 @@ export async function hold(options: HoldOptions, command: readonly string[], ter
   }
   const gpu = await openOne(options, terminal)
   return withLease(gpu, async (lease) => {
-    // The memory clock decides which SM clocks are available, so it comes first.
+    // The memory clock determines the available SM clocks, so it is locked first.
     if (options.mem !== undefined) await lease.lockMemClock(options.mem)
     if (options.sm !== undefined) await lease.lockSmClock(options.sm)
     if (options.limit !== undefined) await lease.setPowerLimit(options.limit)

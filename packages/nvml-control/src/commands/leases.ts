@@ -15,7 +15,7 @@ interface LeaseEntry {
   readonly error?: string
 }
 
-/** List held leases and leftovers. Changes nothing. */
+/** List held leases, and journals left by killed programs. Changes nothing. */
 export async function leases(options: BoardOptions, terminal: Terminal): Promise<number> {
   const folder = new LeaseFolder(options.leaseDir)
   const entries = folder.journaled().map((uuid): LeaseEntry => {
@@ -41,7 +41,7 @@ function text({ uuid, state, holder, record, error }: LeaseEntry): string {
   return `${uuid}: ${who} (${record.owner.program}) since ${record.acquiredAt}\n  to put back: ${back}${trouble}\n`
 }
 
-/** Restore what killed programs left behind. @returns 1 if a board could not be restored */
+/** Restore the boards that killed programs left changed. @returns 1 if a board could not be restored */
 export async function restoreCommand(options: BoardOptions, terminal: Terminal): Promise<number> {
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
   const outcomes = await putRight(nvml, leaseOptions(options))

@@ -19,7 +19,7 @@ export interface BoardOptions {
   readonly json?: boolean
 }
 
-/** Options of subcommands that change boards. */
+/** Options of every subcommand that changes boards. */
 export interface ChangeOptions extends BoardOptions {
   readonly platformFile?: string
   readonly access: 'auto' | 'service' | 'direct'
@@ -42,7 +42,7 @@ export function withChangeOptions(command: Command): Command {
     )
 }
 
-/** Load NVML and restore what killed programs left behind, reporting what was restored. */
+/** Load NVML, restore the boards that killed programs left changed, and report what was restored. */
 export async function openNvml(options: BoardOptions, terminal: Terminal): Promise<Nvml> {
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
   await sayWhatWasPutRight(nvml, options, terminal)
@@ -54,7 +54,7 @@ async function sayWhatWasPutRight(nvml: Nvml, options: BoardOptions, terminal: T
   try {
     outcomes = await putRight(nvml, leaseOptions(options))
   } catch (error) {
-    // Reading needs no lease folder, but the user must hear that the folder is unusable.
+    // Reading boards needs no lease folder, but the user must learn that the folder is unusable.
     if (!(error instanceof PctodlError && error.code === 'LEASE_FOLDER')) throw error
     terminal.stderr.write(`pctodl gpu: ${error.message}\n`)
     return
@@ -70,16 +70,16 @@ export function leaseOptions({ leaseDir }: BoardOptions): { readonly leaseFolder
   return leaseDir === undefined ? {} : { leaseFolder: leaseDir }
 }
 
-/** A requested board that cannot be read. It is listed as unreadable; the other boards are listed normally. */
+/** A requested board that cannot be read. The output lists it as unreadable and shows the other boards as usual. */
 export interface UnreadableBoard {
-  /** Index of the board, or its name as given to `--gpu`. */
+  /** Index of the board, or its name as given with `--gpu`. */
   readonly gpu: string
   readonly error: string
   readonly code: string
 }
 
 /**
- * Read the boards that `--gpu` names, or all. A lost board does not prevent reading the others.
+ * Read the boards given with `--gpu`, or all boards. A lost board does not prevent reading the others.
  *
  * @throws errors that do not concern a single board
  */
@@ -105,7 +105,7 @@ export function unreadableText({ gpu, error }: UnreadableBoard): string {
   return `GPU ${gpu} cannot be read: ${error}\n`
 }
 
-/** The boards that `--gpu` names, or all. @throws NvmlError for a lost board */
+/** Returns the boards given with `--gpu`, or all boards. @throws NvmlError for a lost board */
 export function selectDevices(nvml: Nvml, options: BoardOptions): NvmlDevice[] {
   return boardIds(nvml, options).map((id) => nvml.device(id))
 }
@@ -116,7 +116,7 @@ function boardIds(nvml: Nvml, { gpu }: BoardOptions): string[] {
     : gpu.split(',').map((id) => id.trim())
 }
 
-/** The board to change. @throws UsageError if there are several and none is named */
+/** Open the board to change. @throws UsageError if the machine has several boards and `--gpu` is missing */
 export async function openOne(options: ChangeOptions, terminal: Terminal): Promise<NvmlGpu> {
   const spec = options.platformFile === undefined ? undefined : await readBoardFile(options.platformFile)
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
@@ -130,7 +130,7 @@ export async function openOne(options: ChangeOptions, terminal: Terminal): Promi
   return new NvmlGpu(nvml, device, spec ?? specOfBoard(boardFacts(device)), settings, access)
 }
 
-/** `restored GPU-...: SM clock reset, power limit 350 W (left by process 123, node train.js)` */
+/** Describes one restoration, e.g. `restored GPU-...: SM clock reset (left by process 123, node train.js)`. */
 export function describeOutcome({ uuid, record, outcome, error }: RestoreOutcome): string {
   if (outcome === 'failed') return `${uuid}: not restored: ${error instanceof Error ? error.message : String(error)}`
   if (!record || outcome === 'in-use') return `${uuid}: in use by process ${record?.owner.pid ?? '(unknown)'}`

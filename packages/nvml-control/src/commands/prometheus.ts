@@ -7,14 +7,14 @@ interface Metric<Board> {
   readonly name: string
   readonly type: 'gauge' | 'counter'
   readonly help: string
-  /** Null omits the sample: Prometheus has no value for "unknown". */
+  /** Value of the metric. Null omits the sample, because Prometheus has no value for "unknown". */
   readonly value: (board: Board) => number | null
 }
 
-/** A reading, and the configured power limit. */
+/** A telemetry sample with the configured power limit. */
 type Reading = Telemetry & { readonly powerLimitW: number | null }
 
-/** Metrics that NVIDIA's dcgm-exporter also has, with its names and units. */
+/** Metrics that NVIDIA's dcgm-exporter also exports. Names and units are the same. */
 export const dcgmMetrics: readonly Metric<Reading>[] = [
   gauge('DCGM_FI_DEV_SM_CLOCK', 'SM clock frequency (in MHz).', ({ smClockMhz }) => smClockMhz),
   gauge('DCGM_FI_DEV_MEM_CLOCK', 'Memory clock frequency (in MHz).', ({ memClockMhz }) => memClockMhz),
@@ -33,7 +33,7 @@ export const dcgmMetrics: readonly Metric<Reading>[] = [
 
 const mebibytes = (bytes: number | null) => (bytes === null ? null : Math.round(bytes / 1024 ** 2))
 
-/** All metrics: dcgm-exporter's names and units for the same quantity; the others begin with `pctodl_`. */
+/** All exported metrics. Metrics that dcgm-exporter lacks begin with `pctodl_`. */
 const metrics: readonly Metric<BoardStatus>[] = [
   ...dcgmMetrics.map(({ value, ...metric }) => ({
     ...metric,
@@ -65,7 +65,7 @@ const metrics: readonly Metric<BoardStatus>[] = [
   ),
 ]
 
-/** Prometheus' text format 0.0.4. @param lost names of the boards that cannot be read */
+/** Returns the metrics in Prometheus text format 0.0.4. @param lost names of the boards that cannot be read */
 export function prometheusText(boards: readonly BoardStatus[], lost: readonly string[] = []): string {
   const host = hostname()
   const up = [...boards.map(({ index }) => [index, 1] as const), ...lost.map((gpu) => [gpu, 0] as const)]

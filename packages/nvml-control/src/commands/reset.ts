@@ -10,8 +10,8 @@ import { loadNvml } from '../nvml/nvml-library.js'
 import { type BoardOptions, printJson, selectDevices } from './open-boards.js'
 
 /**
- * Set boards to the driver's defaults, whatever their state, and delete their journals: the way out if no journal
- * records the previous state. Refused while somebody holds a lease.
+ * Set boards to the driver's defaults, whatever their settings are, and delete their journals. Use it if no journal
+ * records the previous settings. Boards with a held lease are refused.
  */
 export async function reset(options: BoardOptions, terminal: Terminal): Promise<number> {
   const nvml = loadNvml(options.library === undefined ? {} : { libraryPath: options.library })
@@ -34,7 +34,7 @@ export async function reset(options: BoardOptions, terminal: Terminal): Promise<
         try {
           await applyChange(device, change)
         } catch (error) {
-          // A board without memory clock locks has none to reset.
+          // Nothing to reset if the board does not support memory clock locks.
           if ((error as { code?: string }).code !== 'NOT_SUPPORTED') throw error
           result.notSupported.push(describeChange(change))
           continue

@@ -8,22 +8,23 @@ export interface RunChildOptions {
   /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>
   /**
-   * Time to end after the program was told to, ms; after it, the program and all its descendants are killed. Default
-   * 10,000.
+   * Time for the program to exit after it was interrupted, ms. Then the program and all its descendants are killed.
+   * Default 10,000.
    */
   readonly graceMs?: number
 }
 
 const POLL_MS = 20
-/** Time for descendants left running by the program to end after SIGTERM, ms. */
+/** Time for the program's remaining descendants to exit after SIGTERM, ms. */
 const ORPHAN_GRACE_MS = 1000
 
 /**
- * Run a child program and return only when it has ended, because what it runs under (a limit, an MPS daemon) ends with
- * this call. Interruptions are passed on to the child; if it does not end, it and its descendants are killed.
+ * Run a child program and return only when it has exited: the caller then removes the power limit or MPS daemon that
+ * the child depends on. An interruption is forwarded to the child. If the child does not exit within `graceMs`, it and
+ * its descendants are killed.
  *
- * @returns its exit code; 128 plus the signal's number if a signal ended the child or interrupted this program
- * @throws UsageError if it cannot be started
+ * @returns the child's exit code; 128 plus the signal number if a signal ended the child or interrupted this program
+ * @throws UsageError if the child cannot be started
  */
 export async function runChild(
   [file = '', ...args]: readonly string[],
@@ -48,7 +49,7 @@ export async function runChild(
   const onAbort = () => {
     const { signal: by } = interruptionOf(signal)
     family = descendantsOf(child.pid!)
-    // A key typed at the terminal has already reached the child.
+    // The terminal has already sent Ctrl-C to the child.
     if (!(by === 'SIGINT' && process.stdin.isTTY)) child.kill(by)
     timer = setTimeout(kill, graceMs)
   }
@@ -80,7 +81,7 @@ function interruptionOf(signal: AbortSignal): Interruption {
   return signal.reason instanceof Interruption ? signal.reason : new Interruption('SIGINT')
 }
 
-/** End the processes that an interrupted program left running: they would continue without a limit. */
+/** End the processes that an interrupted program left running. Without this, they would continue without a limit. */
 async function endAll(family: readonly ProcessIdentity[]): Promise<void> {
   for (const [by, patienceMs] of [
     ['SIGTERM', ORPHAN_GRACE_MS],
@@ -98,11 +99,11 @@ function signalIfRunning(identity: ProcessIdentity, signal: NodeJS.Signals): voi
   try {
     process.kill(identity.pid, signal)
   } catch {
-    // It has ended meanwhile, or now belongs to another user and must not be signalled.
+    // The process has exited meanwhile, or its user has changed and it must not be signalled.
   }
 }
 
-/** All running descendants of a process. */
+/** Returns all running descendants of a process. */
 function descendantsOf(pid: number): ProcessIdentity[] {
   const parents = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

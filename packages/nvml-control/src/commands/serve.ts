@@ -17,7 +17,7 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
   const read = () => readBoards(nvml, options, (device) => boardStatus(device, options.leaseDir))
   const { boards, unreadable } = read()
   const answer: RequestListener = (request, response) => {
-    // The request target may not be a valid URL, and parsing it would throw.
+    // Do not use `new URL`, which throws if the request target is not a valid URL.
     const [pathname] = (request.url ?? '/').split('?')
     if (request.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end()
     if (pathname !== '/metrics') return void response.writeHead(404).end('see /metrics\n')
@@ -29,7 +29,7 @@ export async function serve(options: ServeOptions, terminal: Terminal): Promise<
       )
       response.writeHead(200, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text)
     } catch (error) {
-      // A lost driver does not end the server: the scrape fails with the reason in its body.
+      // If the driver is lost, the server continues and answers the scrape with the error.
       response
         .writeHead(503, { 'content-type': 'text/plain' })
         .end(`${error instanceof Error ? error.message : error}\n`)

@@ -1,4 +1,4 @@
-/** A plain table: aligned columns without lines, readable and easy to process with `cut`. */
+/** Formats a table with aligned columns and no border lines, so that `cut` can process it. */
 export function plainTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = head.length === 0 ? rows : [head, ...rows]
   const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]!.length))) ?? []
@@ -13,7 +13,7 @@ export function plainTable(head: readonly string[], rows: readonly (readonly str
     .join('')
 }
 
-/** A value with its unit, `-` if unknown. */
+/** Formats a value with its unit; `-` if the value is unknown. */
 export function shown(value: number | null | undefined, unit: string, digits = 0): string {
   return value === null || value === undefined ? '-' : `${value.toFixed(digits)} ${unit}`
 }

@@ -20,11 +20,11 @@ interface Watched {
   latest?: Telemetry
 }
 
-/** Characters of the sparkline, by height. */
+/** Sparkline characters in order of height. */
 const bars = '▁▂▃▄▅▆▇█'
 const HISTORY = 40
 
-/** Show boards live: on a terminal a display that is redrawn in place, elsewhere one line per sample. */
+/** Show boards live. A terminal shows one display that is redrawn; any other output gets one line per sample. */
 export async function watch(options: WatchOptions, terminal: Terminal): Promise<number> {
   const nvml = await openNvml(options, terminal)
   const { stdout, signal } = terminal
@@ -52,7 +52,7 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
               stdout.write(
                 options.json ? `${JSON.stringify({ gpu: board.index, ...sample })}\n` : line(board.index, sample),
               )
-            // All boards are sampled at the same cadence, so one board's samples trigger the output.
+            // All boards are sampled at the same period, so only samples of the first board trigger output.
             if (i > 0) return
             if (live) draw(watched, terminal)
             if (--left <= 0) ended.abort()
@@ -66,7 +66,7 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
     }
     return board
   })
-  // The first board triggers the output. It starts last, so that every other board has a sample by then.
+  // The first board triggers the output, so it starts last: by then every other board has a sample.
   for (const { sampler } of [...watched].reverse()) sampler.start()
   if (live) stdout.write('\u001b[?25l')
   try {
@@ -105,12 +105,12 @@ function draw(boards: readonly Watched[], { stdout }: Terminal): void {
     ]
   })
   const head = ['GPU', 'average', 'instant', 'limit', 'SM', 'memory', 'busy', 'temp', 'clock events', 'power']
-  // Move home and draw over the old frame, clearing the rest of each line: this avoids flicker.
+  // To avoid flicker, move the cursor home and overwrite the old frame, clearing the rest of each line.
   const text = plainTable(head, rows).replaceAll('\n', '\u001b[K\n')
   stdout.write(`\u001b[H${text}Ctrl-C ends\u001b[K\u001b[J`)
 }
 
-/** Power against the limit, oldest first; blank for missing readings. */
+/** Draws power relative to the limit, oldest reading first. A missing reading is blank. */
 export function sparkline(values: readonly (number | null)[], limit: number): string {
   const top = Math.max(limit, ...values.map((value) => value ?? 0), 1)
   return values

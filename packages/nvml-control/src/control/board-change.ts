@@ -1,15 +1,18 @@
 import type { ComputeMode } from '../nvml/compute-mode.js'
 
-/** A range of clocks that the firmware may choose from, MHz; a single clock has equal ends. */
+/** A range of clocks from which the firmware chooses, MHz. For a single clock, both ends are equal. */
 export interface ClockRange {
   readonly minMhz: number
   readonly maxMhz: number
 }
 
-/** One change of a board, as plain data: it can be applied through any path, listed, and undone. */
+/**
+ * One change of a board setting, as plain data. It can be listed, undone, and applied directly or through the node
+ * service.
+ */
 export type BoardChange =
   | { readonly kind: 'power-limit'; readonly powerLimitW: number }
-  /** `null` returns the clock to the firmware. */
+  /** `null` removes the lock: the firmware chooses the clock. */
   | { readonly kind: 'sm-clock'; readonly range: ClockRange | null }
   | { readonly kind: 'mem-clock'; readonly range: ClockRange | null }
   | { readonly kind: 'compute-mode'; readonly mode: ComputeMode }
@@ -17,24 +20,27 @@ export type BoardChange =
 
 export type ChangeKind = BoardChange['kind']
 
-/** In restoration order: persistence last, because without it the driver may unload and forget the others. */
+/**
+ * All settings, in the order of restoration. Persistence is last: without it, the driver may unload and lose the other
+ * settings.
+ */
 export const changeKinds = ['sm-clock', 'mem-clock', 'power-limit', 'compute-mode', 'persistence'] as const
 
-/** Clock locks cannot be read back. */
+/** Whether a change is a clock lock. NVML cannot read clock locks. */
 export function isClockLock(
   change: BoardChange,
 ): change is Extract<BoardChange, { readonly kind: 'sm-clock' | 'mem-clock' }> {
   return change.kind === 'sm-clock' || change.kind === 'mem-clock'
 }
 
-/** Whether two changes of the same setting lead to the same value. */
+/** Whether two changes of the same setting have the same value. */
 export function isSameChange(one: BoardChange | null, other: BoardChange): boolean {
   const values = (change: BoardChange) =>
     'range' in change ? [change.range?.minMhz, change.range?.maxMhz] : Object.values(change)
   return one?.kind === other.kind && values(one).join() === values(other).join()
 }
 
-/** `SM clock 1005 MHz`, `power limit 250 W`, ... */
+/** Describes a change, e.g. `SM clock 1005 MHz` or `power limit 250 W`. */
 export function describeChange(change: BoardChange): string {
   switch (change.kind) {
     case 'power-limit':

@@ -2,20 +2,20 @@ import type { ClockStates } from '@pctodl/platform'
 import type { NvmlDevice, PowerLimits } from '../nvml/nvml-device.js'
 import { orNull } from '../nvml/nvml-error.js'
 
-/** The constant properties of a board as reported by NVML; null if not reported. */
+/** The constant properties of a board as reported by NVML. A property that NVML does not report is null. */
 export interface BoardFacts {
   readonly index: number
   readonly name: string
   readonly uuid: string
   readonly pciBusId: string
-  /** Device id followed by vendor id, e.g. `220810DE`. */
+  /** PCI device id followed by the vendor id, e.g. `220810DE`. */
   readonly pciDeviceId: string
   readonly architecture: string
   readonly computeCapability: string
   readonly smCount: number | null
   readonly memoryBytes: number
   readonly memoryBusBits: number | null
-  /** Empty if the board has no clock tables. */
+  /** SM clocks per memory clock; empty if the board reports no supported clocks. */
   readonly clockStates: readonly ClockStates[]
   readonly defaultApplicationClockMhz: number | null
   readonly powerLimitW: PowerLimits | null

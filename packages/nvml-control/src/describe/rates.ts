@@ -1,4 +1,4 @@
-/** Dense FLOP per clock of one SM; a multiply-add counts as two. */
+/** Dense FLOP per clock cycle of one SM. A multiply-add counts as two. */
 interface SmRates {
   readonly tensorFlopPerClockPerSm: number
   readonly tf32FlopPerClockPerSm: number | null
@@ -6,9 +6,9 @@ interface SmRates {
 }
 
 /**
- * FP16 (FP32 accumulation), TF32 and FP32 rates by compute capability (NVIDIA's architecture whitepapers: V100, Turing,
- * A100, GA102, Ada, H100). GeForce boards of Turing, GA102, Ada and Blackwell run FP16 with FP32 accumulation and TF32
- * at half rate.
+ * Rates by compute capability: FP16 with FP32 accumulation, TF32, and FP32. Sources: NVIDIA's architecture whitepapers
+ * for V100, Turing, A100, GA102, Ada and H100. GeForce boards of Turing, GA102, Ada and Blackwell run FP16 with FP32
+ * accumulation and TF32 at half rate.
  */
 const rates: Readonly<Record<string, SmRates>> = {
   '6.0': { tensorFlopPerClockPerSm: 256, tf32FlopPerClockPerSm: null, fp32FlopPerClockPerSm: 128 },
@@ -24,7 +24,7 @@ const rates: Readonly<Record<string, SmRates>> = {
 
 const halved = new Set(['7.5', '8.6', '8.9', '12.0'])
 
-/** Undefined for a generation that this release does not know. */
+/** Returns the rates of one SM; undefined for a compute capability that this release does not know. */
 export function smRates(computeCapability: string, isGeForce: boolean): SmRates | undefined {
   const full = rates[computeCapability]
   if (!full || !isGeForce || !halved.has(computeCapability)) return full

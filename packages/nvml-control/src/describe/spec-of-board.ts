@@ -2,19 +2,19 @@ import { type ClockStates, findGpuSpec, type GpuSpec, PctodlError, UnknownNameEr
 import type { BoardFacts } from './board-facts.js'
 import { smRates } from './rates.js'
 
-/** Properties that NVML does not report, for a board unknown to this release. */
+/** Properties that NVML does not report, given by the user for a board unknown to this release. */
 export interface BoardCompletion {
-  /** Name on command lines. Default: the product name without vendor and spaces. */
+  /** Name of the board type on command lines. Default: the product name without vendor and spaces. */
   readonly key?: string
-  /** Level-2 cache, bytes (data sheet, or `deviceQuery`). */
+  /** Size of the L2 cache, bytes. Source: the data sheet or `deviceQuery`. */
   readonly l2Bytes?: number
   /** Rated base clock, MHz. Default: the default application clock, if the board has one. */
   readonly baseClockMhz?: number
-  /** Unthrottled clock under load, MHz. Default: the highest supported clock. */
+  /** Clock under load without throttling, MHz. Default: the highest supported clock. */
   readonly boostClockMhz?: number
 }
 
-/** The board type is unknown to this release, and NVML reports too little about it. */
+/** This release does not know the board type, and NVML reports too few properties of the board. */
 export class UnknownBoardError extends PctodlError {
   readonly missing: readonly string[]
 
@@ -28,7 +28,7 @@ export class UnknownBoardError extends PctodlError {
   }
 }
 
-/** Foundry and node by compute capability (NVIDIA's architecture whitepapers). */
+/** Foundry and process node by compute capability (NVIDIA's architecture whitepapers). */
 const processes: Readonly<Record<string, string>> = {
   '6.0': 'TSMC 16FF',
   '7.0': 'TSMC 12FFN',
@@ -41,14 +41,18 @@ const processes: Readonly<Record<string, string>> = {
   '12.0': 'TSMC 4N',
 }
 
-/** Boards whose plain power reading is not a one-second average (NVML: before Ampere, and GA100). */
+/**
+ * Compute capabilities of boards whose power reading is not a one-second average (NVML documentation: before Ampere,
+ * and GA100).
+ */
 const partTimeReading = new Set(['6.0', '7.0', '7.5', '8.0'])
 
 /**
- * The type of a board. For a known board: this release's data, corrected by what the board reports (clock tables,
- * limits, SMs, memory). For an unknown board: what it reports and what its generation implies.
+ * Returns the type of a board. For a known board, the clock tables, limits, SM count and memory that the board reports
+ * override this release's data. For an unknown board, the other properties come from its compute capability and
+ * `completion`.
  *
- * @throws UnknownBoardError naming what is missing
+ * @throws UnknownBoardError naming the missing properties
  */
 export function specOfBoard(facts: BoardFacts, completion: BoardCompletion = {}): GpuSpec {
   const known = knownSpec(facts.name)
@@ -75,7 +79,10 @@ function knownSpec(name: string): GpuSpec | undefined {
   }
 }
 
-/** Fields that the board reports. Unreported ones are omitted, so that they overwrite nothing. */
+/**
+ * Returns the properties that the board reports. Unreported properties are omitted, so that they do not overwrite known
+ * ones.
+ */
 function measuredFields(facts: BoardFacts) {
   const { smCount, powerLimitW, thermalLimitC, clockStates, memoryBusBits, memoryBytes } = facts
   return {
@@ -117,14 +124,14 @@ function impliedFields(facts: BoardFacts, { key, l2Bytes, baseClockMhz, boostClo
     process: process!,
     computeCapability,
     smCount: facts.smCount!,
-    // One TPC has two SMs in all of these generations.
+    // In all known generations, one TPC has two SMs.
     smPerTpc: 2,
     baseClockMhz: base!,
     boostClockMhz: boostClockMhz ?? top,
     clockStates: facts.clockStates,
     performanceMemClocksMhz: [],
     memoryBusBits: facts.memoryBusBits!,
-    // NVML reports memory clocks at half the data rate, for GDDR5 to GDDR6X and for HBM.
+    // NVML reports half the data rate as the memory clock, for GDDR5 to GDDR6X and for HBM.
     transfersPerMemClock: 2,
     memoryBytes: facts.memoryBytes,
     l2Bytes: l2Bytes!,
@@ -149,7 +156,8 @@ function overrides({ key, l2Bytes, baseClockMhz, boostClockMhz }: BoardCompletio
 }
 
 /**
- * The known performance memory clocks that the board offers; if there are none, all clocks above half of the highest.
+ * Returns the known performance memory clocks that the board supports. If there are none, returns all memory clocks
+ * above half of the highest.
  */
 function performanceMemClocks(clockStates: readonly ClockStates[], known: readonly number[]): number[] {
   const offered = clockStates.map((state) => state.memClockMhz)

@@ -10,24 +10,24 @@ import { bootId, processIdentity, programNameOf } from './process-identity.js'
 import { restoreLeftover } from './restore-leftovers.js'
 
 export interface LeaseOptions {
-  /** Folder of locks and journals. Default `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()`. */
+  /** Folder of lock files and journals. Default: `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()`. */
   readonly leaseFolder?: string
   /**
-   * Clock locks that the operator has set on this board. NVML cannot read locks, so without this option the restored
-   * state is "not locked".
+   * Clock locks that the operator has set on this board. NVML cannot read clock locks, so without this option `release`
+   * removes all locks.
    */
   readonly standingLocks?: { readonly smClock?: ClockRange; readonly memClock?: ClockRange }
-  /** Time allowed for a change to show in readings, ms. Default 1500. */
+  /** Time for a change to appear in readings, ms. Default 1500. */
   readonly verifyDeadlineMs?: number
   /** Minimum time between two changes of the same setting, ms. Default 20. */
   readonly minSetIntervalMs?: number
 }
 
 /**
- * Take the exclusive right to change a board. What a former owner left behind is restored first.
+ * Acquire the exclusive right to change a board. First restores what an earlier owner left changed.
  *
- * @throws LeaseHeldError naming the other owner
- * @throws RestoreError if a former owner's changes cannot be undone
+ * @throws LeaseHeldError naming the current owner
+ * @throws RestoreError if an earlier owner's changes cannot be undone
  * @throws PctodlError `LEASE_FOLDER` if the lease folder is unusable
  */
 export async function acquireLease(board: LeasableBoard, options: LeaseOptions = {}): Promise<NvmlLease> {

@@ -3,11 +3,11 @@ import type { BoardChange, ChangeKind, ClockRange } from '../control/board-chang
 import type { FoundState } from './lease-record.js'
 
 /**
- * The change that locks the SM clock.
+ * Returns the change that locks the SM clock.
  *
- * @param clock one clock, or a range that the firmware may choose from, MHz
- * @param memClockMhz memory clock in force, which decides which SM clocks are available
- * @throws InvalidInputError unless both ends are SM clocks that the board has at this memory clock
+ * @param clock one clock, or a range from which the firmware chooses, MHz
+ * @param memClockMhz memory clock in force, which determines the available SM clocks
+ * @throws InvalidInputError unless the board supports both ends of the range at this memory clock
  */
 export function smClockChange(spec: GpuSpec, memClockMhz: number, clock: number | ClockRange): BoardChange {
   const { minMhz, maxMhz } = typeof clock === 'number' ? { minMhz: clock, maxMhz: clock } : clock
@@ -21,12 +21,17 @@ export function smClockChange(spec: GpuSpec, memClockMhz: number, clock: number 
   return { kind: 'sm-clock', range: { minMhz, maxMhz } }
 }
 
-/** The memory clock in force, MHz, given the lease's own lock (or none). */
+/**
+ * Returns the memory clock in force, MHz: the lease's own lock, else the lock found, else the first performance memory
+ * clock.
+ */
 export function memClockInForce(spec: GpuSpec, found: FoundState, lockedMhz: number | null | undefined): number {
   return lockedMhz ?? found.memClockLock?.maxMhz ?? spec.performanceMemClocksMhz[0]!
 }
 
-/** The change that locks the memory clock. @throws InvalidInputError if the board lacks this clock */
+/**
+ * Returns the change that locks the memory clock. @throws InvalidInputError if the board does not support this clock
+ */
 export function memClockChange({ clockStates, name }: GpuSpec, memClockMhz: number): BoardChange {
   if (!clockStates.some((state) => state.memClockMhz === memClockMhz)) {
     const states = clockStates.map((state) => state.memClockMhz).join(', ')
@@ -35,7 +40,7 @@ export function memClockChange({ clockStates, name }: GpuSpec, memClockMhz: numb
   return { kind: 'mem-clock', range: { minMhz: memClockMhz, maxMhz: memClockMhz } }
 }
 
-/** The change that restores a setting to the value found; null if that value is unknown. */
+/** Returns the change that restores a setting to its original value; null if that value is unknown. */
 export function changeBack(kind: ChangeKind, found: FoundState): BoardChange | null {
   const { powerLimitW, computeMode, persistence } = found
   switch (kind) {
@@ -53,8 +58,8 @@ export function changeBack(kind: ChangeKind, found: FoundState): BoardChange | n
 }
 
 /**
- * The change that resets a setting while the lease is held: the power limit to the board's default, others to the value
- * found.
+ * Returns the change that resets a setting during a lease. The power limit is reset to the board's default; any other
+ * setting is reset to its original value.
  */
 export function resetChange(kind: ChangeKind, spec: GpuSpec, found: FoundState): BoardChange | null {
   return kind === 'power-limit' ? { kind, powerLimitW: spec.powerLimitW.default } : changeBack(kind, found)

@@ -2,14 +2,14 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } fr
 import { PctodlError } from '@pctodl/platform'
 import { load } from 'koffi'
 
-/** `flock` from <sys/file.h>: the kernel releases the lock when its process ends, for whatever reason. */
+/** `flock` from <sys/file.h>. The kernel releases the lock when the process ends, also after a crash. */
 let flock: ((fd: number, operation: number) => number) | undefined
 
 const LOCK_EX = 2
 const LOCK_NB = 4
 const LOCK_UN = 8
 
-/** An exclusive lock on a file, across processes and within one. */
+/** An exclusive lock on a file. It excludes other processes and other holders in this process. */
 export class FileLock {
   readonly path: string
   #fd: number | null
@@ -20,7 +20,7 @@ export class FileLock {
   }
 
   /**
-   * @returns null while the lock is held elsewhere
+   * @returns null if the lock is already held
    * @throws PctodlError `LEASE_FOLDER` if the file can be neither opened nor created
    */
   static tryAcquire(path: string): FileLock | null {
@@ -30,7 +30,7 @@ export class FileLock {
       closeSync(fd)
       return null
     }
-    // If the path now names another file, our lock would not exclude the lock on that file.
+    // Another process may have replaced the file. Then a lock on the old file does not exclude a lock on the new one.
     const [held, named] = [fstatSync(fd), lstatSync(path, { throwIfNoEntry: false })]
     const reason =
       held.uid !== process.geteuid?.()
@@ -46,8 +46,7 @@ export class FileLock {
   /** Idempotent. */
   release(): void {
     if (this.#fd === null) return
-    // Closing is not enough: a process being spawned at this moment still has our file descriptors, and with them
-    // the lock.
+    // Closing alone does not release the lock if a process that is being spawned has inherited the file descriptor.
     flock?.(this.#fd, LOCK_UN)
     closeSync(this.#fd)
     this.#fd = null
@@ -55,7 +54,8 @@ export class FileLock {
 }
 
 /**
- * Pid of the process that holds the lock on a file, from the kernel; null if there is none, or if it is not visible.
+ * Returns the pid of the process that holds the lock on a file, from /proc/locks; null if no process holds it or the
+ * process is not visible.
  */
 export function lockHolder(path: string): number | null {
   try {
@@ -66,7 +66,7 @@ export function lockHolder(path: string): number | null {
       .split('\n')
       .find((text) => text.includes(' FLOCK ') && new RegExp(`:${ino} `).test(text) && !text.includes('->'))
     const pid = Number(line?.trim().split(/\s+/)[4])
-    // Holders in another pid namespace appear as 0 or -1.
+    // The kernel reports a holder in another pid namespace as 0 or -1.
     return pid > 0 ? pid : null
   } catch {
     return null
@@ -74,8 +74,8 @@ export function lockHolder(path: string): number | null {
 }
 
 /**
- * Open the lock file for reading, which is enough for a lock. It is never removed: a removed file could be locked
- * twice.
+ * Open the lock file for reading, which suffices for `flock`. The file is never removed: otherwise two processes could
+ * lock different files of the same name.
  */
 function openLockFile(path: string): number {
   const { O_RDONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants

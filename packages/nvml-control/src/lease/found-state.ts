@@ -3,7 +3,10 @@ import type { NvmlDevice } from '../nvml/nvml-device.js'
 import { orNull } from '../nvml/nvml-error.js'
 import type { FoundState } from './lease-record.js'
 
-/** The settings of a board now. Clock locks cannot be read: they are those that the operator has declared, or none. */
+/**
+ * Returns the current settings of a board. NVML cannot read clock locks, so they are passed in: the locks declared by
+ * the operator, or null.
+ */
 export function foundState(
   device: NvmlDevice,
   { smClockLock, memClockLock }: Pick<FoundState, 'smClockLock' | 'memClockLock'>,
@@ -25,7 +28,7 @@ const fields = {
   'mem-clock': 'memClockLock',
 } as const satisfies Record<ChangeKind, keyof FoundState>
 
-/** The same, with one setting as it is now. */
+/** Returns a copy of `found` in which one setting has its current value. */
 export function foundAnew(found: FoundState, kind: ChangeKind, device: NvmlDevice): FoundState {
   return { ...found, [fields[kind]]: foundState(device, found)[fields[kind]] }
 }

@@ -1,12 +1,15 @@
 import { eventReasonBits } from '../nvml/event-reasons.js'
 
 /**
- * Where a clock is with regard to the top of its lock. `held-below`: an event reason keeps it lower, so that the reading
- * proves nothing.
+ * Position of a clock reading relative to the maximum of its lock. In position `held-below`, an event reason lowers the
+ * clock, so the reading does not show whether the lock is in force.
  */
 export type ClockPlace = 'above' | 'top' | 'held-below' | 'below'
 
-/** The driver takes the nearest clock that the board has. Steps are 15 MHz, on old boards at most 13. */
+/**
+ * Tolerance of a clock comparison, MHz. The driver rounds to the nearest supported clock; clocks are at most 15 MHz
+ * apart.
+ */
 export const TOLERANCE_MHZ = 15
 
 const HOLDING =

@@ -2,9 +2,9 @@ import { PctodlError } from '@pctodl/platform'
 import { type BoardChange, describeChange } from '../control/board-change.js'
 import { programNameOf } from './process-identity.js'
 
-/** Somebody else holds the lease. */
+/** Another process holds the lease. */
 export class LeaseHeldError extends PctodlError {
-  /** Null if it is not visible, e.g. from another pid namespace. */
+  /** Pid of the process that holds the lease; null if it is not visible, e.g. in another pid namespace. */
   readonly pid: number | null
 
   constructor(subject: string, pid: number | null) {
@@ -13,7 +13,7 @@ export class LeaseHeldError extends PctodlError {
   }
 }
 
-/** The driver accepted a change that the board does not show. */
+/** The driver accepted a change, but readings of the board do not show it. */
 export class SetterNotAppliedError extends PctodlError {
   readonly change: BoardChange
 

@@ -10,8 +10,8 @@ const UNFINISHED = '.unfinished'
 const MAX_JOURNAL_BYTES = 64 * 1024
 
 /**
- * Default lease folder: machine-wide for root, private for other users. The node service uses root's folder too, so it
- * and root never own the same board at once.
+ * Returns the default lease folder: one per machine for root, a private one for any other user. The node service uses
+ * root's folder, so root and the service cannot hold the same board at once.
  */
 export function defaultLeaseFolder(): string {
   if (process.geteuid?.() === 0) return '/var/lib/pctodl/leases'
@@ -35,13 +35,13 @@ export class JournalError extends PctodlError {
 }
 
 /**
- * The locks and journals of this user's leases. The folder is private: it is used only if only this user and root can
- * write to it and to every folder above it.
+ * The lock files and journals of this user's leases. The folder is rejected if any user except root and this user can
+ * write to it or to a folder above it.
  */
 export class LeaseFolder {
   readonly path: string
 
-  /** @param folder default: `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()` */
+  /** @param folder path; default `$PCTODL_LEASE_DIR`, or `defaultLeaseFolder()` */
   constructor(folder?: string) {
     this.path = path.resolve(folder ?? (process.env['PCTODL_LEASE_DIR'] || defaultLeaseFolder()))
   }
@@ -55,7 +55,7 @@ export class LeaseFolder {
   }
 
   /**
-   * @returns null while the lock is held elsewhere
+   * @returns null if the lock is already held
    * @throws PctodlError `LEASE_FOLDER`
    */
   tryLock(uuid: string): FileLock | null {
@@ -63,7 +63,7 @@ export class LeaseFolder {
     return FileLock.tryAcquire(this.lockFile(uuid))
   }
 
-  /** Whether this user may read the folder, so that finding no holder proves that there is none. */
+  /** Whether this user may read the folder. If not, a missing holder does not prove that the board is free. */
   isVisible(): boolean {
     try {
       return !existsSync(this.path) || this.#isThere()
@@ -72,18 +72,19 @@ export class LeaseFolder {
     }
   }
 
-  /** Pid of the process that holds the lease on a board, from the kernel. */
+  /** Returns the pid of the process that holds the lease on a board, from /proc/locks. */
   holder(uuid: string): number | null {
     return lockHolder(this.lockFile(uuid))
   }
 
-  /** File name of a lease's journal while it is being written. */
+  /** Returns the path of a lease's journal while it is being written. */
   unfinishedFile(uuid: string, leaseId: string): string {
     return `${this.journalFile(uuid)}.${leaseId}${UNFINISHED}`
   }
 
   /**
-   * Remove incomplete journals of a killed owner, which had changed nothing yet. The caller must hold the board's lock.
+   * Remove incomplete journals of a killed owner, which had not yet changed the board. The caller must hold the board's
+   * lock.
    */
   removeUnfinished(uuid: string): void {
     const name = path.basename(this.journalFile(uuid))
@@ -93,7 +94,10 @@ export class LeaseFolder {
     }
   }
 
-  /** UUIDs of the boards that have a journal. @throws PctodlError `LEASE_FOLDER` if the folder is not private */
+  /**
+   * Returns the UUIDs of the boards that have a journal. @throws PctodlError `LEASE_FOLDER` if the folder is not
+   * private
+   */
   journaled(): string[] {
     return this.#entries()
       .filter((name) => name.endsWith('.json'))
@@ -119,7 +123,7 @@ export class LeaseFolder {
   }
 
   /**
-   * @param sync flush to disk before returning: needed only if a machine crash could leave a partial file
+   * @param sync flush to disk before returning; needed only if a machine crash could leave a partial file
    * @throws PctodlError `LEASE_FOLDER`
    */
   write(record: LeaseRecord, sync = true): void {
@@ -161,10 +165,10 @@ export class LeaseFolder {
   }
 
   /**
-   * Whether this user has a folder. One that this user may not read belongs to somebody else, and its contents are not
-   * this user's to restore.
+   * Whether the folder exists and this user may read it. An unreadable folder belongs to another user, so this user
+   * does not restore its boards.
    *
-   * @throws PctodlError `LEASE_FOLDER` if it is not private
+   * @throws PctodlError `LEASE_FOLDER` if the folder is not private
    */
   #isThere(): boolean {
     try {
@@ -176,7 +180,7 @@ export class LeaseFolder {
     }
   }
 
-  /** Sync the directory entry too, so that a new name survives a crash. */
+  /** Sync the folder too, so that a new file name survives a machine crash. */
   #sync(): void {
     const fd = openSync(this.path, 'r')
     try {

@@ -22,7 +22,8 @@ export const foundSchema: z.ZodType<FoundState> = z.strictObject({
 })
 
 /**
- * The journal that a lease writes before it changes anything: everything needed to restore the board without the owner.
+ * The journal that a lease writes before its first change. It contains everything needed to restore the board after the
+ * owner has ended.
  */
 export interface LeaseRecord {
   readonly format: 'pctodl-lease'
@@ -35,25 +36,25 @@ export interface LeaseRecord {
     startTime: number
     bootId: string
     uid: number
-    /** Base name of the program. Its arguments may contain access tokens, so they are not recorded. */
+    /** Base name of the owner's program. Arguments may contain access tokens, so they are not recorded. */
     program: string
   }
   /** ISO 8601. */
   readonly acquiredAt: string
-  /** The original settings; null if the driver does not report one. */
+  /** The original settings. A setting that the driver does not report is null. */
   readonly found: {
     powerLimitW: number | null
     computeMode: ComputeMode | null
     persistence: boolean | null
-    /** NVML cannot read clock locks: null means "not locked", the assumption unless the operator declares otherwise. */
+    /** Lock declared by the operator. Null means "not locked": NVML cannot read clock locks. */
     smClockLock: ClockRange | null
     memClockLock: ClockRange | null
   }
   /** Settings that the owner has changed or was about to change. */
   readonly touched: ChangeKind[]
   /**
-   * Power limits that the owner may have set last, W. If the board shows another limit, somebody else set it, and it is
-   * kept.
+   * Power limits that the owner may have set last, W. If the board has another limit, another program has set that
+   * limit, and it is kept.
    */
   readonly setLimitsW?: number[] | undefined
   /** Why the last attempt to restore the board failed. */
@@ -85,7 +86,7 @@ const leaseRecord = z.strictObject({
 
 export type FoundState = LeaseRecord['found']
 
-/** @throws Error naming the field */
+/** @throws Error naming the invalid field */
 export function parseLeaseRecord(text: string): LeaseRecord {
   const result = leaseRecord.safeParse(JSON.parse(text))
   if (result.success) return result.data

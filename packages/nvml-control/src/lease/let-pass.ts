@@ -4,21 +4,21 @@ import { load } from 'koffi'
 /** `setxattr` from <sys/xattr.h>, because Node has no call for access control lists. */
 let setxattr: ((path: string, name: string, value: Uint8Array, size: number, flags: number) => number) | undefined
 
-/** Version of the list's format (<linux/posix_acl_xattr.h>). */
+/** Version of the access control list format (<linux/posix_acl_xattr.h>). */
 const ACL_VERSION = 2
-/** Tags of entries (acl(5)). */
+/** Entry tags of an access control list (acl(5)). */
 const [USER_OBJ, USER, GROUP_OBJ, GROUP, MASK, OTHER] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20] as const
-/** Id of entries that concern no particular user or group. */
+/** Id in entries that do not name a user or group. */
 const NOBODY = 0xffffffff
 const ENTRY_BYTES = 8
-/** Permission bits of entries. */
+/** Permission bits of an entry. */
 const [READ_WRITE, PASS, NOTHING] = [6, 1, 0] as const
 
 /**
- * Let one more user traverse one of our folders, without listing or writing it. Nobody else may, whatever their group.
+ * Let one more user traverse one of our folders, without permission to list or write it. All other users are excluded.
  * Replaces the existing access control list.
  *
- * @throws Error if the file system has no access control lists
+ * @throws Error if the file system does not support access control lists
  */
 export function letPass(folder: string, uid: number): void {
   chmodSync(folder, 0o700)
@@ -26,7 +26,7 @@ export function letPass(folder: string, uid: number): void {
   throw new Error(`${folder} is on a file system without access control lists, so user ${uid} alone cannot be let in`)
 }
 
-/** Let only these users and groups connect to one of our sockets. @throws Error as `letPass` */
+/** Let only the given users and groups connect to one of our sockets. @throws Error as `letPass` does */
 export function letConnect(
   socket: string,
   { uids, gids }: { readonly uids: readonly number[]; readonly gids: readonly number[] },

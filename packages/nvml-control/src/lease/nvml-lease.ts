@@ -27,7 +27,7 @@ export interface LeasableBoard {
   readonly device: NvmlDevice
   readonly spec: GpuSpec
   readonly clock: Clock
-  /** Path of the NVML library, for the watchdog. */
+  /** Path of the NVML library, passed to the watchdog. */
   readonly libraryPath: string
 }
 
@@ -39,7 +39,7 @@ export interface LeasedBoard extends LeasableBoard {
   readonly minSetIntervalMs: number
 }
 
-/** Errors that guarantee that nothing was changed. After any other failure a change may be in force. */
+/** Error codes after which the setting is certainly unchanged. After any other error, the change may be in force. */
 const refusals = [
   'NO_PERMISSION',
   'NOT_SUPPORTED',
@@ -48,16 +48,16 @@ const refusals = [
   'NVML_FUNCTION_NOT_FOUND',
 ]
 
-/** Readings, `NOTICE_MS` apart, by which a clock counts as locked by another program. */
+/** Number of clock readings before another program's lock is assumed. They are `NOTICE_MS` apart. */
 const NOTICE_READINGS = 3
 const NOTICE_MS = 125
 
-/** Enough for three attempts at each of five settings with a slow driver. */
+/** Time limit of a release, ms: enough for three attempts at each of five settings with a slow driver. */
 const RELEASE_DEADLINE_MS = 10_000
 
 /**
- * The right to change a real board. Before the first change of each setting, its old value is written to disk. That
- * value is restored by `release`, by the end of the process, by a watchdog, or by the next program.
+ * The right to change a real board from this process. Before the first change of a setting, its original value is
+ * written to disk. `release`, the end of the process, the watchdog, or the next program restores that value.
  */
 export class NvmlLease implements BoardLease {
   readonly path = 'nvml'
@@ -66,13 +66,13 @@ export class NvmlLease implements BoardLease {
   #watchdog: Watchdog | undefined
   #state: 'held' | 'releasing' | 'released' = 'held'
   #released: Promise<void> | undefined
-  /** Runs changes one after the other, in call order. */
+  /** Runs the changes one after another, in call order. */
   #queue: Promise<void> = Promise.resolve()
   #inFlight = 0
   /** Changes by other programs that `noticeOthers` has not reported yet. */
   readonly #noticed: string[] = []
   readonly #applied = new Map<ChangeKind, BoardChange>()
-  /** Locks under which the board has run at their top. */
+  /** Clock locks at whose maximum the board has already run. */
   readonly #atTop = new WeakSet<BoardChange>()
   readonly #forgetEnding: () => void
   readonly #changedAtMs = new Map<ChangeKind, number>()
@@ -88,7 +88,7 @@ export class NvmlLease implements BoardLease {
     })
   }
 
-  /** The board's settings when the lease began, which will be restored. */
+  /** The board's settings at the start of the lease. `release` restores them. */
   get found(): FoundState {
     return this.#record.found
   }
@@ -102,7 +102,7 @@ export class NvmlLease implements BoardLease {
     await this.#change(smClockChange(this.#board.spec, this.#memClockInForceMhz(), clock))
   }
 
-  /** Return the SM clock to the firmware, or to the standing lock given to the lease. */
+  /** Remove this lease's SM clock lock, or restore the standing lock declared by the operator. */
   resetSmClock(): Promise<void> {
     return this.#reset('sm-clock')
   }
@@ -127,7 +127,7 @@ export class NvmlLease implements BoardLease {
     await this.#change({ kind: 'power-limit', powerLimitW })
   }
 
-  /** Set the board's default limit. (`release` restores the one that was found, which may differ.) */
+  /** Set the board's default power limit. (`release` restores the limit found at the start, which may differ.) */
   resetPowerLimit(): Promise<void> {
     return this.#reset('power-limit')
   }
@@ -139,26 +139,26 @@ export class NvmlLease implements BoardLease {
     await this.#change({ kind: 'compute-mode', mode })
   }
 
-  /** Restore the compute mode that was found. */
+  /** Restore the compute mode from the start of the lease. */
   resetComputeMode(): Promise<void> {
     return this.#reset('compute-mode')
   }
 
   /**
-   * Set whether the driver stays loaded without a client. Without persistence, locks may vanish while nobody uses the
-   * board.
+   * Set whether the driver stays loaded while no program uses the board. Without persistence, the driver may unload and
+   * lose clock locks.
    */
   async setPersistence(enabled: boolean): Promise<void> {
     await this.#change({ kind: 'persistence', enabled })
   }
 
-  /** Restore the persistence mode that was found. */
+  /** Restore the persistence mode from the start of the lease. */
   resetPersistence(): Promise<void> {
     return this.#reset('persistence')
   }
 
   /**
-   * Check that all settings are still in force. A lock set on an idle board can be judged only once the board is busy.
+   * Check that all settings of this lease are still in force. A clock lock can be checked only while the board is busy.
    *
    * @throws SetterNotAppliedError for the first setting that is not in force
    */
@@ -176,15 +176,15 @@ export class NvmlLease implements BoardLease {
     return this.#record.touched.includes(kind)
   }
 
-  /** Replace values to restore: the operator may change them while the lease is held. */
+  /** Replace the values that `release` restores, because the operator may change them during the lease. */
   amend(found: Partial<FoundState>): void {
     this.#record = { ...this.#record, found: { ...this.found, ...found } }
     if (this.#record.touched.length > 0) this.#board.folder.write(this.#record)
   }
 
   /**
-   * Settings that another program has changed since this lease set them. They now belong to that program, so `release`
-   * leaves them alone.
+   * Returns the settings that another program has changed since this lease set them. Those settings now belong to the
+   * other program, so `release` does not restore them.
    *
    * @throws NvmlError
    */
@@ -199,16 +199,20 @@ export class NvmlLease implements BoardLease {
     return noticed
   }
 
-  /** @throws RestoreError if the board could not be restored; the journal then stays, and the watchdog tries again */
+  /**
+   * @throws RestoreError if the board could not be restored; the journal then remains, and the watchdog tries again
+   */
   release(): Promise<void> {
     this.#released ??= this.#release()
     return this.#released
   }
 
   /**
-   * Whether another program has changed a mode or a clock. Locks cannot be read, but a board that nothing holds below runs at the
-   * top of its lock. So another clock is another's lock: outside ours in any case, within it once the board has run at
-   * the top; and if below, only if it stays the same.
+   * Whether another program has changed a mode or locked a clock. NVML cannot read clock locks, so several clock
+   * readings decide. Unless an event reason lowers the clock, a busy board runs at the maximum of its lock.
+   *
+   * So another program's lock is assumed in two cases. Either all readings are outside our range, or they are below our
+   * maximum although the board has run at it before. Readings below the maximum must also be equal.
    */
   async #isOfAnother(change: BoardChange): Promise<boolean> {
     const { device, clock } = this.#board
@@ -226,8 +230,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * A power limit that another program has set is what to restore from now on. While a change of ours is on its way,
-   * the reading proves nothing.
+   * If another program has set the power limit, `release` will restore that limit. A reading taken during a change of
+   * ours is ignored.
    *
    * @throws NvmlError
    */
@@ -265,9 +269,9 @@ export class NvmlLease implements BoardLease {
     if (change) await this.#change(change)
   }
 
-  /** Queue a change after those requested earlier. */
+  /** Queue a change behind earlier ones. */
   #change(change: BoardChange): Promise<void> {
-    // The program is ending and nobody awaits the result, so never settle, not even with an error.
+    // The program is ending and no caller awaits the result. Never settle, so that no error appears.
     if (isEnding()) return new Promise(() => {})
     this.#assertHeld()
     const result = this.#queue.then(() => this.#perform(change))
@@ -296,7 +300,7 @@ export class NvmlLease implements BoardLease {
     try {
       await verifyApplied(device, change, { clock, deadlineMs: verifyDeadlineMs })
     } catch (error) {
-      // After a failed check, any limit that the driver made of the request counts as ours.
+      // The driver may have set another limit than requested. Count any limit as ours.
       if (change.kind === 'power-limit') this.#record = { ...this.#record, setLimitsW: undefined }
       throw error
     }
@@ -305,8 +309,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * Whether a change is already in force. Skipping it saves a driver call. A clock lock that was found counts as in
-   * force until this lease sets another: it may have given way to one of the operator's, which cannot be read.
+   * Whether a change is already in force, so that the driver call can be skipped. The operator's declared clock lock
+   * counts as in force until this lease sets another. Afterwards it must be set again, because locks cannot be read.
    */
   isInForce(change: BoardChange): boolean {
     const before = this.#applied.get(change.kind)
@@ -317,7 +321,7 @@ export class NvmlLease implements BoardLease {
     return observe(this.#board.device, change).applied
   }
 
-  /** Enforce the minimum interval between changes: firmware does not settle if changed too fast. */
+  /** Wait for the minimum interval between two changes: the firmware does not settle if changes follow faster. */
   async #keepDistance(kind: ChangeKind): Promise<void> {
     const waitMs = this.#board.minSetIntervalMs - this.#sinceMs(kind)
     if (waitMs > 0) await this.#board.clock.sleep(waitMs)
@@ -328,8 +332,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * Before the first change, start the watchdog and then write the old value to disk. In this order, no journal exists
-   * without a watchdog.
+   * Before the first change of a setting, start the watchdog and then write the original value to disk. In this order,
+   * no journal exists without a watchdog.
    */
   async #writeAhead(change: BoardChange): Promise<void> {
     const { folder, libraryPath } = this.#board
@@ -348,17 +352,17 @@ export class NvmlLease implements BoardLease {
     })
     const isFirst = !touched.includes(change.kind)
     const record = { ...this.#record, touched: isFirst ? [...touched, change.kind] : touched }
-    // What the operator has set since `acquire` is what to restore.
+    // The operator may have changed this setting since `acquire`. Restore the operator's value.
     if (isFirst) record.found = foundAnew(record.found, change.kind, device)
-    // Until the change shows, the previous limit may still be in force.
+    // The previous limit may still be in force until the new one is applied.
     if (isLimit) record.setLimitsW = [device.powerLimitW(), change.powerLimitW]
     folder.write(record, isFirst)
     this.#record = record
   }
 
   /**
-   * Stop tracking a setting that needs no restoring: another program owns it now, or the driver refused the change (and
-   * would refuse the restoration too).
+   * Stop tracking a setting that must not be restored: another program has changed it, or the driver refused our change
+   * and would refuse the restoration too.
    */
   #forget(kind: ChangeKind): void {
     const { folder } = this.#board

@@ -2,11 +2,11 @@ import { loadNvml } from '../nvml/nvml-library.js'
 import { LeaseFolder } from './lease-folder.js'
 import { type RestoreOutcome, restoreLeftover } from './restore-leftovers.js'
 
-/** Time allowed for the lock of a process that has just died to become free, ms. */
+/** Time to wait for the kernel to release a dead process's lock, ms. */
 const LOCK_WAIT_MS = 2000
 const POLL_MS = 10
 
-/** A lease whose owner is gone but whose journal remains. */
+/** A lease whose owner has ended without deleting its journal. */
 export interface AbandonedLease {
   readonly leaseFolder: string
   readonly uuid: string
@@ -15,9 +15,9 @@ export interface AbandonedLease {
 }
 
 /**
- * Restore what one owner left on its board, unless another program does or did so.
+ * Restore the board that one owner left changed, unless another program restores or has restored it.
  *
- * @returns null if the journal or the board belongs to another lease by now
+ * @returns null if another program has restored the board or now holds its lock
  * @throws RestoreError, JournalError, NvmlError
  */
 export async function restoreAbandoned(lease: AbandonedLease): Promise<RestoreOutcome | null> {
@@ -31,7 +31,7 @@ export async function restoreAbandoned(lease: AbandonedLease): Promise<RestoreOu
     await new Promise((resolve) => setTimeout(resolve, POLL_MS))
     lock = folder.tryLock(uuid)
   }
-  // Another program holds the board now, and restored it before.
+  // Another program now holds the board. It restored the board when it acquired the lease.
   if (!lock) return null
   try {
     if (!isOurs()) return null

@@ -4,24 +4,24 @@ import type { LeaseRecord } from './lease-record.js'
 import { bootId } from './process-identity.js'
 import { restore } from './restore.js'
 
-/** The result for one journal found. */
+/** The result of one restoration. */
 export interface RestoreOutcome {
   readonly uuid: string
   /** The journal; null if it could not be read. */
   readonly record: LeaseRecord | null
   /**
-   * `restored`: board restored. `rebooted`: from an earlier boot, whose settings the driver has lost. `in-use`: its
-   * owner is running. `failed`: see `error`.
+   * `restored`: the board was restored. `rebooted`: the journal is from an earlier boot, and the reboot has cleared its
+   * settings. `in-use`: the owner is still running. `failed`: see `error`.
    */
   readonly outcome: 'restored' | 'rebooted' | 'in-use' | 'failed'
   readonly error?: unknown
 }
 
 /**
- * Restore what a former owner of a board left behind. The caller must hold the board's lock, which proves that this
- * owner is gone.
+ * Restore a board that an earlier owner left changed. The caller must hold the board's lock, which proves that the
+ * earlier owner has ended.
  *
- * @returns null if nothing was left
+ * @returns null if there is no journal
  * @throws RestoreError, JournalError
  */
 export async function restoreLeftover(folder: LeaseFolder, device: NvmlDevice): Promise<RestoreOutcome | null> {
@@ -48,13 +48,13 @@ export function noteFailure(folder: LeaseFolder, record: LeaseRecord, error: unk
   try {
     folder.write({ ...record, lastError: error instanceof Error ? error.message : String(error) })
   } catch {
-    // The old journal remains, and the failure itself is thrown to the caller.
+    // The old journal remains, and the caller throws the original error.
   }
 }
 
 /**
- * Restore what killed programs left behind on the boards of this machine. Every program that changes boards does so
- * when it starts. Boards in use are left alone.
+ * Restore the boards of this machine that killed programs left changed. Every program that changes boards calls this
+ * when it starts. Boards in use are skipped.
  */
 export async function restoreLeftovers(
   folder: LeaseFolder,
@@ -65,7 +65,7 @@ export async function restoreLeftovers(
   return outcomes.filter((outcome) => outcome !== null)
 }
 
-/** Restore what killed programs left behind on one board. @returns null if nothing was left */
+/** Restore one board that a killed program left changed. @returns null if there is no journal */
 export async function restoreBoard(
   folder: LeaseFolder,
   uuid: string,

@@ -6,7 +6,7 @@ import { changeBack } from './asked-change.js'
 import type { LeaseRecord } from './lease-record.js'
 import { observe } from './verify.js'
 
-/** A board could not be restored. Its journal stays; the next program, or `pctodl gpu restore`, tries again. */
+/** A board could not be restored. Its journal remains, so the next program or `pctodl gpu restore` tries again. */
 export class RestoreError extends PctodlError {
   readonly subject: string
   readonly failures: readonly { readonly change: BoardChange; readonly reason: string }[]
@@ -23,23 +23,23 @@ export class RestoreError extends PctodlError {
     this.failures = failures
   }
 
-  /** This error as the consequence of an earlier one, which comes first in the message and becomes the cause. */
+  /** Returns this error with an earlier error as its cause. The message begins with the earlier error. */
   after(error: unknown): RestoreError {
     const before = `${error instanceof Error ? error.message : String(error)}. And then `
     return new RestoreError(this.subject, this.failures, error, before)
   }
 }
 
-/** Attempts per change: a driver may be busy for a moment. */
+/** Attempts per change, because a driver may be busy for a moment. */
 const ATTEMPTS = 3
 /** Time between attempts or readings, ms. */
 const PAUSE_MS = 50
-/** Readings, `PAUSE_MS` apart, until a change counts as failed. */
+/** Number of readings, `PAUSE_MS` apart, before a change counts as failed. */
 const EFFECT_PERIODS = 20
 
 /**
- * The changes that restore a board: each touched setting to its value found. A setting with unknown value cannot have
- * been touched.
+ * Returns the changes that restore a board. They set every changed setting to its original value. A setting with
+ * unknown original value cannot have been changed.
  */
 export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'touched'>): BoardChange[] {
   return changeKinds
@@ -49,8 +49,8 @@ export function changesBack({ found, touched }: Pick<LeaseRecord, 'found' | 'tou
 }
 
 /**
- * Restore a board. Readable settings that are already right are skipped; clock locks cannot be read and are always
- * restored.
+ * Restore a board. A setting that already has its original value is skipped. Clock locks cannot be read, so they are
+ * always restored.
  *
  * @throws RestoreError
  */
@@ -81,7 +81,7 @@ async function putBack(device: NvmlDevice, change: BoardChange): Promise<unknown
   return error
 }
 
-/** Wait until a change shows, if it can be read. */
+/** Wait until a reading shows the change. A clock lock cannot be read and is not checked. */
 async function effect(device: NvmlDevice, change: BoardChange): Promise<Error | undefined> {
   if (isClockLock(change)) return undefined
   for (let i = 0; i < EFFECT_PERIODS; i++) {
@@ -100,17 +100,17 @@ function isAppliedNow(device: NvmlDevice, change: BoardChange): boolean {
   try {
     return observe(device, change).applied
   } catch {
-    // Not readable now: set it again, and let the setter report failure.
+    // The setting cannot be read now. Set it again; the setter reports any failure.
     return false
   }
 }
 
-/** Whether another program has set the power limit since the record's owner did. */
+/** Whether another program has changed the power limit since the owner of the record set it. */
 export function isLimitOfAnother(device: NvmlDevice, { setLimitsW }: Pick<LeaseRecord, 'setLimitsW'>): boolean {
   try {
     return setLimitsW?.every((powerLimitW) => !observe(device, { kind: 'power-limit', powerLimitW }).applied) ?? false
   } catch {
-    // Not readable now: assume that it is ours, and restore it.
+    // The limit cannot be read now. Assume that it is ours, and restore it.
     return false
   }
 }

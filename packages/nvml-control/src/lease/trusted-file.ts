@@ -6,14 +6,13 @@ const WRITABLE_BY_OTHERS = 0o022
 const MAX_LINKS = 40
 
 /**
- * The system's standard program folders. Used instead of the caller's PATH, which could lead to somebody else's
- * program.
+ * The system's standard program folders. They replace the caller's PATH, which could contain another user's program.
  */
 export const systemSearchPath = '/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin'
 
 /**
- * Environment for a program that runs with our rights. It omits everything that could load foreign code (`LD_PRELOAD`,
- * `NODE_OPTIONS`, PATH), but keeps a container's driver libraries (`LD_LIBRARY_PATH`).
+ * Returns the environment for a program that runs with our permissions. It omits variables that could load foreign code
+ * (`LD_PRELOAD`, `NODE_OPTIONS`, PATH). It keeps `LD_LIBRARY_PATH`, where a container's driver libraries may be.
  */
 export function cleanEnvironment(): Record<string, string> {
   const { LD_LIBRARY_PATH } = process.env
@@ -21,10 +20,11 @@ export function cleanEnvironment(): Record<string, string> {
 }
 
 /**
- * The real path of a folder in which only root and this user can have created anything; others may not write it, sticky
- * bit or not. So a file found there is theirs.
+ * Returns the real path of a folder that only root and this user can write to. Folders writable by other users are
+ * rejected, even with the sticky bit.
  *
- * @throws Error naming the offending part and its owner; the system's error if there is no such folder
+ * @throws Error naming the writable or foreign part of the path and its owner; the system's error if the folder does
+ *   not exist
  */
 export function closedFolder(folder: string): string {
   const trusted = trustedPath(folder)
@@ -33,11 +33,12 @@ export function closedFolder(folder: string): string {
 }
 
 /**
- * The real path of a file that only root and this user can write or replace: the file and every link to it belong to
- * one of the two, and nobody else can write to a folder that holds one of them.
+ * Returns the real path of a file that only root and this user can write or replace. The file, every symbolic link to
+ * it, and their folders must belong to root or this user, and no other user may write to them.
  *
- * @returns its path without links
- * @throws Error naming the offending part and its owner; the system's error if there is no such file
+ * @returns the path without symbolic links
+ * @throws Error naming the writable or foreign part of the path and its owner; the system's error if the file does not
+ *   exist
  */
 export function trustedFile(file: string): string {
   let at = path.resolve(file)

@@ -8,15 +8,15 @@ const POLL_MS = 5
 
 export interface VerifyOptions {
   readonly clock: Clock
-  /** Time allowed for a change to show, ms. */
+  /** Time for a change to appear in readings, ms. */
   readonly deadlineMs: number
 }
 
 /**
- * Read a change back until it shows. A reset of a clock lock cannot be verified and is assumed done.
+ * Read a setting until it shows the change. The removal of a clock lock cannot be read and is assumed to be done.
  *
  * @throws SetterNotAppliedError after the deadline
- * @throws NvmlError if it cannot be read
+ * @throws NvmlError if the setting cannot be read
  */
 export async function verifyApplied(device: NvmlDevice, change: BoardChange, options: VerifyOptions): Promise<void> {
   const { clock, deadlineMs } = options
@@ -32,7 +32,7 @@ export async function verifyApplied(device: NvmlDevice, change: BoardChange, opt
   }
 }
 
-/** NVML takes milliwatts; other tools set limits with two decimals. */
+/** Tolerance of a power limit comparison, W. NVML accepts milliwatts; other tools set limits with two decimals. */
 const POWER_LIMIT_TOLERANCE_W = 0.05
 
 /** The current state of a setting. */

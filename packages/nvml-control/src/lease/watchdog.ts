@@ -6,9 +6,9 @@ import { PctodlError } from '@pctodl/platform'
 import { cleanEnvironment } from './trusted-file.js'
 
 /**
- * A shell that waits for end-of-file on a pipe from the lease's owner, which comes however the owner ends. It deletes
- * an unfinished journal, because nothing was changed yet. If no journal exists, it exits; otherwise it executes the
- * program that restores the board. It needs one megabyte and no CPU time.
+ * Shell script of the watchdog. It waits for end-of-file on a pipe from the lease's owner, which the kernel sends when
+ * the owner ends. Then it deletes an unfinished journal, because no change was made. If a complete journal exists, it
+ * runs the program that restores the board. While it waits, it uses about one megabyte and no CPU time.
  */
 const script = `trap '' HUP INT TERM
 read -r _
@@ -19,7 +19,7 @@ exec "$@"`
 
 export interface WatchdogOptions {
   readonly journalFile: string
-  /** The file name of the journal while it is being written. */
+  /** Path of the journal while it is being written. */
   readonly unfinishedFile: string
   readonly leaseFolder: string
   readonly uuid: string
@@ -27,7 +27,7 @@ export interface WatchdogOptions {
   readonly libraryPath: string
 }
 
-/** Restores the board if the lease's owner ends without doing so. */
+/** Restores the board if the lease's owner ends without restoring it. */
 export class Watchdog {
   readonly #child: ChildProcess
 
@@ -39,14 +39,14 @@ export class Watchdog {
     return this.#child.pid!
   }
 
-  /** @throws PctodlError `WATCHDOG` if it cannot be started: then nothing may be changed */
+  /** @throws PctodlError `WATCHDOG` if the watchdog cannot be started; the caller must then not change the board */
   static async start(options: WatchdogOptions): Promise<Watchdog> {
     const child = spawn(
       '/bin/sh',
       ['-c', script, 'pctodl-gpu-watchdog', options.journalFile, options.unfinishedFile, ...restoreCommand(options)],
       {
         stdio: ['pipe', 'ignore', 'ignore'],
-        // Its own session, so that Ctrl-C at the owner's terminal does not reach it.
+        // Start a new session, so that Ctrl-C at the owner's terminal does not reach the watchdog.
         detached: true,
         cwd: '/',
         env: cleanEnvironment(),
@@ -65,7 +65,7 @@ export class Watchdog {
     return new Watchdog(child)
   }
 
-  /** Close the pipe: the watchdog restores the board if the journal still exists, and ends. */
+  /** Close the pipe. The watchdog then exits; if a journal still exists, it restores the board first. */
   dismiss(): void {
     this.#child.stdin?.destroy()
   }
@@ -75,7 +75,9 @@ function restoreCommand({ leaseFolder, uuid, leaseId, libraryPath }: WatchdogOpt
   return [process.execPath, restoreProgram(), leaseFolder, uuid, leaseId, libraryPath]
 }
 
-/** The built restore program beside this file or, when running from sources, in the package's `dist`. */
+/**
+ * Returns the path of the built restore program: beside this file, or in the package's `dist` when running from source.
+ */
 function restoreProgram(): string {
   const here = path.dirname(fileURLToPath(import.meta.url))
   const places = [here, path.join(here, '..', '..', 'dist')].map((folder) => path.join(folder, 'restore-journal.js'))

@@ -1,7 +1,10 @@
-/** Who may have a context on a board. `exclusive-thread` is an old mode that current drivers refuse to set. */
+/**
+ * Which processes may create a CUDA context on a board. `exclusive-thread` is an old mode that current drivers refuse
+ * to set.
+ */
 export type ComputeMode = 'default' | 'exclusive-thread' | 'prohibited' | 'exclusive-process'
 
-/** In the order of NVML's numbers. */
+/** All modes; the array index is NVML's number. */
 const modes: readonly ComputeMode[] = ['default', 'exclusive-thread', 'prohibited', 'exclusive-process']
 
 export const settableComputeModes = ['default', 'prohibited', 'exclusive-process'] as const

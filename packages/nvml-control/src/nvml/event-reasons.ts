@@ -1,6 +1,6 @@
 import type { ClocksEventReason } from '@pctodl/platform'
 
-/** Bits of NVML's clocks event reasons (`nvmlClocksEventReason...` in nvml.h). */
+/** NVML's bits for clocks event reasons (`nvmlClocksEventReason...` in nvml.h). */
 export const eventReasonBits = {
   'gpu-idle': 0x1,
   'applications-clocks-setting': 0x2,
@@ -24,7 +24,9 @@ const HARDWARE =
 
 const known = new Map<number, readonly ClocksEventReason[]>()
 
-/** Names of the set bits. Each combination's list is cached, so that sampling allocates nothing. */
+/**
+ * Returns the names of the set bits. The list for each combination is cached, so that sampling allocates no memory.
+ */
 export function clocksEventReasons(bits: number): readonly ClocksEventReason[] {
   let reasons = known.get(bits)
   if (!reasons) {

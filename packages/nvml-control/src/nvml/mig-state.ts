@@ -2,9 +2,9 @@ import { meansAbsent, NvmlError, orNull } from './nvml-error.js'
 import type { NvmlHandle } from './nvml-handle.js'
 
 export interface MigInstanceInfo {
-  /** E.g. `MIG-...`, as accepted by `CUDA_VISIBLE_DEVICES`. */
+  /** UUID of the instance, e.g. `MIG-...`, as accepted by `CUDA_VISIBLE_DEVICES`. */
   readonly uuid: string
-  /** E.g. `NVIDIA A100-SXM4-40GB MIG 3g.20gb`. */
+  /** Name of the instance, e.g. `NVIDIA A100-SXM4-40GB MIG 3g.20gb`. */
   readonly name: string
   readonly gpuInstanceId: number | null
   readonly computeInstanceId: number | null
@@ -17,7 +17,7 @@ export interface MigInstanceInfo {
 
 export interface MigState {
   readonly enabled: boolean
-  /** MIG mode after the next reset of the board. */
+  /** Whether MIG will be enabled after the next reset of the board. */
   readonly pendingEnabled: boolean
   readonly instances: readonly MigInstanceInfo[]
 }
@@ -25,7 +25,7 @@ export interface MigState {
 const NOT_FOUND = 6
 const INVALID_ARGUMENT = 2
 
-/** @returns null if the board or the driver has no MIG */
+/** @returns null if the board or the driver does not support MIG */
 export function readMigState(device: NvmlHandle): MigState | null {
   const current = new Uint32Array(1)
   const pending = new Uint32Array(1)
@@ -45,7 +45,7 @@ function instances(device: NvmlHandle): MigInstanceInfo[] {
     const handle: [unknown] = [null]
     const call = 'nvmlDeviceGetMigDeviceHandleByIndex'
     const code = device.calls.get(call)(device.handle, i, handle)
-    // The count is an upper bound: an index without an instance is "not found", or "invalid" with some drivers.
+    // The count is an upper bound. For an unused index the driver returns "not found", some drivers "invalid argument".
     if (code === NOT_FOUND || code === INVALID_ARGUMENT || meansAbsent(code)) continue
     if (code !== 0) throw new NvmlError(call, code, device.subject)
     found.push(describe(device.at(handle[0], `MIG device ${i} of ${device.subject}`)))
@@ -60,7 +60,8 @@ function describe(instance: NvmlHandle): MigInstanceInfo {
       instance.check(call, word)
       return word[0]!
     })
-  // `nvmlDeviceAttributes_t`: SMs, five engine counts, GPU and compute instance slices, then the memory in MiB.
+  // Fields of `nvmlDeviceAttributes_t`: SM count, five engine counts, GPU and compute instance slices, and memory in
+  // MiB.
   const attributes = orNull(() => {
     const buffer = Buffer.alloc(40)
     instance.check('nvmlDeviceGetAttributes_v2', buffer)

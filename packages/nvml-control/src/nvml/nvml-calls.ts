@@ -1,18 +1,18 @@
 import { type LibraryHandle, load, opaque, out, pointer } from 'koffi'
 
-/** A function of the library: returns NVML's code, 0 for success. */
+/** A function of the NVML library. Returns NVML's return code, 0 for success. */
 export type NvmlCall = (...args: unknown[]) => number
 
-// An opaque handle without a name, because koffi's names are global to the process. Out-parameters are plain
-// pointers: typed arrays pass without copies.
+// Opaque type of an NVML handle. It has no name, because koffi's type names are global to the process. Output
+// parameters are plain pointers, so that typed arrays are passed without copies.
 const device = pointer(opaque())
 
-/** Type of an argument, as koffi takes it. */
+/** Argument type as koffi accepts it. */
 type Argument = string | ReturnType<typeof pointer> | ReturnType<typeof out>
 
 const handle = out(pointer(device))
 
-/** The argument lists that calls share. */
+/** Argument lists that several functions have in common. */
 const argumentLists = {
   nothing: [],
   pointer: ['void *'],
@@ -33,7 +33,7 @@ const argumentLists = {
   register: [device, 'uint64_t', device],
 } satisfies Readonly<Record<string, readonly Argument[]>>
 
-/** Arguments of every call that this package makes (nvml.h); all of them return an `nvmlReturn_t`. */
+/** Argument lists of all NVML functions that this package calls (nvml.h). Every function returns `nvmlReturn_t`. */
 const signatures = {
   nvmlInit_v2: 'nothing',
   nvmlShutdown: 'nothing',
@@ -103,14 +103,14 @@ interface BoundCall {
 }
 
 /**
- * The functions of one loaded library, each bound on first use. A function that the driver lacks returns
+ * The functions of one loaded library. Each function is bound on first use. A function that the driver lacks returns
  * FUNCTION_NOT_FOUND.
  */
 export class NvmlCalls {
   readonly #library: LibraryHandle
   readonly #bound = new Map<NvmlCallName, BoundCall>()
 
-  /** @throws Error if there is no such library */
+  /** @throws Error if the library cannot be loaded */
   constructor(libraryPath: string) {
     this.#library = load(libraryPath)
   }
@@ -119,7 +119,9 @@ export class NvmlCalls {
     return this.#bind(name).call
   }
 
-  /** Call on another thread if the driver takes milliseconds, so that the event loop continues. */
+  /**
+   * Call a function on another thread. Used for calls that take milliseconds, so that the event loop is not blocked.
+   */
   inBackground(name: NvmlCallName, ...args: unknown[]): Promise<number> {
     return this.#bind(name).inBackground(...args)
   }

@@ -36,8 +36,8 @@ export interface PowerLimits {
 }
 
 /**
- * One board as reported by NVML. Every read calls the driver; every failure is an `NvmlError` that names call and
- * board.
+ * One board as reported by NVML. Every read calls the driver. A failed read throws `NvmlError` naming the NVML call and
+ * the board.
  */
 export class NvmlDevice implements NvmlHandle {
   readonly calls: NvmlCalls
@@ -72,12 +72,12 @@ export class NvmlDevice implements NvmlHandle {
     return textIn(this.#pciInfo(), 36)
   }
 
-  /** PCI device and vendor id, e.g. 0x220810de. */
+  /** PCI device id and vendor id, e.g. 0x220810de. */
   get pciDeviceId(): number {
     return this.#pciInfo().readUInt32LE(28)
   }
 
-  /** `Ampere`, ...; the number if it is newer than this package. */
+  /** Architecture, e.g. `Ampere`; NVML's number if this release does not know the name. */
   get architecture(): string {
     const code = this.#number('nvmlDeviceGetArchitecture')
     return architectures[code] ?? `architecture ${code}`
@@ -91,13 +91,13 @@ export class NvmlDevice implements NvmlHandle {
     return `${major[0]}.${minor[0]}`
   }
 
-  /** Streaming multiprocessors: CUDA cores divided by cores per SM; null if the latter is unknown. */
+  /** Number of SMs, computed as CUDA cores divided by cores per SM; null if either is unknown. */
   get smCount(): number | null {
     const cores = orNull(() => this.#number('nvmlDeviceGetNumGpuCores'))
     return cores === null ? null : smCountOf(cores, this.computeCapability)
   }
 
-  /** `usedBytes` includes what the driver reserves. */
+  /** Memory of the board. `usedBytes` includes memory reserved by the driver. */
   memory(): { readonly totalBytes: number; readonly usedBytes: number; readonly freeBytes: number } {
     const [total, free, used] = this.#longs('nvmlDeviceGetMemoryInfo', 3)
     return { totalBytes: total!, usedBytes: used!, freeBytes: free! }
@@ -107,7 +107,9 @@ export class NvmlDevice implements NvmlHandle {
     return this.#number('nvmlDeviceGetMemoryBusWidth')
   }
 
-  /** SM clocks per memory clock, all ascending, MHz. Empty where the board has no such tables. */
+  /**
+   * Supported SM clocks per memory clock, in ascending order, MHz. Empty if the board does not report supported clocks.
+   */
   supportedClocks(): ClockStates[] {
     const memClocks = orNull(() => this.#list('nvmlDeviceGetSupportedMemoryClocks')) ?? []
     return memClocks.sort(ascending).map((memClockMhz) => ({
@@ -116,12 +118,12 @@ export class NvmlDevice implements NvmlHandle {
     }))
   }
 
-  /** Default application clock of the SMs, MHz; null if the board has no application clocks. */
+  /** Default application clock of the SMs, MHz; null if the board does not support application clocks. */
   defaultApplicationClockMhz(): number | null {
     return orNull(() => this.#selected('nvmlDeviceGetDefaultApplicationsClock', CLOCK_SM))
   }
 
-  /** Temperature at which the firmware lowers the clocks, deg C; null if not reported. */
+  /** Temperature above which the firmware lowers the clocks, deg C; null if not reported. */
   thermalLimitC(): number | null {
     return (
       orNull(() => this.#selected('nvmlDeviceGetTemperatureThreshold', THRESHOLD_GPU_MAX)) ??
@@ -141,12 +143,12 @@ export class NvmlDevice implements NvmlHandle {
     return this.#number('nvmlDeviceGetPowerManagementLimit') / 1000
   }
 
-  /** The limit in force, W: the lowest of all sources (slowdown, board, user). */
+  /** Power limit in force, W: the lowest limit of all sources (slowdown, board, user). */
   enforcedPowerLimitW(): number {
     return this.#number('nvmlDeviceGetEnforcedPowerLimit') / 1000
   }
 
-  /** Energy since the driver was loaded, J. */
+  /** Energy consumed since the driver was loaded, J. */
   energyJ(): number {
     return this.#longs('nvmlDeviceGetTotalEnergyConsumption', 1)[0]! / 1000
   }
@@ -159,7 +161,7 @@ export class NvmlDevice implements NvmlHandle {
     return this.#selected('nvmlDeviceGetClockInfo', CLOCK_MEM)
   }
 
-  /** Bits of `eventReasonBits`. Older drivers have this call under its former name. */
+  /** Clocks event reasons, as bits of `eventReasonBits`. Older drivers export this call under its former name. */
   eventReasons(): number {
     const bits =
       orNull(() => this.#longs('nvmlDeviceGetCurrentClocksEventReasons', 1)) ??
@@ -171,7 +173,7 @@ export class NvmlDevice implements NvmlHandle {
     return eventReasonNames(this.eventReasons())
   }
 
-  /** Processes with a CUDA context, MPS clients included. */
+  /** Processes with a CUDA context on the board, including MPS clients. */
   computeProcesses(): ComputeProcess[] {
     return readComputeProcesses(this)
   }
@@ -180,12 +182,12 @@ export class NvmlDevice implements NvmlHandle {
     return computeModeOf(this.#number('nvmlDeviceGetComputeMode'))
   }
 
-  /** Whether the driver stays loaded without a client. */
+  /** Whether the driver stays loaded while no program uses the board. */
   persistence(): boolean {
     return this.#number('nvmlDeviceGetPersistenceMode') === 1
   }
 
-  /** MIG mode and instances; null on boards without MIG. */
+  /** MIG mode and instances; null if the board does not support MIG. */
   mig(): MigState | null {
     return readMigState(this)
   }
@@ -195,13 +197,13 @@ export class NvmlDevice implements NvmlHandle {
     return new NvmlDevice(this.calls, handle, subject)
   }
 
-  /** Call a function of this board. @throws NvmlError */
+  /** Call an NVML function for this board. @throws NvmlError */
   check(name: NvmlCallName, ...args: unknown[]): void {
     const code = this.calls.get(name)(this.handle, ...args)
     if (code !== 0) throw new NvmlError(name, code, this.subject)
   }
 
-  /** Call it on another thread. @throws NvmlError */
+  /** Call an NVML function for this board on another thread. @throws NvmlError */
   async checkInBackground(name: NvmlCallName, ...args: unknown[]): Promise<void> {
     const code = await this.calls.inBackground(name, this.handle, ...args)
     if (code !== 0) throw new NvmlError(name, code, this.subject)
@@ -230,8 +232,8 @@ export class NvmlDevice implements NvmlHandle {
   }
 
   /**
-   * Read a list of unknown length: call, and repeat with the length that the driver reports if the buffer was too
-   * small.
+   * Read a list of unknown length. If the buffer is too small, the call is repeated with the length that the driver
+   * reports.
    */
   #list(name: NvmlCallName, ...select: number[]): number[] {
     const INSUFFICIENT_SIZE = 7
@@ -245,7 +247,7 @@ export class NvmlDevice implements NvmlHandle {
     }
   }
 
-  /** `nvmlPciInfo_t`: legacy id (16 bytes), domain, bus, device, device id, subsystem id, id (32 bytes). */
+  /** Layout of `nvmlPciInfo_t`: legacy id (16 bytes), domain, bus, device, device id, subsystem id, id (32 bytes). */
   #pciInfo(): Buffer {
     const info = Buffer.alloc(68)
     this.check('nvmlDeviceGetPciInfo_v3', info)

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** NVML's name without `NVML_ERROR_`, this project's code, the meaning, and the remedy. */
+/** NVML's name without `NVML_ERROR_`, this project's error code, the meaning, and the remedy. */
 type ReturnCode = readonly [nvmlName: string, code: string, meaning: string, remedy: string]
 
 const asRoot = 'run as root, or have the operator run the node service (pctodld) and allow it in its policy'
@@ -9,7 +9,7 @@ const reboot =
 const updatePackage = 'update this package'
 const reinstall = 'the driver was updated without a restart: reboot, or unload and load its modules'
 
-/** Every return code of NVML (nvml.h, `nvmlReturn_t`), with what a caller can do about it. */
+/** All NVML return codes (nvml.h, `nvmlReturn_t`), each with a remedy for the caller. */
 const returnCodes: Readonly<Record<number, ReturnCode>> = {
   1: ['UNINITIALIZED', 'NVML_CLOSED', 'NVML is not initialised', 'load it again; it was closed'],
   2: ['INVALID_ARGUMENT', 'NVML_INVALID_ARGUMENT', 'the driver refuses the argument', 'see `pctodl gpu describe`'],
@@ -45,19 +45,19 @@ const returnCodes: Readonly<Record<number, ReturnCode>> = {
   999: ['UNKNOWN', 'NVML_UNKNOWN', 'the driver reports an internal error', 'look at `dmesg | grep NVRM`'],
 }
 
-/** All codes that NVML documents, ascending. */
+/** All return codes that NVML documents, in ascending order. */
 export const nvmlReturnCodes: readonly number[] = Object.keys(returnCodes).map(Number)
 
-/** A failed call of NVML. `code` is this project's, e.g. `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`. */
+/** A failed NVML call. `code` is this project's error code, e.g. `NO_PERMISSION`, `NOT_SUPPORTED`, `GPU_LOST`. */
 export class NvmlError extends PctodlError {
-  /** NVML's number for the error, e.g. 4. */
+  /** NVML's return code, e.g. 4. */
   readonly nvmlCode: number
   /** NVML's name for the error, e.g. `NVML_ERROR_NO_PERMISSION`. */
   readonly nvmlName: string
-  /** The function that was called. */
+  /** The NVML function that failed. */
   readonly call: string
 
-  /** @param subject the board or other object concerned */
+  /** @param subject name of the board or other object in the error message */
   constructor(call: string, nvmlCode: number, subject?: string) {
     const [nvmlName, code, meaning, remedy] = returnCodes[nvmlCode] ?? [
       `CODE_${nvmlCode}`,
@@ -73,10 +73,10 @@ export class NvmlError extends PctodlError {
   }
 }
 
-/** Codes meaning that this board or driver lacks the feature: an optional field is then null. */
+/** Return codes that mean that the board or driver lacks a feature. The optional field is then null. */
 const absent = new Set([3, 13, 21, 22, 25, 26])
 
-/** Codes after which no field of the board can be read. */
+/** Return codes after which no field of the board can be read. */
 const boardGone = new Set([1, 9, 15, 16, 18])
 
 export function meansAbsent(nvmlCode: number): boolean {
@@ -87,7 +87,9 @@ export function meansGone(nvmlCode: number): boolean {
   return boardGone.has(nvmlCode)
 }
 
-/** The value, or null if board or driver lacks the feature. Any other failure is rethrown. */
+/**
+ * Returns the value that `read` returns; null if the board or driver lacks the feature. Any other error is rethrown.
+ */
 export function orNull<T>(read: () => T): T | null {
   try {
     return read()

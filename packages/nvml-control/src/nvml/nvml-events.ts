@@ -1,7 +1,7 @@
 import type { NvmlDevice } from './nvml-device.js'
 import { meansAbsent, NvmlError } from './nvml-error.js'
 
-/** NVML's bits for event kinds (`nvmlEventType*`). */
+/** NVML's bits for event types (`nvmlEventType*`). */
 const eventTypes = {
   'single-bit-ecc': 0x1,
   'double-bit-ecc': 0x2,
@@ -17,16 +17,18 @@ export const boardEventKinds: readonly BoardEventKind[] = Object.keys(eventTypes
 /** A board event reported by the driver. */
 export interface BoardEvent {
   readonly kind: BoardEventKind
-  /** Number of an `xid` event (NVIDIA, XID errors); null for other kinds. */
+  /** XID number of an `xid` event (NVIDIA's XID error list); null for any other kind of event. */
   readonly xid: number | null
 }
 
 const NVML_TIMEOUT = 10
-/** `nvmlEventData_t`: the board, the event kind, and the XID number. */
+/** Size of `nvmlEventData_t`, bytes. It contains the board, the event type, and the XID number. */
 const EVENT_BYTES = 32
 const [TYPE_AT, DATA_AT] = [8, 16]
 
-/** Events of one board from now on. They are polled: the driver queues them, so no thread has to wait. */
+/**
+ * Receives events of one board from now on. The driver queues events, so they are polled and no thread has to wait.
+ */
 export class NvmlEvents {
   readonly #device: NvmlDevice
   readonly #set: unknown
@@ -39,8 +41,8 @@ export class NvmlEvents {
   }
 
   /**
-   * @param kinds events to subscribe to; kinds that the board does not support are left out
-   * @returns null if the board or the driver supports none of them
+   * @param kinds events to subscribe to; kinds that the board does not support are ignored
+   * @returns null if the board or the driver supports none of the kinds
    * @throws NvmlError if the driver fails
    */
   static open(device: NvmlDevice, kinds: readonly BoardEventKind[] = boardEventKinds): NvmlEvents | null {
@@ -59,7 +61,7 @@ export class NvmlEvents {
   }
 
   /**
-   * Up to `most` events since the last call, oldest first.
+   * Returns up to `most` events since the last call, oldest first.
    *
    * @throws NvmlError `GPU_LOST` after the last event of a lost board
    */

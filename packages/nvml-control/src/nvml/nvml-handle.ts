@@ -1,6 +1,6 @@
 import type { NvmlCallName, NvmlCalls } from './nvml-calls.js'
 
-/** A board or a MIG instance: the part of it that functions reading lists need. */
+/** A board or a MIG instance, as needed by functions that read lists. */
 export interface NvmlHandle {
   readonly calls: NvmlCalls
   /** NVML's own handle. */

@@ -4,7 +4,10 @@ import { NvmlDevice } from './nvml-device.js'
 import { NvmlError } from './nvml-error.js'
 import { textBuffer, textIn } from './text.js'
 
-/** Where drivers install NVML, in search order. The first is the dynamic linker's own search. */
+/**
+ * Paths where drivers install NVML, in search order. The first entry is a bare name, for which the dynamic linker
+ * searches.
+ */
 const candidates: readonly string[] = [
   'libnvidia-ml.so.1',
   '/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1',
@@ -16,9 +19,9 @@ const candidates: readonly string[] = [
   '/usr/lib/wsl/lib/libnvidia-ml.so.1',
 ]
 
-/** This machine has no NVML that loads. */
+/** NVML is not installed or cannot be loaded. */
 export class NvmlNotFoundError extends PctodlError {
-  /** Every path tried, with the linker's error. */
+  /** Every path tried, with the error of the dynamic linker. */
   readonly tried: readonly { readonly path: string; readonly reason: string }[]
 
   constructor(tried: NvmlNotFoundError['tried']) {
@@ -34,17 +37,17 @@ export class NvmlNotFoundError extends PctodlError {
 }
 
 export interface LoadNvmlOptions {
-  /** Path of the library. Default: the usual locations. */
+  /** Path of the NVML library. Default: the usual locations. */
   readonly libraryPath?: string
 }
 
 const initialized = new Map<string, Nvml>()
 
 /**
- * Load and initialise NVML. Repeated loads of one library initialise it once per process.
+ * Load and initialise NVML. If it is loaded again in the same process, it is initialised only once.
  *
- * @throws NvmlNotFoundError if there is none
- * @throws NvmlError if it cannot be initialised, e.g. `DRIVER_NOT_LOADED`
+ * @throws NvmlNotFoundError if no library can be loaded
+ * @throws NvmlError if NVML cannot be initialised, e.g. `DRIVER_NOT_LOADED`
  */
 export function loadNvml({ libraryPath }: LoadNvmlOptions = {}): Nvml {
   const key = libraryPath ?? ''
@@ -72,7 +75,7 @@ function firstThatLoads(paths: readonly string[]): { calls: NvmlCalls; path: str
 
 /** An initialised NVML. */
 export class Nvml {
-  /** Path of the library; a bare name was found by the dynamic linker. */
+  /** Path of the NVML library. A bare name means that the dynamic linker found it. */
   readonly libraryPath: string
   readonly calls: NvmlCalls
   readonly #onClose: () => void
@@ -89,7 +92,7 @@ export class Nvml {
     return this.#text('nvmlSystemGetDriverVersion')
   }
 
-  /** Version of the library, e.g. `12.550.144.03`. */
+  /** Version of the NVML library, e.g. `12.550.144.03`. */
   get nvmlVersion(): string {
     return this.#text('nvmlSystemGetNVMLVersion')
   }
@@ -101,7 +104,7 @@ export class Nvml {
     return count[0]!
   }
 
-  /** All boards, by index. @throws NvmlError for a lost board */
+  /** Returns all boards in index order. @throws NvmlError for a lost board */
   devices(): NvmlDevice[] {
     return Array.from({ length: this.deviceCount }, (_, index) => this.deviceByIndex(index))
   }
@@ -112,7 +115,7 @@ export class Nvml {
   }
 
   /**
-   * A board by index (`0`), UUID (`GPU-...`) or PCI bus id (`00000000:01:00.0`).
+   * Returns a board by index (`0`), UUID (`GPU-...`) or PCI bus id (`00000000:01:00.0`).
    *
    * @throws NvmlError `NOT_FOUND` or `NVML_INVALID_ARGUMENT` if there is no such board
    * @throws InvalidInputError for a MIG instance, which has no clocks or limits of its own
@@ -131,7 +134,7 @@ export class Nvml {
     return this.#device(call, text, `GPU ${text}`)
   }
 
-  /** Shut the library down. Its devices must not be used afterwards. Idempotent. */
+  /** Shut NVML down. Its devices must not be used afterwards. Idempotent. */
   close(): void {
     if (!this.#open) return
     this.#open = false

@@ -3,16 +3,19 @@ import type { NvmlHandle } from './nvml-handle.js'
 
 export interface ComputeProcess {
   readonly pid: number
-  /** Null if the driver does not report it, e.g. in a container without the host's pid namespace. */
+  /**
+   * GPU memory used by the process; null if the driver does not report it, e.g. in a container without the host's pid
+   * namespace.
+   */
   readonly usedBytes: number | null
-  /** Whether it is a client of an MPS server; null if the driver does not report it. */
+  /** Whether the process is a client of an MPS server; null if the driver does not report it. */
   readonly isMpsClient: boolean | null
-  /** Id of its GPU instance; null outside MIG. */
+  /** Id of the process's GPU instance; null if the board is not in MIG mode. */
   readonly gpuInstanceId: number | null
   readonly computeInstanceId: number | null
 }
 
-/** `nvmlProcessInfo_t`: pid 4 (+4), used bytes 8, GPU instance 4, compute instance 4. */
+/** Size of `nvmlProcessInfo_t`, bytes: pid 4, padding 4, used bytes 8, GPU instance 4, compute instance 4. */
 const ENTRY_BYTES = 24
 const NOT_TOLD = 0xffffffff
 const BYTES_NOT_TOLD = 0xffffffffffffffffn
@@ -22,7 +25,7 @@ export function readComputeProcesses(device: NvmlHandle): ComputeProcess[] {
   const all = entries(device, 'nvmlDeviceGetComputeRunningProcesses_v3')
   const clients = orNull(() => entries(device, 'nvmlDeviceGetMPSComputeRunningProcesses_v3'))
   const clientPids = clients && new Set(clients.map(({ pid }) => pid))
-  // Real drivers list MPS clients in both lists; keep pids that are only in the second one.
+  // Real drivers report MPS clients in both lists. Add only the clients missing from the first list.
   const missed = clients?.filter(({ pid }) => !all.some((process) => process.pid === pid)) ?? []
   return [...all, ...missed].map((process) => ({ ...process, isMpsClient: clientPids?.has(process.pid) ?? null }))
 }
@@ -36,7 +39,7 @@ function entries(
     const buffer = Buffer.alloc(room * ENTRY_BYTES)
     count[0] = room
     const code = device.calls.get(call)(device.handle, count, buffer)
-    // Processes may have started between the two calls, so the reported length may be too small: grow the buffer.
+    // More processes may start before the next call, so double the buffer instead of using the reported length.
     if (code === INSUFFICIENT_SIZE && room < 65_536) continue
     if (code !== 0) throw new NvmlError(call, code, device.subject)
     return Array.from({ length: count[0]! }, (_, i) => entry(buffer, i * ENTRY_BYTES))

@@ -1,4 +1,4 @@
-/** FP32 units per SM by compute capability (CUDA C++ Programming Guide, arithmetic instructions). */
+/** CUDA cores (FP32 units) per SM by compute capability (CUDA C++ Programming Guide, arithmetic instructions). */
 const coresPerSm: Readonly<Record<string, number>> = {
   '7.0': 64,
   '7.2': 64,
@@ -12,7 +12,7 @@ const coresPerSm: Readonly<Record<string, number>> = {
   '12.0': 128,
 }
 
-/** SMs of a board; null if its generation is unknown or the division leaves a remainder. */
+/** Number of SMs of a board; null if the compute capability is unknown or the division leaves a remainder. */
 export function smCountOf(cores: number, computeCapability: string): number | null {
   const perSm = coresPerSm[computeCapability]
   return perSm !== undefined && cores > 0 && cores % perSm === 0 ? cores / perSm : null

@@ -11,13 +11,13 @@ const FIELD_POWER_INSTANT = 186
 const VALUE_UNSIGNED_INT = 1
 const TWO_TO_32 = 4294967296
 
-/** Reads all fields of `Telemetry` at once. The driver's buffers are allocated once, here. */
+/** Reads all fields of `Telemetry`. The buffers for the driver's answers are allocated once, in the constructor. */
 export class TelemetryReader {
   readonly #device: NvmlDevice
   readonly #clock: Clock
   readonly #failed = new Map<NvmlCallName, number>()
   readonly #words = new Uint32Array(6)
-  /** `nvmlFieldValue_t`: id, scope, time, latency, type, return code, value; 40 bytes. */
+  /** Buffer for `nvmlFieldValue_t`: id, scope, time, latency, type, return code, value; 40 bytes. */
   readonly #field = new Uint32Array(10)
   #reasonsName: NvmlCallName = 'nvmlDeviceGetCurrentClocksEventReasons'
 
@@ -27,9 +27,9 @@ export class TelemetryReader {
   }
 
   /**
-   * One reading. A field that fails is null, and `failures` gives the reason.
+   * Read one sample. A field that fails is null; `failures` returns the reason.
    *
-   * @throws NvmlError if the whole board cannot be read any more, e.g. `GPU_LOST`
+   * @throws NvmlError if no field of the board can be read, e.g. `GPU_LOST`
    */
   read(): Telemetry {
     this.#failed.clear()
@@ -42,11 +42,11 @@ export class TelemetryReader {
     const smUtilPercent = this.#number('nvmlDeviceGetUtilizationRates')
     const memUtilPercent = smUtilPercent === null ? null : this.#words[1]!
     const temperatureC = this.#number('nvmlDeviceGetTemperature', SENSOR_GPU)
-    // `nvmlMemory_t`: total, free, used.
+    // Layout of `nvmlMemory_t`: total, free, used.
     const memoryUsedBytes = this.#long('nvmlDeviceGetMemoryInfo', 4)
     const clocksEventReasons = this.#readReasons()
     return {
-      // The reading took some time; its middle is the best timestamp.
+      // Reading all fields takes time. Use the middle of that interval as the timestamp.
       timeMs: (beforeMs + this.#clock.now()) / 2,
       powerAverageW: powerAverageW === null ? null : powerAverageW / 1000,
       powerInstantW,
@@ -61,7 +61,10 @@ export class TelemetryReader {
     }
   }
 
-  /** Why fields of the last reading are null. Fields that the board lacks are included, as `NOT_SUPPORTED`. */
+  /**
+   * Returns the errors of the fields that are null in the last sample, by NVML call. `NOT_SUPPORTED` means that the
+   * board lacks the field.
+   */
   failures(): ReadonlyMap<NvmlCallName, NvmlError> {
     return new Map([...this.#failed].map(([name, code]) => [name, new NvmlError(name, code, this.#device.subject)]))
   }
@@ -90,7 +93,7 @@ export class TelemetryReader {
     return this.#ok(name, this.#call(name, ...select, this.#words)) ? this.#words[0]! : null
   }
 
-  /** A 64-bit number in two 32-bit words, low first; exact up to 2^53. */
+  /** Combines two 32-bit words, low word first, into one number. Exact up to 2^53. */
   #long(name: NvmlCallName, at: number): number | null {
     return this.#number(name) === null ? null : this.#words[at]! + TWO_TO_32 * this.#words[at + 1]!
   }

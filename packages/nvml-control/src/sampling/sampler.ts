@@ -1,23 +1,26 @@
 import { type Clock, type Gpu, InvalidInputError, PctodlError, systemClock, type Telemetry } from '@pctodl/platform'
 import { summarizeWindow, type WindowSummary } from './window-summary.js'
 
-/** 20 ms (50 Hz): sensors refresh no faster, and each reading costs driver time. */
+/** Minimum sampling period, ms (50 Hz). Sensors refresh no faster, and each reading costs driver time. */
 const MIN_PERIOD_MS = 20
 
 export interface SamplerOptions {
   /** Time between two samples, ms; at least 20. Default 100. */
   readonly periodMs?: number
-  /** Samples kept; windows cannot reach further back. Default 6000, ten minutes at 100 ms. */
+  /**
+   * Number of samples kept. A window cannot begin before the oldest one. Default 6000: ten minutes at a period of 100
+   * ms.
+   */
   readonly capacity?: number
   /** Default: real time. */
   readonly clock?: Clock
   /** Called for each sample. */
   readonly onSample?: (sample: Telemetry) => void
-  /** Called with the error that prevented a sample. */
+  /** Called with the error if a sample fails. */
   readonly onError?: (error: unknown) => void
 }
 
-/** A part of the sampled time, from `beginWindow` to `end`. Windows may overlap and nest. */
+/** A time window of the sampling, from `beginWindow` to `end`. Windows may overlap and nest. */
 export interface SampleWindow {
   readonly name: string
   readonly beginMs: number
@@ -26,8 +29,8 @@ export interface SampleWindow {
 }
 
 /**
- * Samples a board at a fixed cadence. Each sample is due at start + n x period, so that delays do not accumulate; a
- * late sample is counted as missed and not made up.
+ * Samples a board at a fixed period. Sample n is due at start + n x period, so that delays do not accumulate. If a
+ * sample is late, the samples due meanwhile are counted as missed and are not repeated.
  */
 export class Sampler {
   readonly periodMs: number
@@ -41,7 +44,7 @@ export class Sampler {
   #missed = 0
   #lastError: Error | null = null
 
-  /** @throws InvalidInputError */
+  /** @throws InvalidInputError for a period or capacity out of range */
   constructor(gpu: Pick<Gpu, 'sample'>, options: SamplerOptions = {}) {
     const { periodMs = 100, capacity = 6000, clock = systemClock } = options
     if (!(periodMs >= MIN_PERIOD_MS)) throw new InvalidInputError('periodMs', periodMs, `at least ${MIN_PERIOD_MS}`)
@@ -59,17 +62,17 @@ export class Sampler {
     return this.#samples
   }
 
-  /** Due samples that were not taken: late, or failed. */
+  /** Number of scheduled samples that failed or were skipped because of a delay. */
   get missed(): number {
     return this.#missed
   }
 
-  /** Error of the last attempt; null after a success. */
+  /** Error of the last sample; null if it succeeded. */
   get lastError(): Error | null {
     return this.#lastError
   }
 
-  /** Start sampling; the first sample is due at once. @throws PctodlError `SAMPLER_RUNNING` */
+  /** Start sampling. The first sample is taken immediately. @throws PctodlError `SAMPLER_RUNNING` */
   start(): void {
     if (this.#stop) throw new PctodlError('SAMPLER_RUNNING', 'the sampler runs already; stop it first')
     this.#stop = new AbortController()
@@ -96,7 +99,7 @@ export class Sampler {
     }
   }
 
-  /** Summary of the samples between two times of the sampler's clock. */
+  /** Summarizes the samples between two times of the sampler's clock, ms. */
   summarize(beginMs: number, endMs: number, name = 'window'): WindowSummary {
     return summarizeWindow(this.#samples, { name, beginMs, endMs, periodMs: this.periodMs, lastError: this.#lastError })
   }
@@ -105,7 +108,7 @@ export class Sampler {
     const startMs = this.#clock.now()
     for (let n = 0; !signal.aborted; ) {
       await this.#takeSample()
-      // The next due sample in the future; those already past were missed.
+      // Skip the samples whose due time has passed, and count them as missed.
       const next = Math.max(n + 1, Math.ceil((this.#clock.now() - startMs) / this.periodMs))
       this.#missed += next - n - 1
       n = next

@@ -1,10 +1,12 @@
-/** Readings of one quantity at ascending times; failed readings are omitted. */
+/** Readings of one quantity in order of time. Failed readings are omitted. */
 export interface Readings {
   readonly timesMs: readonly number[]
   readonly values: readonly number[]
 }
 
-/** Integral by the trapezoidal rule, value x s; null for fewer than two readings. */
+/**
+ * Integral over time by the trapezoidal rule, in the quantity's unit times seconds; null for fewer than two readings.
+ */
 export function integral({ timesMs, values }: Readings): number | null {
   if (timesMs.length < 2) return null
   let sum = 0
@@ -14,7 +16,9 @@ export function integral({ timesMs, values }: Readings): number | null {
   return sum
 }
 
-/** Time-weighted mean between the first and the last reading; a single reading itself; null without any. */
+/**
+ * Time-weighted mean between the first and the last reading. A single reading is its own mean. Null without readings.
+ */
 export function timeWeightedMean(readings: Readings): number | null {
   const { timesMs, values } = readings
   const spanS = (timesMs.at(-1)! - timesMs[0]!) / 1000
@@ -23,8 +27,9 @@ export function timeWeightedMean(readings: Readings): number | null {
 }
 
 /**
- * The value that the quantity was below for `percent` of the time. Each reading stands for half the time to each
- * neighbour, so that a burst of readings counts only for the time it took.
+ * Returns the time-weighted percentile: the quantity was at or below this value for `percent` of the time. Each reading
+ * is weighted by half the time to its previous and half the time to its next reading. So many readings in a short time
+ * do not dominate.
  *
  * @returns null without readings
  */

@@ -1,7 +1,7 @@
 import type { Telemetry } from '@pctodl/platform'
 import { integral, type Readings, timeWeightedMean, timeWeightedPercentile } from './time-weighted.js'
 
-/** One quantity over a window. */
+/** Summary of one quantity in a window. */
 export interface QuantitySummary {
   readonly mean: number
   readonly max: number
@@ -13,13 +13,16 @@ export interface QuantitySummary {
 }
 
 export interface EnergySummary {
-  /** Energy by the board's counter between its first and its last reading, J; null with fewer than two. */
+  /** Energy by the board's energy counter, from its first to its last reading, J; null for fewer than two readings. */
   readonly counterJ: number | null
-  /** Power integrated over the same time, J; null if it cannot be computed. */
+  /** Power integrated over the same time, J; null for fewer than two readings. */
   readonly integralJ: number | null
-  /** (integral - counter) / counter; null if one of them is missing, or the counter did not change. */
+  /**
+   * 100 x (integral - counter) / counter; null if the two cover different times, one is missing, or the counter did not
+   * rise.
+   */
   readonly disagreementPercent: number | null
-  /** Which power was integrated: the instant field if the board has it. */
+  /** The power field that was integrated: instant power if it has at least two readings, else average power. */
   readonly powerField: 'powerInstantW' | 'powerAverageW'
 }
 
@@ -30,14 +33,14 @@ export interface MeasuredWindow {
   readonly beginMs: number
   readonly endMs: number
   readonly durationMs: number
-  /** Time from the first to the last sample in the window, which all fields below refer to, ms. */
+  /** Time from the first to the last sample in the window, ms. The quantities below refer to it. */
   readonly coveredMs: number
   readonly samples: number
-  /** Scheduled readings that were late, failed or overwritten. */
+  /** Number of scheduled samples that are not in the window: skipped, failed or overwritten. */
   readonly missed: number
-  /** Longest time without a sample, including begin and end of the window, ms. */
+  /** Longest time without a sample, ms. The begin and end of the window count as samples. */
   readonly longestGapMs: number
-  /** Null if no reading of the quantity succeeded (also for the fields below). */
+  /** Null if no reading of the quantity succeeded. The same applies to the quantities below. */
   readonly powerAverageW: QuantitySummary | null
   readonly powerInstantW: QuantitySummary | null
   readonly smClockMhz: QuantitySummary | null
@@ -49,7 +52,7 @@ export interface MeasuredWindow {
   readonly energy: EnergySummary
 }
 
-/** Summary of a window without samples: nothing is known (in particular, the power was not 0 W). */
+/** Summary of a window without samples. All quantities are unknown (the power was not 0 W). */
 export interface EmptyWindow {
   readonly kind: 'empty'
   readonly name: string
@@ -57,7 +60,7 @@ export interface EmptyWindow {
   readonly endMs: number
   readonly durationMs: number
   readonly missed: number
-  /** Error that prevented samples; null if the window was shorter than the sampling period. */
+  /** Error of the last sample; null if there was none, e.g. if the window was shorter than the sampling period. */
   readonly lastError: Error | null
 }
 
@@ -71,10 +74,10 @@ export interface WindowBounds {
   readonly lastError: Error | null
 }
 
-/** Quantities of a sample that are summarised, and those that the energy is computed from. */
+/** The quantities in the summary, and the energy counter. */
 type Quantity = 'energyJ' | Exclude<keyof MeasuredWindow & keyof Telemetry, 'timeMs'>
 
-/** @param all samples, oldest first; those between the bounds count, both included */
+/** @param all samples, oldest first; the summary covers those between the bounds, including both bounds */
 export function summarizeWindow(all: readonly Telemetry[], bounds: WindowBounds): WindowSummary {
   const { name, beginMs, endMs, periodMs, lastError } = bounds
   const samples = all.filter(({ timeMs }) => timeMs >= beginMs && timeMs <= endMs)
@@ -125,13 +128,13 @@ function summarize(from: Readings): QuantitySummary | null {
   }
 }
 
-/** Both energies over the same time: from the first to the last sample in which counter and power are known. */
+/** Computes both energies over the same time: from the first to the last sample that has counter and power. */
 function summarizeEnergy(samples: readonly Telemetry[]): EnergySummary {
   const powerField = readings(samples, 'powerInstantW').values.length >= 2 ? 'powerInstantW' : 'powerAverageW'
   const isKnown = (sample: Telemetry) => sample.energyJ !== null && sample[powerField] !== null
   const from = samples.findIndex(isKnown)
   const to = samples.findLastIndex(isKnown)
-  // If no two samples have both, each is computed over its own time, and they cannot be compared.
+  // If fewer than two samples have both, each energy covers its own time, and the two cannot be compared.
   const together = from < to
   const shared = together ? samples.slice(from, to + 1) : samples
   const counter = readings(shared, 'energyJ').values

@@ -3,10 +3,10 @@ import { type AcquiredLease, acquireServed, ServedLease } from './served-lease.j
 import type { ServiceClientOptions } from './service-client.js'
 
 /**
- * A lease of one MIG instance, from the node service: only this program's processes may run on it, if wanted through
- * its own MPS daemon. Clocks, power limit and modes belong to the whole board, so an instance's lease cannot set them;
- * a program that also holds a lease of the board (`ServiceLease`) sets them through that. Otherwise, leases of a board
- * and of its instances exclude each other.
+ * A lease of one MIG instance, granted by the node service. During the lease, only this program's processes may run on
+ * the instance, optionally through an MPS daemon of their own. The lease cannot set clocks, power limit or modes,
+ * because they apply to the whole board. To set them, the same program must also hold a lease of the board
+ * (`ServiceLease`). Different programs cannot hold leases of a board and of one of its instances at the same time.
  */
 export class InstanceLease extends ServedLease {
   private constructor(uuid: string, acquired: AcquiredLease) {
@@ -14,7 +14,7 @@ export class InstanceLease extends ServedLease {
   }
 
   /**
-   * @param uuid of the instance, `MIG-...`
+   * @param uuid UUID of the MIG instance, `MIG-...`
    * @throws InvalidInputError; ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`
    */
   static async acquire(uuid: string, options: ServiceClientOptions = {}): Promise<InstanceLease> {
@@ -23,7 +23,7 @@ export class InstanceLease extends ServedLease {
     return new InstanceLease(uuid, await acquireServed(uuid, options))
   }
 
-  /** Environment that makes a process see and use this instance only. */
+  /** Environment in which a process can use only this instance. */
   get environment(): { readonly CUDA_VISIBLE_DEVICES: string } {
     return { CUDA_VISIBLE_DEVICES: this.uuid }
   }

@@ -1,10 +1,11 @@
 import type { Readable } from 'node:stream'
 
 /**
- * Split what a socket receives into lines, and give up on a peer that sends too long a line: it could fill our memory.
+ * Split the data that a socket receives into lines. If a line is too long, stop reading, because it could fill our
+ * memory.
  *
- * @param onLine called with every line, without its end
- * @param onTooLong called once; nothing is delivered after it
+ * @param onLine called with every line, without the line break
+ * @param onTooLong called once; `onLine` is not called afterwards
  */
 export function readLines(
   socket: Readable,

@@ -4,7 +4,7 @@ import type { FoundState } from '../lease/lease-record.js'
 import { ServiceClient, type ServiceClientOptions } from './service-client.js'
 import type { LeaseReport, ServiceRequestBody, ServiceResults } from './service-protocol.js'
 
-/** A lease granted by the node service, and the connection that keeps it alive. */
+/** A lease granted by the node service, and the connection on which it depends. */
 export interface AcquiredLease {
   readonly client: ServiceClient
   readonly found: FoundState
@@ -12,14 +12,14 @@ export interface AcquiredLease {
 
 export interface ServedLeaseOptions extends ServiceClientOptions {
   /**
-   * The lease ends if its holder sends nothing for this long, ms; `verify` counts as a sign of life. Default: it lasts
-   * as long as the connection.
+   * The lease ends if its holder sends no request for this time, ms; `verify` sends one. Default: the lease lasts until
+   * the connection closes.
    */
   readonly silenceMs?: number
 }
 
 /**
- * @param uuid of a board, or of a MIG instance
+ * @param uuid UUID of a board or a MIG instance
  * @throws ServiceError `NO_SERVICE`, `NOT_ALLOWED`, `LEASE_HELD`, `NO_SUCH_BOARD`, `RESTORE_FAILED`, ...
  */
 export async function acquireServed(
@@ -40,17 +40,17 @@ export async function acquireServed(
   }
 }
 
-/** Common part of the leases that the node service holds for this process, of boards and of MIG instances. */
+/** Base class of leases that the node service holds for this process, for boards and for MIG instances. */
 export abstract class ServedLease {
   readonly uuid: string
-  /** The board's settings when the lease began. */
+  /** The board's settings at the start of the lease. */
   readonly found: FoundState
   readonly #subject: string
   readonly #client: ServiceClient
   #ended: PctodlError | undefined
   #released: Promise<void> | undefined
 
-  /** @param subject name of the leased object in error messages */
+  /** @param subject name of the board or MIG instance in error messages */
   protected constructor(uuid: string, subject: string, { client, found }: AcquiredLease) {
     this.uuid = uuid
     this.found = found
@@ -61,12 +61,14 @@ export abstract class ServedLease {
     }
   }
 
-  /** Whether the lease is still held, i.e. neither released nor ended by the service. */
+  /** Whether the lease is still held: neither released by this process nor ended by the service. */
   get isHeld(): boolean {
     return this.#ended === undefined && this.#released === undefined
   }
 
-  /** Start an MPS daemon on the leased board or instance, for processes of this user; it ends with the lease. */
+  /**
+   * Start an MPS daemon on the leased board or instance, for processes of this user. The daemon ends with the lease.
+   */
   startMps(defaultPercent?: number): Promise<ServiceResults['mps-start']> {
     return this.request({
       type: 'mps-start',
@@ -75,7 +77,7 @@ export abstract class ServedLease {
     })
   }
 
-  /** @param graceMs time for clients to leave, 0 to 60,000 ms */
+  /** @param graceMs time for MPS clients to exit, 0 to 60,000 ms */
   stopMps(graceMs: number): Promise<ServiceResults['mps-stop']> {
     return this.request({ type: 'mps-stop', board: this.uuid, graceMs })
   }
@@ -85,12 +87,14 @@ export abstract class ServedLease {
     await this.request({ type: 'mps-verify', board: this.uuid, pid })
   }
 
-  /** Report objectives and attained values, for the service's metrics. */
+  /** Report objectives and attained values to the service, which exports them as metrics. */
   async report(report: LeaseReport): Promise<void> {
     await this.request({ type: 'report', board: this.uuid, ...report })
   }
 
-  /** Idempotent. @throws ServiceError `RESTORE_FAILED` if the board could not be restored; the service keeps trying */
+  /**
+   * End the lease. Idempotent. @throws ServiceError `RESTORE_FAILED` if the board is not restored; the service retries
+   */
   release(): Promise<void> {
     this.#released ??= this.#release()
     return this.#released

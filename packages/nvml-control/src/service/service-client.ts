@@ -12,13 +12,13 @@ import {
 } from './service-protocol.js'
 import { serviceSocketPath, socketsOf, whyNoService } from './service-socket.js'
 
-/** The service refused or failed a request. `code` is that of the original error. */
+/** The service refused a request, or the request failed. `code` is the code of the original error. */
 export class ServiceError extends PctodlError {}
 
 export interface ServiceClientOptions {
-  /** Default: `$PCTODL_SERVICE_SOCKET`, or `/run/pctodl/pctodld.sock`. */
+  /** Path of the service's socket. Default: `$PCTODL_SERVICE_SOCKET`, or `/run/pctodl/pctodld.sock`. */
   readonly socket?: string
-  /** Time for the service to answer, ms. Default 30,000: it may wait for a board. */
+  /** Time limit for an answer of the service, ms. Default 30,000, because the service may wait for a board. */
   readonly timeoutMs?: number
 }
 
@@ -28,10 +28,10 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** First and longest delay before connecting again while the service's queue is full, ms. */
+/** First and longest delay before the next connection attempt while the service's connection queue is full, ms. */
 const RETRY_MS = [5, 200] as const
 
-/** @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` if its queue is full at the moment */
+/** @throws ServiceError `NO_SERVICE`; `SERVICE_BUSY` if the service's connection queue is full */
 async function connectTo(path: string): Promise<Socket> {
   const reason = whyNoService(path)
   if (reason !== null) throw new ServiceError('NO_SERVICE', `no node service: ${reason}`)
@@ -59,11 +59,11 @@ async function connectPatiently(path: string, timeoutMs: number): Promise<Socket
   }
 }
 
-/** A connection to the node service. Leases acquired through it end with it, however this process ends. */
+/** A connection to the node service. When it closes, e.g. because this process ends, the service ends its leases. */
 export class ServiceClient {
   /** UUIDs of the boards that the service manages. */
   boards: readonly string[] = []
-  /** Called when a lease has ended without our request. */
+  /** Called when the service ends a lease that this process has not released. */
   onLeaseEnded: (board: string, reason: string) => void = () => {}
   readonly #socket: Socket
   readonly #timeoutMs: number
@@ -87,8 +87,8 @@ export class ServiceClient {
   }
 
   /**
-   * @throws ServiceError `NO_SERVICE` if none listens, or if the socket belongs to somebody else; `SERVICE_BUSY` if
-   *   others fill its queue; `SERVICE_PROTOCOL` if no protocol version is common
+   * @throws ServiceError `NO_SERVICE` if no service listens, or if the socket belongs to another user; `SERVICE_BUSY`
+   *   if the connection queue stays full; `SERVICE_PROTOCOL` if client and service have no protocol version in common
    */
   static async open({
     socket: path = serviceSocketPath(),
@@ -96,7 +96,7 @@ export class ServiceClient {
   }: ServiceClientOptions = {}): Promise<ServiceClient> {
     const [open, known, root] = socketsOf(path)
     const own = process.geteuid?.() === 0 ? root : known
-    // Our own socket may be missing or closed to us; then use the public one.
+    // Try the restricted socket first. If it is missing or not accessible, use the public socket.
     const socket = (await connectTo(own.path).catch(() => null)) ?? (await connectPatiently(open.path, timeoutMs))
     const client = new ServiceClient(socket, timeoutMs)
     try {
@@ -136,7 +136,7 @@ export class ServiceClient {
     })
   }
 
-  /** Close the connection, which ends its leases. Idempotent. */
+  /** Close the connection. The service then ends its leases. Idempotent. */
   close(): void {
     this.#socket.destroy()
   }
@@ -165,7 +165,7 @@ export class ServiceClient {
       waiting.reject(new ServiceError(message.error.code, message.error.message))
       return
     }
-    // Only root, or this user, can have opened the service's socket, so its answers are taken as they are.
+    // The answer needs no validation: only root or this user can have created the service's socket.
     waiting.resolve(message.result)
   }
 
@@ -174,7 +174,7 @@ export class ServiceClient {
     if (!waiting) return undefined
     clearTimeout(waiting.timer)
     this.#waiting.delete(id)
-    // A held lease must not keep the program running.
+    // Without open requests, a held lease must not keep this process running.
     if (this.#waiting.size === 0) this.#socket.unref()
     return waiting
   }

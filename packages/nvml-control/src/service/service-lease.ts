@@ -13,8 +13,8 @@ export interface ServedBoard {
 }
 
 /**
- * A lease that the node service holds for this process. It lasts as long as the connection: however this process ends,
- * the service restores the board.
+ * A lease of a board that the node service holds for this process. When the connection closes, e.g. because this
+ * process ends, the service restores the board.
  */
 export class ServiceLease extends ServedLease implements BoardLease {
   readonly path = 'service'

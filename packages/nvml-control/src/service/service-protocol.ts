@@ -2,16 +2,16 @@ import { z } from 'zod'
 import type { BoardChange } from '../control/board-change.js'
 import { computeModeSchema, type FoundState, rangeSchema } from '../lease/lease-record.js'
 
-/** Messages between the node service and its clients: one JSON value per line; requests are answered in order. */
+/** Messages between the node service and its clients. Each line is one JSON value. Requests are answered in order. */
 
 /** Protocol versions that this release supports, newest first. */
 export const serviceProtocolVersions: readonly number[] = [3]
 
-/** Longest line, bytes; a peer that sends a longer one is disconnected. */
+/** Maximum length of a line, bytes. A peer that sends a longer line is disconnected. */
 export const MAX_REQUEST_BYTES: number = 16 * 1024
 export const MAX_REPLY_BYTES: number = 256 * 1024
 
-/** Objectives and attained values reported by a lease's holder. */
+/** Objectives and attained values, reported by the holder of a lease. */
 export interface LeaseReport {
   readonly powerCapW: number | null
   readonly planned: { readonly samplesPerSecond: number; readonly powerW: number } | null
@@ -19,25 +19,25 @@ export interface LeaseReport {
   readonly tenants: readonly { readonly model: string; readonly mpsPercent: number; readonly batchSize: number }[]
 }
 
-/** Requests. `board` is the UUID of a board or of a MIG instance; a lease of an instance cannot change its board. */
+/** All requests. `board` is the UUID of a board or a MIG instance. A lease of an instance cannot change its board. */
 export type ServiceRequestBody =
-  /** The first request of a connection. The service chooses the newest version that both support. */
+  /** The first request of a connection. The service selects the newest protocol version that both sides support. */
   | { readonly type: 'hello'; readonly versions: readonly number[]; readonly program: string }
-  /** `silenceMs`: the lease ends if its connection sends nothing for this long. */
+  /** `silenceMs`: the lease ends if its connection sends no request for this time, ms. */
   | { readonly type: 'acquire'; readonly board: string; readonly silenceMs?: number | undefined }
   | { readonly type: 'verify' | 'release'; readonly board: string }
   | { readonly type: 'change'; readonly board: string; readonly change: BoardChange }
-  /** Start an MPS daemon for the leased board; it ends with the lease. */
+  /** Start an MPS daemon for the leased board. The daemon ends with the lease. */
   | { readonly type: 'mps-start'; readonly board: string; readonly defaultPercent?: number | undefined }
   | { readonly type: 'mps-stop'; readonly board: string; readonly graceMs: number }
-  /** Check that a process is a client of that daemon, on that board. */
+  /** Check that a process is a client of the lease's MPS daemon and runs on the leased board. */
   | { readonly type: 'mps-verify'; readonly board: string; readonly pid: number }
-  /** Report values for the service's metrics. */
+  /** Report values that the service exports as metrics. */
   | ({ readonly type: 'report'; readonly board: string } & LeaseReport)
   | { readonly type: 'status' }
   /**
-   * Root only: end leases that match all conditions, as a job's epilog does. Without conditions none is ended. With
-   * `uid`, leases of unknown workload match `workload` too.
+   * Root only: end the leases that match all conditions. A job epilog sends this request. Without conditions, no lease
+   * is ended. If `uid` is given, a lease of unknown workload matches any `workload`.
    */
   | {
       readonly type: 'end-leases'
@@ -51,11 +51,11 @@ export interface ServiceRequest {
   readonly body: ServiceRequestBody
 }
 
-/** The holder of a board or a MIG instance; null if there is none. */
+/** The holder of a lease of a board or a MIG instance; null if there is no lease. */
 export type ServedLeaseState = {
   readonly uid: number
   readonly pid: number
-  /** The Slurm job (`slurm:<id>`) or Kubernetes pod (`pod:<uid>`) of the holder; null if it has none. */
+  /** Slurm job (`slurm:<id>`) or Kubernetes pod (`pod:<uid>`) of the holder; null if the holder belongs to neither. */
   readonly workload: string | null
   readonly program: string
   readonly since: string
@@ -66,11 +66,11 @@ export interface ServedBoardState {
   readonly uuid: string
   readonly index: number
   readonly name: string
-  /** `lost`: it cannot be read. `unrestored`: leftovers on it could not be restored so far. */
+  /** `lost`: the board cannot be read. `unrestored`: an earlier owner's changes have not been restored yet. */
   readonly condition: 'ok' | 'lost' | 'unrestored'
   readonly reason: string | null
   readonly lease: ServedLeaseState
-  /** Its MIG instances, each of which can be leased separately. */
+  /** The board's MIG instances. Each can be leased separately. */
   readonly instances: readonly { readonly uuid: string; readonly name: string; readonly lease: ServedLeaseState }[]
 }
 
@@ -80,7 +80,7 @@ export interface ServiceStatus {
   readonly boards: readonly ServedBoardState[]
 }
 
-/** The answer to each type of request. */
+/** The result of each request type. */
 export interface ServiceResults {
   readonly hello: { readonly version: number; readonly service: string; readonly boards: readonly string[] }
   readonly acquire: { readonly found: FoundState }
@@ -97,9 +97,11 @@ export interface ServiceResults {
 
 export type ServiceMessage =
   | { readonly id: number; readonly result: unknown }
-  /** `id` is null if the line was not a valid request. */
+  /** An error answer. `id` is null if the line was not a valid request. */
   | { readonly id: number | null; readonly error: { readonly code: string; readonly message: string } }
-  /** Not an answer: the lease has ended, because the board was lost or the operator ended the lease. */
+  /**
+   * A notification, not an answer: the lease has ended, because the board was lost or the operator ended the lease.
+   */
   | { readonly event: 'lease-ended'; readonly board: string; readonly reason: string }
 
 const boardUuid = z
@@ -163,12 +165,12 @@ const serviceMessage: z.ZodType<ServiceMessage> = z.union([
   z.strictObject({ event: z.literal('lease-ended'), board: z.string(), reason: z.string() }),
 ])
 
-/** @throws Error naming the field */
+/** @throws Error naming the invalid field */
 export function parseServiceRequest(line: string): ServiceRequest {
   return checked(serviceRequest, line)
 }
 
-/** @throws Error naming the field */
+/** @throws Error naming the invalid field */
 export function parseServiceMessage(line: string): ServiceMessage {
   return checked(serviceMessage, line)
 }

@@ -6,8 +6,9 @@ import { trustedPath } from '@pctodl/command-line'
 export const defaultServiceSocket = '/run/pctodl/pctodld.sock'
 
 /**
- * The public socket, whose queue anybody on the node can fill, and two more with restricted queues: for the policy's
- * users and groups, and for root. The kernel refuses others before they enter the queue.
+ * Returns three sockets: a public one, one for the policy's users and groups, and one for root. Any user on the node
+ * can fill the connection queue of the public socket. For the other two, the kernel refuses other users before they
+ * enter the queue.
  */
 export function socketsOf(socket: string): readonly [SocketPlace, SocketPlace, SocketPlace] {
   return [
@@ -22,16 +23,16 @@ export interface SocketPlace {
   readonly mode: number
 }
 
-/** The service's socket: `$PCTODL_SERVICE_SOCKET`, or the default. */
+/** Returns the path of the service's socket: `$PCTODL_SERVICE_SOCKET`, or the default. */
 export function serviceSocketPath(): string {
   return process.env['PCTODL_SERVICE_SOCKET'] || defaultServiceSocket
 }
 
 /**
- * Check that the socket can only have been created by root or this user. Anybody could listen in a folder of their own
- * and impersonate the service, so a socket of another user is ignored.
+ * Check that only root or this user can have created the socket. Otherwise any user could impersonate the service with
+ * a socket of their own.
  *
- * @returns null, or why no service can be used
+ * @returns null, or the reason why the service cannot be used
  */
 export function whyNoService(socket: string): string | null {
   try {
