@@ -9,7 +9,7 @@ import {
 } from '../mig-facts.js'
 import { freeGpuPlacements, type GpuInstanceReading, type MigDeviceReading, migProfilesOf } from './mig-listing.js'
 
-/** A framed table with a title, column heads and rows of one or more lines. */
+/** Draws a framed table with a title and column heads. Each row has one or more lines. */
 function table(title: string, heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const width = Math.max(...[title, ...heads, ...rows.flat()].map((line) => line.length))
   const line = (text: string) => `|${text.padEnd(width)}|`
@@ -50,7 +50,7 @@ export function gpuProfileTable(boards: readonly BoardReading[]): string {
   )
 }
 
-/** `-lgipp`: one line per profile. */
+/** Returns the output of `nvidia-smi mig -lgipp`: one line per profile. */
 export function gpuPlacementList(boards: readonly BoardReading[]): string {
   return boards
     .flatMap((board) =>
@@ -103,7 +103,7 @@ export function computeProfileTable(instances: readonly (readonly [BoardReading,
   )
 }
 
-/** `-lcipp`: one line per profile of each GPU instance. */
+/** Returns the output of `nvidia-smi mig -lcipp`: one line per profile of each GPU instance. */
 export function computePlacementList(instances: readonly (readonly [BoardReading, GpuInstanceReading])[]): string {
   return instances
     .flatMap(([board, { state, profile }]) =>
