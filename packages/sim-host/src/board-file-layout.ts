@@ -313,7 +313,7 @@ export type BoardEventType = keyof typeof boardEventTypes
 
 export interface BoardEvent {
   type: number
-  /** Number of an XID. */
+  /** Number of the XID for an XID event. */
   data: number
 }
 
@@ -380,7 +380,7 @@ export const operations = {
   setMigMode: 10,
   /** Arguments: profile id, first memory slice or `ANY_PLACEMENT`. Answer: id of the instance. */
   createGpuInstance: 11,
-  /** first: id. */
+  /** Argument: GPU instance id. */
   destroyGpuInstance: 12,
   /** Arguments: GPU instance id, number of slices, first slice or `ANY_PLACEMENT`. Answer: id of the instance. */
   createComputeInstance: 13,

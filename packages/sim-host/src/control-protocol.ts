@@ -99,7 +99,7 @@ export interface BoardReply {
 
 export interface BoardsReply {
   readonly protocol: number
-  /** Monotonic, ms. */
+  /** Monotonic time of the reading, ms. */
   readonly timeMs: number
   readonly boards: readonly BoardReply[]
 }

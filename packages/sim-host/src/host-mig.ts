@@ -54,7 +54,7 @@ export class HostMig {
     return this.#pending
   }
 
-  /** Devices by index. */
+  /** MIG devices of the board, in the order of their indices. */
   get devices(): readonly HostMigDevice[] {
     return this.#sorted().flatMap(({ id, profile, instance, computeInstances }) =>
       [...computeInstances.values()]

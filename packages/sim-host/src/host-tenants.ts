@@ -83,7 +83,7 @@ export class HostTenants {
     return tenant
   }
 
-  /** Idempotent. */
+  /** Ends a process. Idempotent. */
   end(tenant: HostTenant): void {
     const index = this.#tenants.indexOf(tenant)
     if (index < 0) return

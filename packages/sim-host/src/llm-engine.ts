@@ -16,7 +16,7 @@ export interface Sequence {
    * @param isLast whether this is the last token
    */
   onToken(isLast: boolean): void
-  /** The board is gone. */
+  /** Called if the connection to the board is lost or a step fails. */
   onFailure(): void
 }
 

@@ -22,7 +22,7 @@ import { nativeLibrary } from './native-library.js'
 import { StandInProcess } from './stand-in-process.js'
 
 export interface HostTenantLoad extends Tenant {
-  /** Default 0. */
+  /** Index of the board. Default 0. */
   readonly gpuIndex?: number
 }
 

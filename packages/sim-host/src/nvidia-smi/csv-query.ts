@@ -57,7 +57,7 @@ export const csvQueryFields: Readonly<Record<string, readonly (readonly string[]
   }).map(([option, fields]) => [option, fields.map(({ name, aliases }) => [name, ...aliases])]),
 )
 
-/** Queries by option. */
+/** Functions that answer the query options, by option name. */
 export const csvQueries: Readonly<
   Record<string, (names: readonly string[], reading: SmiReading, format: CsvFormat) => string>
 > = {

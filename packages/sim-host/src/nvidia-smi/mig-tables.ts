@@ -28,7 +28,7 @@ const gpu = (board: BoardReading) => String(board.header.gpuIndex).padStart(4)
 const right = (value: number | string, width: number) => String(value).padStart(width)
 const gibibytes = (mebibytes: number) => (Math.floor((100 * mebibytes) / 1024) / 100).toFixed(2)
 
-/** `-lgip` */
+/** Returns the output of `nvidia-smi mig -lgip`: the table of GPU instance profiles. */
 export function gpuProfileTable(boards: readonly BoardReading[]): string {
   return table(
     ' GPU instance profiles:',
@@ -62,7 +62,7 @@ export function gpuPlacementList(boards: readonly BoardReading[]): string {
     .join('')
 }
 
-/** `-lgi` */
+/** Returns the output of `nvidia-smi mig -lgi`: the table of GPU instances. */
 export function gpuInstanceTable(instances: readonly (readonly [BoardReading, GpuInstanceReading])[]): string {
   return table(
     ' GPU instances:                                        ',
@@ -77,7 +77,7 @@ export function gpuInstanceTable(instances: readonly (readonly [BoardReading, Gp
   )
 }
 
-/** `-lcip` */
+/** Returns the output of `nvidia-smi mig -lcip`: the table of compute instance profiles. */
 export function computeProfileTable(instances: readonly (readonly [BoardReading, GpuInstanceReading])[]): string {
   return table(
     ' Compute instance profiles:',
@@ -119,7 +119,7 @@ export function computePlacementList(instances: readonly (readonly [BoardReading
     .join('')
 }
 
-/** `-lci` */
+/** Returns the output of `nvidia-smi mig -lci`: the table of compute instances. */
 export function computeInstanceTable(devices: readonly (readonly [BoardReading, MigDeviceReading])[]): string {
   return table(
     ' Compute instances:',
