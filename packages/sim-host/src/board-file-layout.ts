@@ -57,7 +57,7 @@ export const boardHeader: Layout<BoardHeader> = new Layout('board_header', {
 const migProfileFacts = [
   /** Profile id that `nvidia-smi mig -lgip` lists and `-cgi` accepts. */
   'id',
-  /** The matching `NVML_GPU_INSTANCE_PROFILE_*` constant. */
+  /** Profile number in NVML: an `NVML_GPU_INSTANCE_PROFILE_*` constant. */
   'nvmlProfile',
   'sliceCount',
   'instanceCount',
@@ -177,7 +177,7 @@ export interface BoardIdentity extends Record<(typeof boardFacts | typeof boardL
   bar1TotalBytes: number
   memClocksMhz: readonly number[]
   smClockCounts: readonly number[]
-  /** SM clocks by memory clock, MHz: each memory clock has `MAX_SM_CLOCKS` consecutive entries. */
+  /** SM clocks by memory clock, MHz: each memory clock has `MAX_SM_CLOCKS` entries, of which unused ones are 0. */
   smClocksMhz: readonly number[]
   migProfileCount: number
   migProfiles: readonly MigProfileFacts[]

@@ -17,7 +17,9 @@ const refusals: Readonly<Record<string, number>> = {
   GPU_LOST: nvmlReturn.gpuIsLost,
 }
 
-/** Applies setters as the driver does, and keeps the settings that a simulated board does not have. */
+/**
+ * Applies requests to change a setting as the driver does, and keeps the settings that a simulated board does not have.
+ */
 export class BoardSetters {
   computeMode: number = computeModes.DEFAULT
   persistenceMode = 0
@@ -50,7 +52,7 @@ export class BoardSetters {
   }
 
   /**
-   * Applies one setter.
+   * Applies one request to change a setting.
    *
    * @returns an NVML return code
    */

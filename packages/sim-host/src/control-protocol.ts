@@ -9,7 +9,7 @@ import { InvalidInputError, type Tenant, type TenantCounters } from '@pctodl/pla
 export const CONTROL_PROTOCOL = 1
 
 /**
- * Work that a process describes itself: each batch runs `kernels` equal matrix products. The other amounts are per
+ * Work described by the process. Each batch runs `kernels` equal matrix products; the other amounts are those of one
  * kernel.
  */
 export interface GivenWork {
@@ -229,7 +229,7 @@ class Fields {
 
   text(field: string, maxLength: number, otherwise?: string): string {
     const value = this.value(field) ?? otherwise
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would execute these characters
     if (typeof value === 'string' && value.length <= maxLength && !/[\u0000-\u001f\u007f]/.test(value)) return value
     throw new InvalidInputError(`${this.#name}.${field}`, value, `text of at most ${maxLength} characters`)
   }

@@ -45,7 +45,10 @@ export interface ControlServiceOptions {
   startServer(): { readonly pid: number; stop(): void }
 }
 
-/** Answers the setters of `nvidia-smi`, the commands of the MPS daemon, and processes that use a board. */
+/**
+ * Answers requests of `nvidia-smi` to change a setting, commands of the MPS daemon, and requests of processes that use
+ * a board.
+ */
 export class ControlService {
   readonly #options: ControlServiceOptions
   readonly #servers: readonly Server[]

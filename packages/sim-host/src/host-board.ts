@@ -137,7 +137,7 @@ export class HostBoard {
     }
   }
 
-  /** Applies a setter. Its effect is published before the result is returned. */
+  /** Applies a request to change a setting. Its effect is published before the result is returned. */
   async set(operation: number, first: number, second: number, third = 0): Promise<SetterAnswer> {
     if (this.#absence !== null) return { result: nvmlReturn.gpuIsLost, value: 0 }
     const answer = await this.#apply(operation, first, second, third)
