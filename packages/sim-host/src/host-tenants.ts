@@ -12,7 +12,9 @@ const OUTPUT_BYTES_PER_SAMPLE = 1000 * 4
 /** Interval at which a step's end is checked, ms. The board itself advances in ticks of 5 ms. */
 const STEP_POLL_MS = 1
 const TICK_MS = 5
-/** Maximum number of different works per board. The limit exists because the board keeps each work while the host runs. */
+/**
+ * Maximum number of different works per board. The limit exists because the board keeps each work while the host runs.
+ */
 const MAX_GIVEN_WORKS = 64
 
 export interface HostTenant {
