@@ -5,7 +5,7 @@ import { BoardUnavailableError } from './host-errors.js'
 import { controlSocket } from './host-folder-layout.js'
 import { MessageClient } from './message-socket.js'
 
-/** The process could not get a context on the board, or lost it. */
+/** Thrown if a process cannot get a CUDA context on the board, or loses its context. */
 export class CudaError extends PctodlError {
   readonly cudaError: number
 
@@ -16,11 +16,11 @@ export class CudaError extends PctodlError {
 }
 
 /**
- * Attach this process to a board of the host that it runs in, chosen by `CUDA_VISIBLE_DEVICES` and the MPS variables.
- * It stays attached until the connection closes.
+ * Attaches this process to a board of the simulated host in which it runs. `CUDA_VISIBLE_DEVICES` and the MPS variables
+ * select the board. The process stays attached until the connection closes.
  *
  * @throws BoardUnavailableError outside a simulated host
- * @throws CudaError if the board or the MPS server refuses it
+ * @throws CudaError if the board or the MPS server refuses the process
  */
 export async function attachProcess(
   environment: Readonly<Record<string, string | undefined>>,

@@ -1,10 +1,10 @@
 /**
- * Fixed binary layouts, described once. TypeScript reads and writes them through a `DataView`, and the native library
- * is compiled with a C struct generated from the same description, so the two cannot diverge.
+ * One field of a binary layout. TypeScript accesses the field through a `DataView`. The native library is compiled with
+ * a C struct generated from the same description, so the two cannot diverge.
  */
 export interface Field<T> {
   readonly cType: string
-  /** Elements of the C array; 0 for a single value. */
+  /** Number of elements of the C array; 0 for a single value. */
   readonly length: number
   readonly bytes: number
   readonly alignment: number
@@ -28,7 +28,10 @@ export function words<Name extends string>(names: readonly Name[]): Record<Name,
   return Object.fromEntries(names.map((name) => [name, u32])) as Record<Name, Field<number>>
 }
 
-/** Represented as a number: byte counts, millijoules and nanoseconds stay far below 2^53. */
+/**
+ * Unsigned 64-bit field with a JavaScript number as its value: the byte counts, millijoules and nanoseconds stored here
+ * stay far below 2^53.
+ */
 export const u64: Field<number> = {
   cType: 'uint64_t',
   length: 0,
@@ -51,7 +54,7 @@ export function u32s(length: number): Field<readonly number[]> {
   }
 }
 
-/** Zero-terminated text; excess characters are truncated. */
+/** Zero-terminated text in `length` bytes; longer text is truncated. */
 export function text(length: number): Field<string> {
   return {
     cType: 'char',
@@ -71,7 +74,7 @@ export function text(length: number): Field<string> {
   }
 }
 
-/** A struct with values of type `V`. */
+/** Layout of a C struct whose values have the TypeScript type `V`. */
 export class Layout<V extends object> {
   readonly bytes: number
   readonly alignment: number
@@ -111,7 +114,7 @@ export class Layout<V extends object> {
     }
   }
 
-  /** The C struct, with a compile-time assertion for the offset of every field. */
+  /** Returns the C declaration of the struct, with a compile-time assertion for the offset of every field. */
   toC(): string {
     const members = this.#entries.map(
       ([name, { cType, length }]) => `    ${cType} ${name}${length ? `[${length}]` : ''};`,

@@ -2,15 +2,15 @@ import { Layout, list, text, u32, u32s, u64, words } from './binary-layout.js'
 
 /** First word of a board file. */
 export const BOARD_MAGIC = 0x4d495350
-/** Incremented with every change of the layout; a library of another version rejects the file. */
+/** Incremented with every change of the layout. The native library rejects files of another version. */
 export const BOARD_LAYOUT_VERSION = 3
-/** Instance id of a process without an instance. */
+/** GPU instance id and compute instance id of a process on an undivided board. */
 export const NO_INSTANCE = 0xffffffff
 /** 32-bit value for a quantity that the board does not report. */
 export const NOT_TOLD = 0xffffffff
 /** 32-bit value for a quantity that could not be read. */
 export const NOT_READ = 0xfffffffe
-/** The same for 64-bit fields. */
+/** 64-bit value for a quantity that could not be read. */
 export const NOT_READ_64: number = Number.MAX_SAFE_INTEGER
 
 export const MAX_MEMORY_CLOCKS = 16
@@ -19,11 +19,11 @@ export const MAX_PROCESSES = 64
 export const MAX_MIG_PROFILES = 8
 /** Maximum number of GPU instances, and of compute instances, per board. */
 export const MAX_MIG_INSTANCES = 7
-/** GPU instances are numbered 0 to 14 by their position. */
+/** Number of possible GPU instance ids. The id, 0 to 14, follows from the size and position of the instance. */
 export const GPU_INSTANCE_IDS = 15
 export const COMPUTE_INSTANCE_IDS = 7
 export const REQUEST_SLOTS = 32
-/** Number of events kept in a board's file. */
+/** Number of recent events that a board file keeps. */
 export const EVENT_SLOTS = 64
 
 export interface BoardHeader {
@@ -36,9 +36,9 @@ export interface BoardHeader {
   simulatorPid: number
   gpuCount: number
   gpuIndex: number
-  /** Who may change the board; see `privileges`. */
+  /** Who may change the board: one of the values of `privileges`. */
   privilege: number
-  /** CLOCK_MONOTONIC of the last heartbeat, ns. */
+  /** CLOCK_MONOTONIC time of the simulator's last heartbeat, ns. */
   heartbeatNs: number
 }
 
@@ -55,14 +55,14 @@ export const boardHeader: Layout<BoardHeader> = new Layout('board_header', {
 })
 
 const migProfileFacts = [
-  /** Profile number with which instances are created, as listed by `nvidia-smi mig -lgip`. */
+  /** Profile id that `nvidia-smi mig -lgip` lists and `-cgi` accepts. */
   'id',
-  /** NVML_GPU_INSTANCE_PROFILE_*. */
+  /** Profile number in NVML: an `NVML_GPU_INSTANCE_PROFILE_*` constant. */
   'nvmlProfile',
   'sliceCount',
   'instanceCount',
   'smCount',
-  /** Number of SMs of a compute instance with one slice. */
+  /** Number of SMs of a one-slice compute instance. */
   'smPerSlice',
   'copyEngines',
   'decoders',
@@ -90,11 +90,11 @@ export interface GpuInstanceState {
   usedBytes: number
   reservedBytes: number
   id: number
-  /** Index into the profiles of the identity. */
+  /** Index into the board's `migProfiles`. */
   profile: number
   /** First memory slice. */
   start: number
-  /** Compute slices in use by compute instances, one bit each. */
+  /** Bit mask of the compute slices that compute instances occupy. */
   takenSlices: number
 }
 
@@ -113,7 +113,7 @@ export interface ComputeInstanceState {
   gpuInstanceId: number
   id: number
   sliceCount: number
-  /** First compute slice in its GPU instance. */
+  /** Position of the first compute slice within the GPU instance. */
   start: number
   smCount: number
 }
@@ -127,7 +127,7 @@ export const computeInstance: Layout<ComputeInstanceState> = new Layout('compute
   smCount: u32,
 })
 
-/** 32-bit words in this order; names that begin with `has` are 0 or 1. */
+/** Names of the 32-bit words, in the order of the file. Words whose names begin with `has` are 0 or 1. */
 const boardFacts = [
   'cudaDriverVersion',
   'pciDomain',
@@ -161,7 +161,10 @@ const boardLimits = [
   'memClockCount',
 ] as const
 
-/** Constant properties while the host runs. Clocks in MHz, descending, as the driver lists them. */
+/**
+ * Board properties that do not change while the host runs. Clocks are in MHz, in descending order, as the driver lists
+ * them.
+ */
 export interface BoardIdentity extends Record<(typeof boardFacts | typeof boardLimits)[number], number> {
   name: string
   uuid: string
@@ -174,7 +177,7 @@ export interface BoardIdentity extends Record<(typeof boardFacts | typeof boardL
   bar1TotalBytes: number
   memClocksMhz: readonly number[]
   smClockCounts: readonly number[]
-  /** `MAX_SM_CLOCKS` entries per memory clock. */
+  /** SM clocks by memory clock, MHz: each memory clock has `MAX_SM_CLOCKS` entries, of which unused ones are 0. */
   smClocksMhz: readonly number[]
   migProfileCount: number
   migProfiles: readonly MigProfileFacts[]
@@ -202,7 +205,7 @@ export const boardIdentity: Layout<BoardIdentity> = new Layout('board_identity',
 export interface BoardProcess {
   usedBytes: number
   pid: number
-  /** 1 for a client of an MPS server. */
+  /** 1 if the process is a client of an MPS server, else 0. */
   isMpsClient: number
   smUtilPercent: number
   memUtilPercent: number
@@ -223,7 +226,7 @@ export const boardProcess: Layout<BoardProcess> = new Layout('board_process', {
   name: text(96),
 })
 
-/** 32-bit words in this order. Missing readings are `NOT_TOLD` or `NOT_READ`. */
+/** Names of the 32-bit words, in the order of the file. A missing reading is `NOT_TOLD` or `NOT_READ`. */
 const boardReadings = [
   'eventReasons',
   'powerAverageMw',
@@ -249,9 +252,12 @@ const boardReadings = [
   'migPending',
 ] as const
 
-/** Variable state, guarded by the header's sequence. */
+/**
+ * Board state that changes while the host runs. The header's `sequence` tells readers whether they read a consistent
+ * state.
+ */
 export interface BoardState extends Record<(typeof boardReadings)[number], number> {
-  /** Wall-clock time of the reading, us since 1970. */
+  /** Wall-clock time of the reading, microseconds since 1970. */
   timestampUs: number
   energyMj: number
   memoryUsedBytes: number
@@ -281,8 +287,9 @@ export const boardState: Layout<BoardState> = new Layout('board_state', {
 })
 
 /**
- * A request of a setter. The caller claims a slot by swapping its pid into `owner`, writes the arguments, then a new
- * `sequence`. The simulator writes `result`, possibly `value`, and finally the same number to `ack`.
+ * Words of a request to change a board. The caller claims a slot by atomically writing its pid to `owner`, writes the
+ * arguments, and then writes a new `sequence`. The simulator writes `result` and `value`, and finally copies `sequence`
+ * to `ack`.
  */
 const boardRequestWords = [
   'owner',
@@ -299,20 +306,22 @@ export interface BoardRequest extends Record<(typeof boardRequestWords)[number],
 
 export const boardRequest: Layout<BoardRequest> = new Layout('board_request', words(boardRequestWords))
 
-/** Events of a board, numbered as in NVML (`nvmlEventType*`). */
+/** Event types of a board, with NVML's values (`nvmlEventType*`). */
 export const boardEventTypes = { singleBitEcc: 0x1, doubleBitEcc: 0x2, pstate: 0x4, xid: 0x8, clock: 0x10 } as const
 
 export type BoardEventType = keyof typeof boardEventTypes
 
 export interface BoardEvent {
   type: number
-  /** Number of an XID. */
+  /** Number of the XID for an XID event. */
   data: number
 }
 
 export const boardEvent: Layout<BoardEvent> = new Layout('board_event', { type: u64, data: u64 })
 
-/** The latest events: event `i` is in slot `i % EVENT_SLOTS` and complete once `count` exceeds `i`. */
+/**
+ * Ring buffer of the latest events. Event `i` is in slot `i % EVENT_SLOTS`, and is complete if `count` exceeds `i`.
+ */
 export interface BoardEvents {
   events: readonly BoardEvent[]
   count: number
@@ -323,7 +332,7 @@ export const boardEvents: Layout<BoardEvents> = new Layout('board_events', {
   count: u32,
 })
 
-/** Offsets of the parts of a board file, and its size, bytes. */
+/** Byte offsets of the parts of a board file, and the file's size (bytes). */
 export interface BoardFileOffsets {
   readonly header: number
   readonly identity: number
@@ -343,16 +352,17 @@ export const boardFile: BoardFileOffsets = (() => {
 })()
 
 /**
- * Whether a board responds: normally, no longer (it fell off the bus), or not at all because the simulator has ended.
+ * Whether a board responds: `present` responds, `lost` fell off the bus, `stopped` has no driver or its simulator has
+ * ended.
  */
 export const boardPresences = { present: 0, lost: 1, stopped: 2 } as const
 
-/** Who may change a board: root, as with the driver; nobody, to test refusals; or everyone. */
+/** Who may change a board: only root, as with the driver; nobody, to test refusals; or everyone. */
 export const privileges = { root: 0, nobody: 1, everyone: 2 } as const
 
 export type Privilege = keyof typeof privileges
 
-/** Lets the board choose the placement. */
+/** Argument of a create request that lets the board choose the placement. */
 export const ANY_PLACEMENT = 0xffffffff
 
 /** Setters of a request. */
@@ -366,21 +376,21 @@ export const operations = {
   setPersistenceMode: 7,
   setApplicationClocks: 8,
   resetApplicationClocks: 9,
-  /** first: mode. Value: result of the activation. */
+  /** Argument `first`: MIG mode. Answer: NVML code of the activation. */
   setMigMode: 10,
-  /** first: profile id, second: first memory slice or `ANY_PLACEMENT`. Value: id. */
+  /** Arguments: profile id, first memory slice or `ANY_PLACEMENT`. Answer: id of the instance. */
   createGpuInstance: 11,
-  /** first: id. */
+  /** Argument: GPU instance id. */
   destroyGpuInstance: 12,
-  /** first: GPU instance, second: slices, third: first slice or `ANY_PLACEMENT`. Value: id. */
+  /** Arguments: GPU instance id, number of slices, first slice or `ANY_PLACEMENT`. Answer: id of the instance. */
   createComputeInstance: 13,
-  /** first: GPU instance, second: id. */
+  /** Arguments: GPU instance id, compute instance id. */
   destroyComputeInstance: 14,
 } as const
 
 export type OperationName = keyof typeof operations
 
-/** The header that `native/*.c` include. */
+/** Returns the C header that `native/*.c` include. */
 export function boardFileHeaderC(): string {
   const constants = {
     BOARD_MAGIC: `0x${BOARD_MAGIC.toString(16)}u`,

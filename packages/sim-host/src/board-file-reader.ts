@@ -20,14 +20,17 @@ export interface BoardReading {
   readonly state: BoardState
 }
 
-/** A simulator with an older heartbeat has ended; the native library uses the same limit. */
+/**
+ * Maximum age of a simulator's heartbeat, ns: if it is older, the simulator has ended. The native library uses the same
+ * limit.
+ */
 const SILENT_NS = 20e9
 
 /**
- * Read all boards of a host.
+ * Reads all boards of a host.
  *
- * @throws BoardUnavailableError if no simulator stands behind the files
- * @throws BoardLostError for a board that fell off the bus
+ * @throws BoardUnavailableError if no simulator serves the board files
+ * @throws BoardLostError if a board fell off the bus
  */
 export function readBoards(folder: string): BoardReading[] {
   const first = readBoard(folder, 0)

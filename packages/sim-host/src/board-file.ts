@@ -26,7 +26,7 @@ export interface BoardFileOptions {
   readonly gpuIndex: number
   readonly gpuCount: number
   readonly privilege: Privilege
-  /** Permission bits. As with the driver, the library decides who may request a change. */
+  /** Permission bits of the file. As with the driver, the native library decides who may request a change. */
   readonly mode: number
 }
 
@@ -34,11 +34,11 @@ export interface BoardFileOptions {
 export interface SetterAnswer {
   /** NVML return code. */
   readonly result: number
-  /** Id of a created instance, or result of an activation; else 0. */
+  /** Id of a created instance, or NVML code of a MIG activation; 0 for other setters. */
   readonly value: number
 }
 
-/** The simulator's side of a board file: it alone writes state and answers requests. */
+/** The simulator's side of a board file. Only the simulator writes the state and answers requests. */
 export class BoardFile {
   readonly #fd: number
   readonly #state = new Uint8Array(boardState.bytes)
@@ -68,7 +68,7 @@ export class BoardFile {
     writeSync(this.#fd, bytes, 0, bytes.length, 0)
   }
 
-  /** Publish a state atomically: the sequence is odd while it is written. */
+  /** Publishes a state. Readers retry while the sequence is odd, so they never use a partly written state. */
   publish(state: BoardState): void {
     boardState.write(new DataView(this.#state.buffer), 0, state)
     this.#writeWord(boardHeader.offsetOf('sequence'), ++this.#sequence >>> 0)
@@ -78,8 +78,8 @@ export class BoardFile {
   }
 
   /**
-   * Set whether programs find the board: `lost` has fallen off the bus, `stopped` has no driver. The simulator keeps
-   * running.
+   * Sets whether programs find the board: a `lost` board has fallen off the bus, and a `stopped` board has no driver.
+   * The simulator keeps running.
    */
   show(presence: keyof typeof boardPresences): void {
     this.#writeWord(boardHeader.offsetOf('presence'), boardPresences[presence])
@@ -87,9 +87,9 @@ export class BoardFile {
   }
 
   /**
-   * Record an event for programs that wait for it.
+   * Records an event for programs that wait for events.
    *
-   * @param data number of an XID
+   * @param data number of the XID for an XID event
    */
   tell(type: BoardEventType, data: number): void {
     const bytes = new Uint8Array(boardEvent.bytes)
@@ -105,7 +105,7 @@ export class BoardFile {
     writeSync(this.#fd, this.#word, 0, 8, boardHeader.offsetOf('heartbeatNs'))
   }
 
-  /** Pending requests with their slots. */
+  /** Returns the unanswered requests with their slots, and frees the slots of processes that have ended. */
   pending(): { readonly slot: number; readonly request: BoardRequest }[] {
     readSync(this.#fd, this.#requests, 0, this.#requests.length, boardFile.requests)
     const view = new DataView(this.#requests.buffer)
@@ -119,14 +119,14 @@ export class BoardFile {
     return found
   }
 
-  /** Answer a request. The result is written before the acknowledgement that releases the caller. */
+  /** Answers a request. The acknowledgement is written last, because it releases the caller. */
   answer(slot: number, request: BoardRequest, { result, value }: SetterAnswer): void {
     this.#writeRequest(slot, 'result', result)
     this.#writeRequest(slot, 'value', value)
     this.#writeRequest(slot, 'ack', request.sequence)
   }
 
-  /** Tell programs that still map the file that the board is gone. */
+  /** Closes the file. Programs that still map it see that the board is gone. */
   close(): void {
     this.#writeWord(boardHeader.offsetOf('presence'), boardPresences.stopped)
     closeSync(this.#fd)

@@ -2,7 +2,7 @@ import { type GpuLease, type GpuSpec, InvalidInputError, smClocksAt, snapNearest
 import { type OperationName, operations } from './board-file-layout.js'
 import { computeModes, nvmlReturn } from './nvml-return.js'
 
-/** Symbolic clocks of `nvmlDeviceSetGpuLockedClocks`. */
+/** Values that `nvmlDeviceSetGpuLockedClocks` accepts in place of a clock in MHz. */
 const CLOCK_LIMIT_TDP = 0xffffff01
 const CLOCK_LIMIT_UNLIMITED = 0xffffff02
 
@@ -10,18 +10,20 @@ const operationNames = new Map(
   Object.entries(operations).map(([name, code]) => [code as number, name as OperationName]),
 )
 
-/** NVML codes for errors of a board. */
+/** NVML return codes by the error code of a board. */
 const refusals: Readonly<Record<string, number>> = {
   NO_PERMISSION: nvmlReturn.noPermission,
   NOT_SUPPORTED: nvmlReturn.notSupported,
   GPU_LOST: nvmlReturn.gpuIsLost,
 }
 
-/** The driver's part of a board: it applies setters and keeps settings that a simulated board does not have. */
+/**
+ * Applies requests to change a setting as the driver does, and keeps the settings that a simulated board does not have.
+ */
 export class BoardSetters {
   computeMode: number = computeModes.DEFAULT
   persistenceMode = 0
-  /** Requested application clock, MHz; the boost clock by default. */
+  /** Requested application clock of the SMs, MHz; the boost clock by default. */
   applicationSmClockMhz: number
   applicationMemClockMhz: number
   readonly #spec: GpuSpec
@@ -36,7 +38,7 @@ export class BoardSetters {
     this.applicationMemClockMhz = this.#topMemClock()
   }
 
-  /** Reset all settings, as unloading the driver or resetting the board does. */
+  /** Resets all settings, as happens when the driver is unloaded or the board is reset. */
   async forget(): Promise<void> {
     this.computeMode = computeModes.DEFAULT
     this.persistenceMode = 0
@@ -49,7 +51,11 @@ export class BoardSetters {
     await this.#lease.resetPowerLimit()
   }
 
-  /** @returns an NVML return code */
+  /**
+   * Applies one request to change a setting.
+   *
+   * @returns an NVML return code
+   */
   async apply(operation: number, first: number, second: number): Promise<number> {
     const name = operationNames.get(operation)
     if (!name) return nvmlReturn.notSupported
@@ -97,7 +103,7 @@ export class BoardSetters {
     }
   }
 
-  /** The driver accepts any clock and uses the nearest one of the board. */
+  /** Locks the SM clock. As in the driver, any clock is accepted and rounded to the nearest clock of the board. */
   async #lockSmClock(minMhz: number, maxMhz: number): Promise<number> {
     const states = this.#smStates()
     const min = snapNearest(states, this.#symbolicClock(minMhz, states))!
@@ -117,7 +123,10 @@ export class BoardSetters {
     return nvmlReturn.success
   }
 
-  /** Unlike locked clocks, application clocks must be exact, and they are only an upper bound. */
+  /**
+   * Sets the application clocks. Unlike locked clocks, they must match clocks of the board exactly, and they limit the
+   * SM clock only from above.
+   */
   async #setApplicationClocks(memMhz: number, smMhz: number): Promise<number> {
     const states = smClocksAt(this.#spec, memMhz)
     if (!states?.includes(smMhz)) return nvmlReturn.invalidArgument

@@ -3,21 +3,22 @@ import type { LayerGraph } from '@pctodl/model-zoo'
 import { InvalidInputError, type Tenant, type TenantCounters } from '@pctodl/platform'
 
 /**
- * Incremented when the meaning of a message changes. A request may name its protocol version; other versions are
- * rejected.
+ * Protocol version, incremented when the meaning of a message changes. A request may name its version; other versions
+ * are rejected.
  */
 export const CONTROL_PROTOCOL = 1
 
 /**
- * Work described by the process itself: a number of equal matrix products per batch, with these amounts per sample.
+ * Work described by the process. Each batch runs `kernels` equal matrix products; the other amounts are those of one
+ * kernel.
  */
 export interface GivenWork {
   readonly kernels: number
-  /** Floating-point operations of a kernel per sample. */
+  /** Floating-point operations of one kernel per sample. */
   readonly flops: number
-  /** Activation elements that a kernel reads and writes per sample. */
+  /** Activation elements that one kernel reads and writes per sample. */
   readonly elements: number
-  /** Weight elements that a kernel reads once per batch. */
+  /** Weight elements that one kernel reads per batch. */
   readonly weights: number
 }
 
@@ -25,22 +26,22 @@ export interface AttachRequest {
   readonly kind: 'attach'
   readonly pid: number
   readonly uid: number
-  /** Name in the driver's process table. */
+  /** Name of the process in the driver's process table. */
   readonly name: string
-  /** Device, as in `CUDA_VISIBLE_DEVICES`. */
+  /** Device in the notation of `CUDA_VISIBLE_DEVICES`. */
   readonly gpu: string
   readonly pipeDirectory: string
   readonly tenant: Tenant
-  /** Replaces the tenant's network. */
+  /** Work that replaces the tenant's network. */
   readonly work?: GivenWork
-  /** Whether it runs a batch only on a `step` request. */
+  /** Whether the process runs a batch only when it sends a `step` request. */
   readonly stepwise: boolean
 }
 
-/** Requests of the host's programs to the simulator. */
+/** Request of a host program to the simulator. */
 export type ControlRequest =
   | { kind: 'set'; gpuIndex: number; operation: number; first: number; second: number; third?: number; uid: number }
-  /** `visible` is the daemon's own `CUDA_VISIBLE_DEVICES`. */
+  /** `visible` is the MPS daemon's own `CUDA_VISIBLE_DEVICES`. */
   | { kind: 'mps-daemon'; pipeDirectory: string; visible?: string }
   | { kind: 'mps-command'; line: string }
   | AttachRequest
@@ -52,13 +53,13 @@ export type ControlRequest =
 export interface SetReply {
   /** NVML return code. */
   readonly code: number
-  /** Id of a created instance, or result of an activation. */
+  /** Id of a created instance, or NVML code of a MIG activation; 0 for other setters. */
   readonly value: number
 }
 
 export interface AttachReply {
   readonly protocol: number
-  /** 0, or the CUDA error that the process gets instead of a context. */
+  /** 0 if the process is attached, else the CUDA error that it gets instead of a context. */
   readonly cudaError: number
   readonly message: string
   readonly isMpsClient: boolean
@@ -66,20 +67,20 @@ export interface AttachReply {
 }
 
 export interface StepReply {
-  /** 0, or the error that the process's CUDA call returns. */
+  /** 0, or the error that the CUDA call of the process returns. */
   readonly cudaError: number
   readonly message: string
-  /** Duration on the board's clock, ms. */
+  /** Duration of the batch on the board's clock, ms. */
   readonly durationMs: number
 }
 
 export type CountersReply = TenantCounters & {
-  /** 0, or the error that the process's next CUDA call returns. */
+  /** 0, or the error that the next CUDA call of the process returns. */
   readonly cudaError: number
   readonly failureKind?: FailureKind
 }
 
-/** Present state of a board. Null if its sensor reports nothing or the board is lost. */
+/** Present state of a board. A value is null if its sensor reports nothing or the board is lost. */
 export interface BoardReply {
   readonly index: number
   readonly uuid: string
@@ -88,28 +89,32 @@ export interface BoardReply {
   readonly memClockMhz: number | null
   readonly powerW: number | null
   readonly powerLimitW: number | null
-  /** Energy since the start of the host, J. */
+  /** Energy since the host started, J. */
   readonly energyJ: number | null
-  /** Share of the last half second in which any kernel ran. */
+  /** Share of the last half second in which at least one kernel ran, percent. */
   readonly busyPercent: number | null
-  /** Ground truth that no sensor reports: for evaluation, not for governors. */
+  /** Exact values that no sensor reports. Use them to evaluate governors, not inside governors. */
   readonly truth: { readonly powerW: number; readonly energyJ: number }
 }
 
 export interface BoardsReply {
   readonly protocol: number
-  /** Monotonic, ms. */
+  /** Monotonic time of the reading, ms. */
   readonly timeMs: number
   readonly boards: readonly BoardReply[]
 }
 
 const MAX_BATCH_SIZE = 65_536
 const MAX_TEXT = 4096
-/** Maximum length in the process table. */
+/** Maximum length of a name in the process table. */
 const MAX_NAME = 95
 const MAX_ID = 2 ** 32 - 1
 
-/** @throws InvalidInputError for an invalid request */
+/**
+ * Checks a received message.
+ *
+ * @throws InvalidInputError for an invalid request
+ */
 export function parseControlRequest(message: unknown): ControlRequest {
   const request = new Fields('request', message)
   if (request.value('protocol') !== undefined) request.integer('protocol', CONTROL_PROTOCOL, CONTROL_PROTOCOL)
@@ -172,7 +177,7 @@ function givenWork(fields: Fields): GivenWork {
   }
 }
 
-/** Equal work gets the same name. */
+/** Returns the network that executes the given work. Equal work gets the same network name. */
 export function givenNetwork({ kernels, flops, elements, weights }: GivenWork): LayerGraph {
   const layer = {
     operator: 'MatMul',
@@ -195,7 +200,7 @@ export function givenNetwork({ kernels, flops, elements, weights }: GivenWork): 
   }
 }
 
-/** Checked access to the fields of a received object. */
+/** Reads the fields of a received object and checks their values. */
 class Fields {
   readonly #name: string
   readonly #fields: Readonly<Record<string, unknown>>
@@ -224,7 +229,7 @@ class Fields {
 
   text(field: string, maxLength: number, otherwise?: string): string {
     const value = this.value(field) ?? otherwise
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would execute these characters
     if (typeof value === 'string' && value.length <= maxLength && !/[\u0000-\u001f\u007f]/.test(value)) return value
     throw new InvalidInputError(`${this.#name}.${field}`, value, `text of at most ${maxLength} characters`)
   }

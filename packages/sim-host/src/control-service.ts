@@ -29,7 +29,7 @@ const CUDA_DEVICES_UNAVAILABLE = 46
 const CUDA_NO_DEVICE = 100
 const CUDA_INVALID_DEVICE = 101
 
-/** Error code that a failed process sees; a killed one sees none. */
+/** CUDA error that a failed process gets. A killed process gets none. */
 const failureCodes: Readonly<Record<FailureKind, number>> = {
   'out-of-memory': 2,
   killed: 0,
@@ -41,11 +41,14 @@ const failureCodes: Readonly<Record<FailureKind, number>> = {
 export interface ControlServiceOptions {
   readonly boards: readonly HostBoard[]
   readonly privilege: Privilege
-  /** Start a process that represents an MPS server. */
+  /** Starts a process that represents an MPS server. */
   startServer(): { readonly pid: number; stop(): void }
 }
 
-/** Answers `nvidia-smi`'s setters, the MPS daemon's commands, and processes that use a board. */
+/**
+ * Answers requests of `nvidia-smi` to change a setting, commands of the MPS daemon, and requests of processes that use
+ * a board.
+ */
 export class ControlService {
   readonly #options: ControlServiceOptions
   readonly #servers: readonly Server[]
@@ -58,7 +61,11 @@ export class ControlService {
     for (const server of this.#servers) server.maxConnections = MAX_CONNECTIONS
   }
 
-  /** @param setters socket for changes of boards: a file that only permitted users can open */
+  /**
+   * Opens the two sockets.
+   *
+   * @param setters path of the socket for requests that change a board; only permitted users can open it
+   */
   async listen(path: string, setters: string): Promise<void> {
     for (const [i, each] of [path, setters].entries()) {
       await new Promise<void>((resolve, reject) => {
@@ -67,7 +74,7 @@ export class ControlService {
       })
     }
     if (process.geteuid?.() !== 0) return
-    // As for the board files: the command of a privileged host may have dropped its privileges.
+    // A command started by root may drop its privileges, and must still reach the socket.
     chmodSync(path, 0o666)
     chmodSync(setters, this.#options.privilege === 'everyone' ? 0o666 : 0o600)
   }
@@ -78,9 +85,9 @@ export class ControlService {
   }
 
   /**
-   * Attach a process to a board, like the creation of a CUDA context.
+   * Attaches a process to a board, as the creation of a CUDA context does.
    *
-   * @throws MpsConnectionError with the CUDA error that the process would see
+   * @throws MpsConnectionError with the CUDA error that the process would get
    */
   attach(request: AttachRequest, onTerminated: (cudaError: number) => void): Attachment {
     const mps = this.#daemons.get(request.pipeDirectory)
@@ -109,7 +116,8 @@ export class ControlService {
     }
     board.shareThroughMps(daemon !== undefined, device)
     const server = daemon?.connect(request.uid, client)
-    // Without MPS, processes time-slice the whole board; with it, the tighter one of the two limits applies.
+    // Without MPS, processes time-slice the whole board. With MPS, the lower of the client's and the server's limits
+    // applies.
     const mpsPercent = server ? Math.min(request.tenant.mpsPercent, server.activeThreadPercentage) : 100
     const work = { ...request.tenant, model, mpsPercent }
     const isMpsClient = server !== undefined
@@ -127,10 +135,12 @@ export class ControlService {
     }
   }
 
-  /** Apply the host's part of a board's faults, since MPS daemons and servers are not part of the board. */
+  /**
+   * Applies those faults of a board that affect MPS daemons and servers, which are not part of the simulated board.
+   */
   strike(board: HostBoard): void {
     for (const { kind, processId } of board.newFaults()) {
-      // The daemon's process ends with its connection, and its clients lose their context.
+      // The daemon process ends when its connection closes; its clients lose their contexts.
       if (kind === 'mps-daemon-crash') for (const daemon of [...this.#daemons.values()]) daemon.crash()
       if (kind !== 'mps-server-fault') continue
       const struck = board.tenants.all.find(({ process }) => process.id === processId)
@@ -190,15 +200,15 @@ export class ControlService {
           return null
       }
     }
-    // A `quit` may wait for clients for long; other requests of the same connection queue behind it, as with the real
-    // daemon.
+    // Requests of one connection are answered in order. A `quit` that waits for clients therefore delays later
+    // requests, as with the real daemon.
     let queue = Promise.resolve()
     let unanswered = 0
     onMessages(socket, (message) => {
       if (++unanswered > MAX_UNANSWERED) return void socket.destroy()
       queue = queue
         .then(async () => send(socket, await answer(parseControlRequest(message))))
-        // An invalid or failed request ends the connection of its sender, not the host.
+        // An invalid or failed request closes only the connection of its sender.
         .catch((error: unknown) => {
           if (error instanceof PctodlError) send(socket, { error: error.message })
           socket.end()
@@ -239,8 +249,9 @@ export class ControlService {
   }
 
   /**
-   * The device named by the first entry of `CUDA_VISIBLE_DEVICES`: a board by index or UUID, a MIG device by UUID
-   * (either form). As in CUDA, a board in MIG mode means its first device, and UUIDs may be abbreviated.
+   * Finds the device that the first entry of `CUDA_VISIBLE_DEVICES` names: a board by index or UUID, or a MIG device by
+   * its UUID in the old or new form. As in CUDA, UUIDs may be abbreviated, and naming a board in MIG mode selects its
+   * first MIG device.
    */
   #place(gpu: string): { readonly board: HostBoard; readonly device: HostMigDevice | undefined } {
     const { boards } = this.#options
@@ -261,11 +272,11 @@ export class ControlService {
 }
 
 /**
- * Translate a client's device through the daemon's own selection: the daemon's boards are numbered from 0, and no
- * others are available.
+ * Translates a device of an MPS client into a device of the host. A client sees only the boards that the daemon
+ * selected, numbered from 0.
  *
- * @param visible the daemon's `CUDA_VISIBLE_DEVICES`; empty for all boards
- * @throws MpsConnectionError for a board that the daemon does not show
+ * @param visible the daemon's `CUDA_VISIBLE_DEVICES`; empty if it selects all boards
+ * @throws MpsConnectionError if the daemon did not select the board
  */
 function visibleThrough(visible: string, wanted: string): string {
   const shown = visible.split(',').filter((name) => name !== '')

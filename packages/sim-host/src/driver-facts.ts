@@ -6,10 +6,10 @@ import { migProfileFacts } from './mig-facts.js'
 /** Version of the emulated driver. */
 export const DRIVER_VERSION = '550.144.03'
 export const NVML_VERSION = '12.550.144.03'
-/** CUDA 12.4, in the driver's encoding. */
+/** CUDA version 12.4 in the driver's encoding. */
 export const CUDA_DRIVER_VERSION = 12_040
 
-/** NVML's architecture numbers. */
+/** NVML's architecture number by GPU architecture. */
 const architectureNumbers: Readonly<Record<string, number>> = {
   Pascal: 4,
   Volta: 5,
@@ -19,7 +19,7 @@ const architectureNumbers: Readonly<Record<string, number>> = {
   Hopper: 9,
   Blackwell: 10,
 }
-/** NVML's number for an unknown generation. */
+/** NVML's number for an unknown architecture. */
 const UNKNOWN_ARCHITECTURE = 0xffffffff
 const pcieGenerations: Readonly<Record<string, number>> = {
   Pascal: 3,
@@ -46,8 +46,8 @@ const coresPerSm: Readonly<Record<string, number>> = {
 }
 
 /**
- * PCI device ids as in pci.ids, vendor 10DE in the low half; the first entry whose pattern matches the product name
- * applies.
+ * PCI device ids (from pci.ids) by product name; the first matching pattern applies. The vendor id, 10DE, is added
+ * elsewhere.
  */
 const pciDeviceIds: readonly (readonly [RegExp, number])[] = [
   [/3080 Ti/, 0x2208],
@@ -63,7 +63,7 @@ const pciDeviceIds: readonly (readonly [RegExp, number])[] = [
   [/H100/, 0x2330],
 ]
 
-/** Static properties that the driver reports beyond `GpuSpec`. */
+/** Returns the constant properties that the driver reports, including those that `GpuSpec` does not have. */
 export function driverFacts(
   spec: GpuSpec,
   index: number,
@@ -107,7 +107,7 @@ export function driverFacts(
     hasMig: profiles.length > 0 ? 1 : 0,
     hasMemoryTemperature: hbm ? 1 : 0,
     hasApplicationClocks: geforce ? 0 : 1,
-    // From Ampere on, the driver has the instant field besides the average.
+    // Since Ampere, the driver reports instantaneous power in addition to average power.
     hasInstantPower: major >= 8 ? 1 : 0,
     fanCount: geforce ? 2 : 0,
     memoryTotalBytes: spec.memoryBytes,
@@ -135,14 +135,17 @@ export function driverFacts(
 }
 
 /**
- * A UUID in the driver's form that depends only on the board, the seed and the host's name, so that scripts can rely on
- * it.
+ * Returns a UUID in the driver's format. It depends only on the board, the seed and the host's name, so scripts can
+ * rely on it.
  */
 function boardUuid(spec: GpuSpec, seed: number, hostName: string | undefined): string {
   return `GPU-${uuidDigits(hostName === undefined ? seedFrom(spec.key, seed, 'uuid') : seedFrom(spec.key, seed, 'uuid', hostName))}`
 }
 
-/** The UUID of a MIG device: the same instance of the same board has the same one again. */
+/**
+ * Returns the UUID of a MIG device. It depends only on the board and the instance ids, so a recreated instance gets the
+ * same UUID.
+ */
 export function migUuid(boardUuid: string, gpuInstanceId: number, computeInstanceId: number): string {
   return `MIG-${uuidDigits(seedFrom(boardUuid, gpuInstanceId, computeInstanceId))}`
 }

@@ -30,15 +30,15 @@ export interface HostBoardOptions {
 }
 
 /**
- * Number of states over which utilisation is averaged: the last half second. The driver averages over some tenths of a
- * second.
+ * Number of published states over which utilization is averaged: those of the last half second. The driver averages
+ * over a few tenths of a second.
  */
 const UTILISATION_STATES = 25
 
-/** Window of the driver's average of bus traffic, ms. */
+/** Window over which the driver averages bus traffic, ms. */
 const BUS_WINDOW_MS = 1000
 
-/** NVIDIA's error numbers (XID): the board has fallen off the bus; a process has accessed forbidden memory. */
+/** NVIDIA's error numbers (XID). 79: the board has fallen off the bus. 31: a process accessed forbidden memory. */
 const OFF_THE_BUS = 79
 const MEMORY_FAULT = 31
 const xidOfFault: Readonly<Partial<Record<StruckFault['kind'], number>>> = {
@@ -46,7 +46,9 @@ const xidOfFault: Readonly<Partial<Record<StruckFault['kind'], number>>> = {
   'mps-server-fault': MEMORY_FAULT,
 }
 
-/** One simulated board behind its file: publishes its state and applies setters' requests. */
+/**
+ * One simulated board and its board file. Publishes the board's state in the file and applies the requests of setters.
+ */
 export class HostBoard {
   readonly identity: BoardIdentity
   readonly setters: BoardSetters
@@ -84,17 +86,17 @@ export class HostBoard {
     this.#file = new BoardFile(options.folder, this.identity, { gpuIndex, gpuCount, privilege, mode: fileMode })
   }
 
-  /** The driver keeps the board open as long as the host runs. */
+  /** Opens the board. Like the driver, the host keeps the board open while it runs. */
   static async create(gpu: SimulatedGpu, options: HostBoardOptions): Promise<HostBoard> {
     return new HostBoard(gpu, new BoardSetters(gpu.spec, await gpu.acquire()), options)
   }
 
-  /** Whether the power sensor has had its first refresh. */
+  /** Whether the power sensor has a first reading. */
   async isMeasuring(): Promise<boolean> {
     return (await this.#gpu.sample()).powerAverageW !== null
   }
 
-  /** Hide the board from programs, or bring it back freshly reset. */
+  /** Hides the board from programs; null makes it visible again, with the driver's default settings. */
   async setAbsence(absence: 'lost' | 'stopped' | null): Promise<void> {
     if (absence === 'lost' && this.#absence === null) this.#file.tell('xid', OFF_THE_BUS)
     this.#absence = absence
@@ -103,7 +105,7 @@ export class HostBoard {
     if (absence === null) this.#file.show('present')
   }
 
-  /** For programs that query the host itself. */
+  /** Returns the board's state for programs that ask the host directly. */
   async reading(): Promise<BoardReply> {
     const { uuid, name } = this.identity
     const { powerW, energyJ } = this.#gpu.truth()
@@ -135,7 +137,7 @@ export class HostBoard {
     }
   }
 
-  /** Apply a setter; its effect is published before the result is reported. */
+  /** Applies a request to change a setting. Its effect is published before the result is returned. */
   async set(operation: number, first: number, second: number, third = 0): Promise<SetterAnswer> {
     if (this.#absence !== null) return { result: nvmlReturn.gpuIsLost, value: 0 }
     const answer = await this.#apply(operation, first, second, third)
@@ -151,13 +153,13 @@ export class HostBoard {
   }
 
   /**
-   * From now on share the board, or a GPU instance of it, through MPS or by time slices. No effect while processes run
-   * there: they keep their mode.
+   * Sets whether future processes share the board, or a GPU instance, through MPS or in time slices. Has no effect
+   * while processes run there.
    */
   shareThroughMps(wanted: boolean, device: HostMigDevice | undefined): void {
     if (device) {
       if (this.tenants.onGpuInstance(device.gpuInstanceId).length > 0) return
-      // The compute instances of a divided GPU instance run side by side, with or without MPS.
+      // The compute instances of a divided GPU instance run concurrently, with or without MPS.
       this.#gpu.shareMigInstance(device.instance, wanted || device.smShare < 1 ? 'mps' : 'turns')
       return
     }
@@ -167,9 +169,9 @@ export class HostBoard {
   }
 
   /**
-   * Enable MIG mode and create a device for each profile.
+   * Enables MIG mode and creates one MIG device for each profile.
    *
-   * @throws PctodlError `NO_ROOM`
+   * @throws PctodlError `NO_ROOM` if the profiles do not fit
    */
   divide(profiles: readonly string[]): void {
     this.mig.setMode(1, false)
@@ -183,7 +185,7 @@ export class HostBoard {
     }
   }
 
-  /** Faults that have occurred since the last call. */
+  /** Returns the faults since the last call, and records their XIDs as events. */
   newFaults(): readonly StruckFault[] {
     const struck = this.#gpu.struckFaults().slice(this.#faultsSeen)
     this.#faultsSeen += struck.length
@@ -194,7 +196,7 @@ export class HostBoard {
     return struck
   }
 
-  /** Record an event that does not affect the board's operation. */
+  /** Records an event without any other effect on the board. */
   raise(event: BoardEventType, data: number): void {
     this.#file.tell(event, data)
   }
@@ -248,7 +250,7 @@ export class HostBoard {
     this.#sampledAtMs = nowMs
     if (reasons.has('sw-power-cap')) this.#violationPowerNs += sinceNs
     if (reasons.has('sw-thermal-slowdown') || reasons.has('hw-slowdown')) this.#violationThermalNs += sinceNs
-    // The driver reports no utilisation for a board in MIG mode.
+    // In MIG mode, the driver reports no utilization of the board.
     const utilisation = (percent: number | null) => (this.mig.enabled ? NOT_TOLD : (percent ?? NOT_READ))
     const gpuInstances = this.mig.gpuInstanceStates((id) =>
       this.tenants.onGpuInstance(id).reduce((sum, { process }) => sum + process.memoryBytes, 0),
@@ -273,7 +275,7 @@ export class HostBoard {
       smUtilPercent: utilisation(telemetry.smUtilPercent),
       memUtilPercent: utilisation(telemetry.memUtilPercent),
       temperatureC,
-      // HBM stacks run some degrees above the chip's own sensor.
+      // HBM stacks run a few degrees hotter than the GPU's own sensor reports.
       memoryTemperatureC: this.identity.hasMemoryTemperature
         ? temperatureC === NOT_READ
           ? NOT_READ
@@ -281,7 +283,7 @@ export class HostBoard {
         : NOT_TOLD,
       fanPercent: this.identity.fanCount > 0 ? fanPercent(telemetry.temperatureC) : NOT_TOLD,
       pstate,
-      // An idle link drops to the first generation to save power.
+      // An idle PCIe link switches to generation 1 to save power.
       pcieGen: pstate >= 8 ? 1 : this.identity.pcieGenMax,
       pcieRxKbps: this.#bus.rxKbps,
       pcieTxKbps: this.#bus.txKbps,
@@ -301,7 +303,7 @@ export class HostBoard {
   }
 }
 
-/** Mean of the last values; null if the last one is unknown. */
+/** Mean of the known values among the last `length` ones; null if the latest value is unknown. */
 class RecentMean {
   readonly #length: number
   #values: (number | null)[] = []
@@ -325,7 +327,10 @@ function whole(value: number | null, factor = 1): number {
   return value === null ? NOT_READ : Math.round(value * factor)
 }
 
-/** Performance states go with memory clocks: the top one is P0, the lowest of several is P8. */
+/**
+ * Returns the performance state of a memory clock: P0 for the maximum clock, P8 for the minimum if there are several,
+ * 32 if unknown.
+ */
 function performanceState(spec: GpuSpec, memClockMhz: number | null): number {
   const states = spec.clockStates.map((state) => state.memClockMhz).sort((a, b) => b - a)
   const index = states.indexOf(memClockMhz ?? Number.NaN)
@@ -334,7 +339,10 @@ function performanceState(spec: GpuSpec, memClockMhz: number | null): number {
   return [0, 2, 3, 5][index] ?? 5
 }
 
-/** A GeForce board's fans stand still while it is cool, and rise linearly from 30 % at 50 to 100 % at 90 degrees. */
+/**
+ * Returns the fan speed of a GeForce board, percent: 0 below 50 degrees Celsius, then linear from 30 % at 50 to 100 %
+ * at 90 degrees.
+ */
 function fanPercent(temperatureC: number | null): number {
   if (temperatureC === null) return NOT_READ
   if (temperatureC < 50) return 0

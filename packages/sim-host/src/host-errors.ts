@@ -1,13 +1,13 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** No simulator responds: none was started, or it has ended. */
+/** Thrown if no simulator responds, because none was started or it has ended. */
 export class BoardUnavailableError extends PctodlError {
   constructor(message: string, options?: ErrorOptions) {
     super('BOARD_UNAVAILABLE', message, options)
   }
 }
 
-/** A board of the host fell off the bus. */
+/** Thrown if a board of the host has fallen off the bus. */
 export class BoardLostError extends PctodlError {
   readonly busId: string
 
@@ -17,14 +17,14 @@ export class BoardLostError extends PctodlError {
   }
 }
 
-/** The native library cannot be built on this machine. */
+/** Thrown if the native library cannot be built on this machine. */
 export class CompilerError extends PctodlError {
   constructor(message: string, options?: ErrorOptions) {
     super('NO_COMPILER', message, options)
   }
 }
 
-/** A program of this package that host mode starts is missing. */
+/** Thrown if a program or file that host mode needs is missing or not safe to use. */
 export class HostProgramError extends PctodlError {
   constructor(message: string, options?: ErrorOptions) {
     super('HOST_PROGRAM_MISSING', message, options)

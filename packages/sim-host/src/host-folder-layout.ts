@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 
-/** Socket for changes of boards: a file restricted to permitted users, like the boards' own files. */
+/** Path of the socket for requests that change a board. Only permitted users can open it, as with the board files. */
 export function settersSocket(folder: string): string {
   return join(folder, 'set.sock')
 }
 
-/** Socket on which the simulator answers the host's programs. */
+/** Path of the socket on which the simulator answers the host's programs. */
 export function controlSocket(folder: string): string {
   return join(folder, 'control.sock')
 }

@@ -19,19 +19,22 @@ import { NVML_LIBRARY } from './native-library.js'
 const PREFIX = 'pctodl-gpu-sim-'
 const OWNER_FILE = 'owner'
 
-/** Programs that the host provides. */
+/** Names of the programs that the host provides. */
 export const hostPrograms = ['nvidia-smi', 'nvidia-cuda-mps-control', 'pctodl-host-worker'] as const
 
 export interface HostFolderOptions {
   /** Compiled NVML library. */
   readonly library: string
-  /** Folder with `<program>.cjs` of every host program. */
+  /** Folder that contains `<program>.cjs` for every host program. */
   readonly programsFolder: string
-  /** Parent of the folder. Default: the system's folder for temporary files. */
+  /** Folder in which the host's folder is created. Default: the system's folder for temporary files. */
   readonly parent?: string
 }
 
-/** The private folder of one host: library, programs, board files, sockets. Host mode writes nothing elsewhere. */
+/**
+ * The private folder of one host: its library, programs, board files and sockets. While it runs, a host writes to no
+ * other folder.
+ */
 export class HostFolder {
   readonly path: string
   readonly #removeAtExit = () => this.remove()
@@ -41,7 +44,7 @@ export class HostFolder {
     this.path = mkdtempSync(join(parent, PREFIX))
     process.once('exit', this.#removeAtExit)
     writeFileSync(join(this.path, OWNER_FILE), `${process.pid} ${startTimeOf(process.pid) ?? ''}\n`)
-    // The command of a privileged host may drop its privileges and must still find the board, as with device files.
+    // A command started by root may drop its privileges, and must still find the board, as with device files.
     if (process.geteuid?.() === 0) chmodSync(this.path, 0o711)
     mkdirSync(this.libraries)
     copyFileSync(library, join(this.libraries, NVML_LIBRARY))
@@ -69,7 +72,7 @@ export class HostFolder {
     return join(this.path, 'bin')
   }
 
-  /** Folder with the names of stand-in processes. */
+  /** Folder with the executables of the stand-in processes. */
   get standIns(): string {
     return join(this.path, 'processes')
   }
@@ -90,14 +93,16 @@ export class HostFolder {
     return settersSocket(this.path)
   }
 
-  /** Remove the folder. Idempotent. An ending program may still write to its log, so removal is retried. */
+  /**
+   * Removes the folder. Idempotent. Removal is retried, because a program that is ending may still write to its log.
+   */
   remove(): void {
     process.off('exit', this.#removeAtExit)
     rmSync(this.path, { recursive: true, force: true, maxRetries: 20, retryDelay: 10 })
   }
 }
 
-/** Remove the folders of hosts that were killed. */
+/** Removes the folders of hosts that were killed. */
 function removeStaleFolders(parent: string): void {
   for (const name of readdirSync(parent)) {
     if (!name.startsWith(PREFIX)) continue
@@ -108,12 +113,15 @@ function removeStaleFolders(parent: string): void {
       if (isAlive(Number(pid)) && (startTimeOf(Number(pid)) ?? '') === (startTime ?? '')) continue
       rmSync(folder, { recursive: true, force: true })
     } catch {
-      // Another host is creating or removing it right now.
+      // Another host is creating or removing this folder.
     }
   }
 }
 
-/** Start time of a process in clock ticks since boot; it distinguishes processes that reuse an id. */
+/**
+ * Returns the start time of a process in clock ticks since boot. It distinguishes processes that got the same pid one
+ * after the other.
+ */
 function startTimeOf(pid: number): string | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -20,20 +20,20 @@ interface HostGpuInstance {
   readonly computeInstances: Map<number, ComputeInstanceState>
 }
 
-/** A MIG device: a compute instance and its GPU instance. */
+/** A MIG device: a compute instance with its GPU instance. */
 export interface HostMigDevice {
   readonly uuid: string
   readonly gpuInstanceId: number
   readonly computeInstanceId: number
   readonly instance: MigInstance
-  /** Share of the GPU instance's SMs, 0..1. */
+  /** Share of the GPU instance's SMs that the compute instance has, 0..1. */
   readonly smShare: number
 }
 
 const failed = (result: number): SetterAnswer => ({ result, value: 0 })
 const done = (value = 0): SetterAnswer => ({ result: nvmlReturn.success, value })
 
-/** MIG state of one board as the driver keeps it: mode, GPU instances and their compute instances. */
+/** MIG state of one board, as the driver keeps it: the MIG mode, the GPU instances and their compute instances. */
 export class HostMig {
   readonly #gpu: SimulatedGpu
   readonly #identity: BoardIdentity
@@ -54,7 +54,7 @@ export class HostMig {
     return this.#pending
   }
 
-  /** Devices by index. */
+  /** MIG devices of the board, in the order of their indices. */
   get devices(): readonly HostMigDevice[] {
     return this.#sorted().flatMap(({ id, profile, instance, computeInstances }) =>
       [...computeInstances.values()]
@@ -70,10 +70,11 @@ export class HostMig {
   }
 
   /**
-   * Request a MIG mode. It changes if the board is idle and undivided, else it stays pending until requested again.
+   * Requests a MIG mode. If the board is idle and undivided, the mode changes at once; otherwise it is pending until
+   * the next request.
    *
    * @param inUse whether processes run on the board
-   * @returns with the code of the activation as its value
+   * @returns an answer whose value is the NVML code of the activation
    */
   setMode(mode: number, inUse: boolean): SetterAnswer {
     if (!this.#identity.hasMig) return failed(nvmlReturn.notSupported)
@@ -134,7 +135,11 @@ export class HostMig {
     return done(id)
   }
 
-  /** @param inUse whether processes use it */
+  /**
+   * Destroys a compute instance that no process uses.
+   *
+   * @param inUse whether processes use the instance
+   */
   destroyComputeInstance(gpuInstanceNumber: number, id: number, inUse: boolean): SetterAnswer {
     const found = this.#gpuInstances.get(gpuInstanceNumber)
     if (!found?.computeInstances.has(id)) return failed(nvmlReturn.notFound)
@@ -143,7 +148,11 @@ export class HostMig {
     return done()
   }
 
-  /** @param usedBytes memory of the processes on a GPU instance, bytes */
+  /**
+   * Returns the states of all GPU instances, by id.
+   *
+   * @param usedBytes returns the memory of the processes on a GPU instance, bytes
+   */
   gpuInstanceStates(usedBytes: (id: number) => number): GpuInstanceState[] {
     const { reservedBytes } = this.#gpu.physics.process
     return this.#sorted().map((each) => ({

@@ -4,15 +4,17 @@ import { type BoardProcess, MAX_PROCESSES, NO_INSTANCE } from './board-file-layo
 import { type GivenWork, givenNetwork } from './control-protocol.js'
 import type { HostMigDevice } from './host-mig.js'
 
-/** Bus traffic per sample: 224 x 224 RGB images as 32-bit floats. */
+/** Assumed bus traffic to the board per sample: one 224 x 224 RGB image of 32-bit floats. */
 const INPUT_BYTES_PER_SAMPLE = 3 * 224 * 224 * 4
-/** Returned per sample: 1000 class scores as 32-bit floats. */
+/** Assumed bus traffic from the board per sample: 1000 class scores as 32-bit floats. */
 const OUTPUT_BYTES_PER_SAMPLE = 1000 * 4
 
-/** Interval at which steps are checked, ms; a board advances in ticks of 5 ms. */
+/** Interval at which a step's end is checked, ms. The board itself advances in ticks of 5 ms. */
 const STEP_POLL_MS = 1
 const TICK_MS = 5
-/** Maximum number of described works, since each is kept while the host runs. */
+/**
+ * Maximum number of different works per board. The limit exists because the board keeps each work while the host runs.
+ */
 const MAX_GIVEN_WORKS = 64
 
 export interface HostTenant {
@@ -20,11 +22,11 @@ export interface HostTenant {
   readonly name: string
   readonly isMpsClient: boolean
   readonly process: SimulatedProcess
-  /** Its MIG device; undefined on an undivided board. */
+  /** MIG device of the process; undefined on an undivided board. */
   readonly device: HostMigDevice | undefined
-  /** Share of the board's SMs that it may use, 0..1. */
+  /** Share of the board's SMs that the process may use, 0..1. */
   readonly boardShare: number
-  /** Delay of the report of the last step's end, ms. */
+  /** Delay between the end of the last step and its report to the process, ms. */
   lateMs: number
 }
 
@@ -37,7 +39,7 @@ export interface HostLaunch {
   readonly stepwise: boolean
 }
 
-/** The processes on one board: real pids that represent simulated work. */
+/** The processes on one board. Each has a real pid and simulated work. */
 export class HostTenants {
   readonly #gpu: SimulatedGpu
   readonly #tenants: HostTenant[] = []
@@ -58,7 +60,7 @@ export class HostTenants {
     return this.#tenants
   }
 
-  /** Processes on one MIG device, or on the undivided board. */
+  /** Returns the processes on one MIG device, or on the undivided board if `device` is undefined. */
   on(device: Pick<HostMigDevice, 'gpuInstanceId' | 'computeInstanceId'> | undefined): readonly HostTenant[] {
     return this.#tenants.filter(
       (tenant) =>
@@ -73,7 +75,7 @@ export class HostTenants {
 
   launch(launch: HostLaunch): HostTenant {
     const { pid, name, isMpsClient, work, device, stepwise } = launch
-    // A compute instance that is part of its GPU instance gives clients that part of the SMs.
+    // The MPS share refers to the SMs of the compute instance, which may be only part of the GPU instance.
     const mpsPercent = work.mpsPercent * (device?.smShare ?? 1)
     const place = device ? { instance: device.instance, stepwise } : { stepwise }
     const process = this.#gpu.launch({ ...work, mpsPercent }, place)
@@ -83,7 +85,7 @@ export class HostTenants {
     return tenant
   }
 
-  /** Idempotent. */
+  /** Ends a process. Idempotent. */
   end(tenant: HostTenant): void {
     const index = this.#tenants.indexOf(tenant)
     if (index < 0) return
@@ -92,7 +94,11 @@ export class HostTenants {
     this.#gpu.terminate(tenant.process)
   }
 
-  /** @returns the name under which it can be launched */
+  /**
+   * Registers work that a process describes itself.
+   *
+   * @returns the network name with which it can be launched
+   */
   addWork(work: GivenWork): string {
     const network = givenNetwork(work)
     if (this.#givenWorks.has(network.name)) return network.name
@@ -105,10 +111,10 @@ export class HostTenants {
   }
 
   /**
-   * Execute one batch; resolves at its end, in real time.
+   * Executes one batch, and resolves when it ends in real time.
    *
-   * @returns how long it took on the board's clock, ms
-   * @throws PctodlError if the process has failed, has ended or runs on its own
+   * @returns the duration of the batch on the board's clock, ms
+   * @throws PctodlError if the process has failed or ended, or does not run stepwise
    */
   async step(tenant: HostTenant, batchSize: number): Promise<number> {
     const { process } = tenant
@@ -117,8 +123,8 @@ export class HostTenants {
     await this.#until(tenant, () => process.state === 'running')
     const before = process.latencySumMs
     const nowMs = this.#gpu.clock.now()
-    // A process notified late about the end of its batch requests the next one equally late, without a loss for the
-    // board.
+    // The process learned of its last batch's end `lateMs` too late, so its request is also late. The step is backdated
+    // by this delay, at most one tick, so that the board does not idle meanwhile.
     const due = nowMs - requestedAtMs > TICK_MS ? nowMs : requestedAtMs - tenant.lateMs
     this.#gpu.beginStep(process, Math.max(due, nowMs - TICK_MS), batchSize)
     await this.#until(tenant, () => process.waiting)
@@ -141,7 +147,10 @@ export class HostTenants {
     this.#gpu.setBatchSize(tenant.process, batchSize)
   }
 
-  /** Rows of the driver's process table; the board's utilisation is attributed by share. */
+  /**
+   * Returns the rows of the driver's process table. The board's utilization is divided among running processes in
+   * proportion to their SM shares.
+   */
   processes(smUtilPercent: number, memUtilPercent: number): BoardProcess[] {
     const present = this.#tenants.filter(({ process }) => process.state !== 'failed').slice(0, MAX_PROCESSES)
     const shares = present.map(({ process, boardShare }) => (process.state === 'running' ? boardShare : 0))
@@ -158,7 +167,7 @@ export class HostTenants {
     }))
   }
 
-  /** Bus traffic since the last call, KB/s as the driver counts. */
+  /** Returns the average bus traffic since the last call, KiB/s, which NVML calls KB/s. */
   busTraffic(nowMs: number): { readonly rxKbps: number; readonly txKbps: number } {
     const samples = this.#samplesEnded + this.#tenants.reduce((sum, { process }) => sum + process.samples, 0)
     const elapsedMs = this.#measuredAtMs === undefined ? 0 : nowMs - this.#measuredAtMs

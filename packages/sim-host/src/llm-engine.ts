@@ -1,18 +1,22 @@
 import type { GivenWork, StepReply } from './control-protocol.js'
 import type { MessageClient } from './message-socket.js'
 
-/** vLLM's defaults: tokens per step, and concurrent sequences. */
+/** vLLM's defaults: maximum number of tokens per step, and of concurrent sequences. */
 const MAX_BATCHED_TOKENS = 2048
 const MAX_SEQUENCES = 256
 const KERNELS = 32
 
-/** One answer: its prompt is processed in as many steps as needed, then each step adds a token. */
+/** One request for text. Its prompt is processed in one or more steps; then each step generates one token. */
 export interface Sequence {
   readonly promptTokens: number
   readonly maxTokens: number
-  /** @param isLast whether this is the last token */
+  /**
+   * Called for each generated token.
+   *
+   * @param isLast whether this is the last token
+   */
   onToken(isLast: boolean): void
-  /** The board is gone. */
+  /** Called if the connection to the board is lost or a step fails. */
   onFailure(): void
 }
 
@@ -30,12 +34,12 @@ const firstTokenBounds = [
 ]
 const perTokenBounds = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 20, 40, 80]
 
-/** The used part of a connection to the board. */
+/** The methods of a board connection that the engine uses. */
 type Board = Pick<MessageClient, 'request' | 'onClose' | 'close'>
 
 /**
- * Continuous batching as in vLLM: each step is a batch with one token of every answering sequence and parts of new
- * prompts.
+ * Continuous batching as in vLLM. Each step is one batch of tokens: one for every sequence that is generating, and the
+ * rest from new prompts.
  */
 export class LlmEngine {
   readonly #client: Board
@@ -47,7 +51,7 @@ export class LlmEngine {
   readonly #firstToken = new Histogram('time_to_first_token_seconds', firstTokenBounds)
   readonly #laterToken = new Histogram('inter_token_latency_seconds', perTokenBounds)
   readonly #whole = new Histogram('e2e_request_latency_seconds', latencyBounds)
-  /** Resolves when the board is lost. */
+  /** Resolves when the connection to the board is lost. */
   readonly ended: Promise<void>
 
   private constructor(client: Board, now: () => number) {
@@ -63,7 +67,7 @@ export class LlmEngine {
     attach: (given: { readonly work: GivenWork }) => Promise<{ readonly client: Board }>,
     now: () => number = () => performance.now(),
   ): Promise<LlmEngine> {
-    // Each token uses every weight once; a block has twelve squares of its width.
+    // Each token uses every weight once. A transformer block of width w has about 12 w^2 weights.
     const weights = Math.round(parameters / KERNELS)
     const elements = 2 * Math.round(Math.sqrt(weights / 12))
     const { client } = await attach({ work: { kernels: KERNELS, flops: 2 * weights, elements, weights } })
@@ -74,7 +78,11 @@ export class LlmEngine {
     return this.#waiting.length
   }
 
-  /** @returns a function that cancels it */
+  /**
+   * Queues a sequence.
+   *
+   * @returns a function that cancels the sequence
+   */
   add(sequence: Sequence): () => void {
     const nowMs = this.#now()
     const running = Object.assign(sequence, {
@@ -94,7 +102,7 @@ export class LlmEngine {
     this.#client.close()
   }
 
-  /** In the text format of Prometheus. */
+  /** Returns the engine's metrics in Prometheus text format. */
   metrics(model: string): string {
     const label = `model_name="${model}"`
     const { prompt, generated, finished, aborted } = this.#tokens

@@ -16,9 +16,7 @@ class Refusal extends Error {
   }
 }
 
-/**
- * Serves the part of the OpenAI protocol that load generators and governors use. Every reply is marked as simulated.
- */
+/** Serves the part of the OpenAI protocol that load generators and governors use. Marks every reply as simulated. */
 export async function serveLlm(
   engine: LlmEngine,
   model: string,
@@ -44,7 +42,7 @@ export async function serveLlm(
       }
     } catch (error) {
       const status = error instanceof Refusal ? error.status : 400
-      // Otherwise the rest of an unread body would be read as the next request.
+      // Without this header, the unread rest of the body would be parsed as the next request.
       response.setHeader('connection', 'close')
       json({ error: { message: (error as Error).message, type: 'BadRequestError', code: status } }, status)
     }

@@ -1,8 +1,8 @@
 import type { BoardIdentity } from './board-file-layout.js'
 
 /**
- * A shell script that lists the simulated boards after the output of the machine's own `lspci`, if any. Some monitors
- * first look for graphics controllers on the PCI bus and query `nvidia-smi` only for those.
+ * Returns a shell script that runs the machine's own `lspci`, if any, and then lists the simulated boards. Some
+ * monitors query `nvidia-smi` only if they find a graphics controller on the PCI bus.
  */
 export function lspciScript(boards: readonly BoardIdentity[], path: string): string {
   const entries = boards.map((board) => {
@@ -23,7 +23,7 @@ export function lspciScript(boards: readonly BoardIdentity[], path: string): str
     'case "$*" in',
     `'') cat <<'EOF'\n${brief}EOF\n;;`,
     `-v|-vv|-vvv|-k) cat <<'EOF'\n${verbose}EOF\n;;`,
-    // Other options require a full lspci.
+    // Other options work only if the machine has its own lspci.
     '*) [ -n "$real" ] ;;',
     'esac',
     '',

@@ -4,8 +4,8 @@ import { connect, type Socket } from 'node:net'
 const MAX_LINE_BYTES = 1024 * 1024
 
 /**
- * One JSON value per line in both directions. A peer that sends anything else, or is killed during a reply, ends only
- * its own connection, and the socket emits 'close'.
+ * Calls `handle` with each received message. Messages in both directions are JSON values, one per line. If a peer sends
+ * anything else or is killed, only its own connection closes, and the socket emits 'close'.
  */
 export function onMessages(socket: Socket, handle: (message: unknown) => void): void {
   let pending = ''
@@ -26,12 +26,12 @@ export function send(socket: Socket, message: unknown): void {
   if (socket.writable) socket.write(`${JSON.stringify(message)}\n`)
 }
 
-/** A connection whose requests are answered in order. */
+/** Client side of a connection whose requests are answered in order. */
 export class MessageClient {
   readonly #socket: Socket
   readonly #waiting: { resolve(reply: unknown): void; reject(error: Error): void }[] = []
   #closed: Error | undefined
-  /** Called once when the connection is lost. */
+  /** Called once, when the connection is lost. */
   onClose: () => void = () => {}
 
   private constructor(socket: Socket) {
@@ -45,7 +45,11 @@ export class MessageClient {
     })
   }
 
-  /** @throws the system's error (ENOENT, ECONNREFUSED) if nothing listens */
+  /**
+   * Connects to the socket at `path`.
+   *
+   * @throws the system's error (ENOENT, ECONNREFUSED) if no program listens there
+   */
   static open(path: string): Promise<MessageClient> {
     return new Promise((resolve, reject) => {
       const socket = connect(path)

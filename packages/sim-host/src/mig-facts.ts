@@ -3,7 +3,7 @@ import type { MigProfileFacts } from './board-file-layout.js'
 
 const MIB = 1024 ** 2
 
-/** The driver's numbers of a profile by compute and memory slices (MIG User Guide; `nvml.h`). */
+/** Profile numbers of the driver, by `compute slices/memory slices` (MIG User Guide; `nvml.h`). */
 const numbers: Readonly<Record<string, { readonly id: number; readonly nvmlProfile: number }>> = {
   '1/1': { id: 19, nvmlProfile: 0 },
   '1/2': { id: 15, nvmlProfile: 9 },
@@ -13,7 +13,10 @@ const numbers: Readonly<Record<string, { readonly id: number; readonly nvmlProfi
   '7/8': { id: 0, nvmlProfile: 4 },
 }
 
-/** Copy, decoding, JPEG and optical-flow engines of the profiles by chip, as `nvidia-smi mig -lgip` lists them. */
+/**
+ * Number of copy engines, decoders, JPEG engines and optical-flow engines, by chip and profile, as listed by
+ * `nvidia-smi mig -lgip`.
+ */
 const engines: Readonly<Record<string, Readonly<Record<string, readonly [number, number, number, number]>>>> = {
   GA100: {
     '1/1': [1, 0, 0, 0],
@@ -33,10 +36,10 @@ const engines: Readonly<Record<string, Readonly<Record<string, readonly [number,
   },
 }
 
-/** SMs per compute slice, for instances that use only part of their GPU instance. */
+/** Number of SMs per compute slice, by chip, for compute instances that occupy only part of their GPU instance. */
 const smPerSlice: Readonly<Record<string, number>> = { GA100: 14, GH100: 16 }
 
-/** MIG profiles of a board as the driver reports them; empty if it has none. */
+/** Returns the MIG profiles of a board as the driver reports them; empty if the board does not support MIG. */
 export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
   return migProfiles(spec).map((profile) => {
     const sliceCount = profile.computeSlices
@@ -62,13 +65,14 @@ export function migProfileFacts(spec: GpuSpec): readonly MigProfileFacts[] {
 }
 
 /**
- * The driver numbers GPU instances by position: 0 for all slices, 1 and 2 for the halves, then 3 to 6, then 7 to 14.
+ * Returns the driver's id of a GPU instance, which depends on its size and position: 0 for the whole board, 1 and 2 for
+ * the halves, 3 to 6 for the quarters, 7 to 14 for the eighths.
  */
 export function gpuInstanceId(memorySlices: number, start: number): number {
   return MEMORY_SLICES / memorySlices - 1 + start / memorySlices
 }
 
-/** Sizes of compute instances in slices, with the driver's numbers. */
+/** Possible sizes of compute instances (slices), with the driver's profile ids. */
 export const computeProfiles: readonly { readonly sliceCount: number; readonly id: number }[] = [
   { sliceCount: 1, id: 0 },
   { sliceCount: 2, id: 1 },
@@ -78,8 +82,8 @@ export const computeProfiles: readonly { readonly sliceCount: number; readonly i
 ]
 
 /**
- * Sizes of compute instances that fit a GPU instance of this many slices; 3 of 4, and sizes between 4 and 7, do not
- * exist.
+ * Returns the possible sizes of compute instances, in slices, in a GPU instance of the given number of slices. As in
+ * the driver, 3 of 4 slices, 5 and 6 are not possible.
  */
 export function computeSizes(gpuInstanceSlices: number): readonly number[] {
   return computeProfiles
@@ -87,7 +91,9 @@ export function computeSizes(gpuInstanceSlices: number): readonly number[] {
     .filter((slices) => slices <= gpuInstanceSlices && !(slices === 3 && gpuInstanceSlices === 4))
 }
 
-/** SMs of a compute instance: those of its GPU instance, or of its slices. */
+/**
+ * Returns the number of SMs of a compute instance. If it fills its GPU instance, it has all SMs of the GPU instance.
+ */
 export function computeSms(
   gpuInstance: Pick<MigProfileFacts, 'sliceCount' | 'smCount' | 'smPerSlice'>,
   slices: number,
@@ -95,17 +101,19 @@ export function computeSms(
   return slices === gpuInstance.sliceCount ? gpuInstance.smCount : slices * gpuInstance.smPerSlice
 }
 
-/** First slices of the placements of a compute instance; placements do not overlap. */
+/** Returns the first slice of each possible placement of a compute instance. The placements do not overlap. */
 export function computePlacements(gpuInstanceSlices: number, slices: number): readonly number[] {
   return Array.from({ length: Math.floor(gpuInstanceSlices / slices) }, (_, i) => i * slices)
 }
 
-/** Free placements, given a bit mask of taken slices. */
+/** Returns the first slices of the free placements. `taken` is a bit mask of occupied slices. */
 export function freeComputePlacements(gpuInstanceSlices: number, slices: number, taken: number): readonly number[] {
   return computePlacements(gpuInstanceSlices, slices).filter((start) => (taken & (((1 << slices) - 1) << start)) === 0)
 }
 
-/** `3g.20gb` for a whole GPU instance, `1c.3g.20gb` for part of it. */
+/**
+ * Returns the name of a compute instance: `3g.20gb` if it fills the GPU instance, or e.g. `1c.3g.20gb` if it is a part.
+ */
 export function computeName(gpuInstance: Pick<MigProfileFacts, 'name' | 'sliceCount'>, slices: number): string {
   return slices === gpuInstance.sliceCount ? gpuInstance.name : `${slices}c.${gpuInstance.name}`
 }

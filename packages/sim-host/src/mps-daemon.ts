@@ -5,7 +5,7 @@ export interface MpsClient {
   readonly pid: number
   readonly deviceUuid: string
   readonly command: string
-  /** End its work and disconnect it with this CUDA error. */
+  /** Ends the work of the client and disconnects it with the given CUDA error. */
   terminate(cudaError: number): void
 }
 
@@ -13,21 +13,21 @@ export interface MpsServer {
   readonly pid: number
   readonly uid: number
   activeThreadPercentage: number
-  /** A client's fatal fault stopped it; it serves again once all its clients have left. */
+  /** True after a fatal fault of a client. The server accepts clients again after all its clients have left. */
   faulty: boolean
   readonly clients: MpsClient[]
 }
 
 export interface MpsDaemonOptions {
-  /** Start a process that represents a server. */
+  /** Starts a process that represents an MPS server. */
   startServer(): { readonly pid: number; stop(): void }
 }
 
-/** The server, or its daemon, is gone. */
+/** CUDA error if the MPS server or its daemon has ended. */
 const CUDA_MPS_RPC_FAILURE = 806
 const CUDA_MPS_CLIENT_TERMINATED = 810
 
-/** Maximum number of clients per device since Volta. */
+/** Maximum number of MPS clients per device, since Volta. */
 const MAX_CLIENTS = 48
 
 export interface MpsAnswer {
@@ -36,7 +36,7 @@ export interface MpsAnswer {
   readonly quit?: boolean
 }
 
-/** The `cudaErrorMps...` that a client gets instead of a context. */
+/** Thrown with the `cudaErrorMps...` code that a client gets instead of a context. */
 export class MpsConnectionError extends PctodlError {
   readonly cudaError: number
 
@@ -48,7 +48,7 @@ export class MpsConnectionError extends PctodlError {
 
 /**
  * State and command language of one MPS control daemon (NVIDIA, Multi-Process Service, appendix on the control
- * utility). Percentages apply to future servers and clients only; a server belongs to one user.
+ * utility). Each server belongs to one user. A new percentage applies only to servers and clients that start later.
  */
 export class MpsDaemon {
   readonly #options: MpsDaemonOptions
@@ -63,7 +63,11 @@ export class MpsDaemon {
     this.#options = options
   }
 
-  /** @throws MpsConnectionError */
+  /**
+   * Connects a client to the server of its user, and starts the server if there is none.
+   *
+   * @throws MpsConnectionError if the daemon or the server refuses the client
+   */
   connect(uid: number, client: MpsClient): MpsServer {
     if (this.#quitting) throw new MpsConnectionError(805, 'the MPS control daemon is shutting down')
     const other = this.#servers.find((server) => server.uid !== uid && server.clients.length > 0)
@@ -86,14 +90,14 @@ export class MpsDaemon {
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
-  /** The daemon is gone: its servers end and their clients lose their context. */
+  /** Handles the end of the daemon process: its servers end, and their clients lose their contexts. */
   abandon(): void {
     this.#quitting = true
     for (const server of [...this.#servers]) this.#stop(server)
     for (const wake of this.#waiting.splice(0)) wake()
   }
 
-  /** A fatal fault of one client: its server accepts no new clients until all of its clients have left. */
+  /** Handles a fatal fault of one client. Its server accepts no new clients until all its clients have left. */
   fault(pid: number): void {
     for (const server of this.#servers) if (server.clients.some((client) => client.pid === pid)) server.faulty = true
   }
@@ -183,7 +187,7 @@ export class MpsDaemon {
     }
   }
 
-  /** Wait for the clients; with a timeout, at most that long. */
+  /** Waits until all clients have left, at most `timeoutMs` if given, and then stops the servers. */
   async #quit(timeoutMs: number | undefined): Promise<MpsAnswer> {
     this.#quitting = true
     await this.#drained(this.#servers, timeoutMs)

@@ -35,23 +35,27 @@ export const compilerArguments: readonly string[] = [
 export interface NativeLibraryOptions {
   /** Folder of the C sources. */
   readonly sourceFolder: string
-  /** Folder with the prebuilt libraries of the package. Default: none; the library is compiled. */
+  /** Folder with the package's prebuilt libraries. Default: none, so the library is compiled. */
   readonly prebuiltFolder?: string
-  /** Default: `$XDG_CACHE_HOME/pctodl-gpu-sim`, or the same in `~/.cache`. */
+  /**
+   * Folder in which compiled libraries are cached. Default: `$XDG_CACHE_HOME/pctodl-gpu-sim`, or
+   * `~/.cache/pctodl-gpu-sim`.
+   */
   readonly cacheFolder?: string
   /**
-   * C compiler. If named here or in `$CC`, it is always used; otherwise `cc` is used if the package has no prebuilt
-   * library.
+   * C compiler. If it is given here or in `$CC`, the library is always compiled. Default: `cc`, used only if no
+   * prebuilt library fits.
    */
   readonly compiler?: string
 }
 
 /**
- * Path of the library: a prebuilt one if it belongs to these sources and this system, else a compiled one. It is
- * compiled at first use and cached per user by a hash of its sources, the layout of the board files and the compiler.
+ * Returns the path of the NVML library: a prebuilt one if it matches these sources and this system, else a compiled
+ * one. A compiled library is cached per user. The cache key is a hash of the sources, the layout of the board files and
+ * the compiler.
  *
  * @throws CompilerError if there is no C compiler, or it fails
- * @throws HostProgramError if others could put a library of theirs in its place
+ * @throws HostProgramError if other users could replace the library
  */
 export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compiler }: NativeLibraryOptions): string {
   const prebuilt = prebuiltFolder === undefined ? null : prebuiltLibrary(sourceFolder, prebuiltFolder)
@@ -65,11 +69,11 @@ export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compi
   const folder = join(root, hash.digest('hex').slice(0, 24))
   const library = join(folder, NVML_LIBRARY)
   mkdirSync(folder, { recursive: true, mode: 0o755 })
-  // This file is executed by our programs and by the host's command.
+  // Host programs load this library, so no other user may be able to change it.
   assertOurs(existsSync(library) ? library : folder)
   if (existsSync(library)) return library
 
-  // Two hosts may build at the same time: each uses its own folder, and the finished file is moved into place.
+  // Two hosts may compile at the same time. Each uses its own folder and then moves the finished file into place.
   const build = mkdtempSync(join(folder, 'build-'))
   try {
     const output = join(build, NVML_LIBRARY)
@@ -82,10 +86,10 @@ export function nativeLibrary({ sourceFolder, prebuiltFolder, cacheFolder, compi
 }
 
 /**
- * Compile the library from its sources.
+ * Compiles the library from its sources.
  *
- * @param options.output its path, in a folder where a header may be written beside it
- * @throws CompilerError
+ * @param options.output path of the library; a C header is written into the same folder
+ * @throws CompilerError if there is no C compiler, or it fails
  */
 export function compileLibrary({
   sourceFolder,
@@ -105,7 +109,7 @@ export function compileLibrary({
   compile(compiler, [...compilerArguments, `-I${beside}`, `-I${sourceFolder}`, '-o', output, ...sources])
 }
 
-/** Hash of the inputs of a library: the C sources and the layout of the board files. */
+/** Returns a hash of the C sources and the layout of the board files. */
 export function sourcesHash(sourceFolder: string): string {
   const hash = createHash('sha256').update(boardFileHeaderC())
   for (const name of readdirSync(sourceFolder).sort())
@@ -113,15 +117,15 @@ export function sourcesHash(sourceFolder: string): string {
   return hash.digest('hex')
 }
 
-/** File beside prebuilt libraries that names their sources. */
+/** Name of the file, next to the prebuilt libraries, that contains the hash of their sources. */
 export const PREBUILT_HASH_FILE = 'sources.sha256'
 
-/** Path of the library for one platform in a folder of prebuilt ones. */
+/** Path of a platform's library in a folder of prebuilt libraries. */
 export function prebuiltPath(folder: string, platform: string): string {
   return join(folder, platform, NVML_LIBRARY)
 }
 
-/** Null if none was built from these sources for this processor and C library. */
+/** Returns the prebuilt library; null if none was built from these sources for this processor and C library. */
 function prebuiltLibrary(sourceFolder: string, folder: string): string | null {
   const library = prebuiltPath(folder, `linux-${process.arch}`)
   const hashFile = join(folder, PREBUILT_HASH_FILE)
@@ -129,7 +133,10 @@ function prebuiltLibrary(sourceFolder: string, folder: string): string | null {
   return readFileSync(hashFile, 'utf8').trim() === sourcesHash(sourceFolder) ? library : null
 }
 
-/** Prebuilt libraries are linked with the GNU C library 2.17 (2012) or newer; Alpine has another C library. */
+/**
+ * Whether the system uses the GNU C library, as the prebuilt libraries do. They need version 2.17 (2012) or newer,
+ * which is not checked. Alpine uses another C library.
+ */
 function hasGlibc(): boolean {
   const { header } = process.report.getReport() as unknown as {
     readonly header: { readonly glibcVersionRuntime?: string }
@@ -137,7 +144,11 @@ function hasGlibc(): boolean {
   return header.glibcVersionRuntime !== undefined
 }
 
-/** @throws HostProgramError if anybody but root and this user could modify a file or folder */
+/**
+ * Checks that only root and this user can modify a file or folder and the folders above it.
+ *
+ * @throws HostProgramError if another user can
+ */
 function assertOurs(place: string): void {
   const own = [0, process.geteuid?.() ?? 0]
   for (let at = realpathSync(place); ; at = dirname(at)) {

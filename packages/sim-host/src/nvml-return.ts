@@ -1,4 +1,4 @@
-/** NVML's return codes that host mode uses. */
+/** Those NVML return codes that host mode uses. */
 export const nvmlReturn = {
   success: 0,
   invalidArgument: 2,
@@ -11,7 +11,7 @@ export const nvmlReturn = {
   unknown: 999,
 } as const
 
-/** Bits of the clocks event reasons. */
+/** NVML's bit for each clocks event reason. */
 export const eventReasonBits = {
   'gpu-idle': 0x1,
   'application-clocks': 0x2,
@@ -21,7 +21,7 @@ export const eventReasonBits = {
   'hw-thermal-slowdown': 0x40,
 } as const
 
-/** Text of `nvmlErrorString`, for the messages of `nvidia-smi`. */
+/** Returns the text of `nvmlErrorString`, which messages of `nvidia-smi` contain. */
 export function nvmlErrorText(code: number): string {
   return errorTexts[code] ?? 'Unknown Error'
 }

@@ -5,15 +5,16 @@ import type { SimulatedHost } from './simulated-host.js'
 const forwarded = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const
 
 /**
- * Run a command on the host and forward the signals that this process gets.
+ * Runs a command on the host and forwards the signals that this process receives.
  *
- * @returns its exit code; 128 plus the number of the signal that ended it, 127 if there is no such command
+ * @returns the command's exit code; 128 plus the signal's number if a signal ended it; 127 if the command does not
+ *   exist
  */
 export function runInHost(host: SimulatedHost, command: string, args: readonly string[]): Promise<number> {
   return new Promise((resolve, reject) => {
-    // Installed before the command starts, so that no signal arrives without a handler.
+    // The handlers are installed before the command starts, so that no signal arrives without a handler.
     const handlers = forwarded.map((signal) => {
-      // A key typed at the terminal reaches the command without us.
+      // The terminal sends signals from its keys directly to the command, so they must not be forwarded.
       const typed = process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')
       const handler = () => typed || child.kill(signal)
       process.on(signal, handler)

@@ -48,7 +48,7 @@ interface LlmOptions {
   readonly port: number
 }
 
-/** The command line `pctodl sim` as a function. Commands on the host write directly to the inherited streams. */
+/** Implements the command `pctodl sim`. Commands on the host write directly to the inherited streams. */
 export const sim: CommandFunction = async (argv, terminal) => {
   const program = newCommand(
     {
@@ -113,7 +113,8 @@ async function host(options: HostOptions, command: string | undefined, words: re
   const { gpu, gpus, seed, load, name, mig, faults, denyRoot, allowAll } = options
   if (command === undefined) throw new UsageError('no command to run; put it after --')
   if (denyRoot && allowAll) throw new UsageError('--deny-root and --allow-all exclude each other')
-  // From here on the command receives the signals; until now they ended this process, which removes the folder.
+  // Until the command starts, a signal ends this process, which removes the host's folder. Afterwards signals are
+  // forwarded to the command.
   const interrupted = (_: string, number: number) => process.exit(128 + number)
   for (const signal of startSignals) process.once(signal, interrupted)
   const simulated = await SimulatedHost.start({
@@ -143,7 +144,7 @@ function readFaults(file: string): FaultScenario {
   return scenario
 }
 
-/** `network:share:batch[:board]`, separated by commas. */
+/** Parses `--load`: comma-separated tenants of the form `network:share:batch[:board]`. */
 export function parseLoad(text: string): HostTenantLoad[] {
   return text.split(',').map((part) => {
     const [model = '', share, batch, gpuIndex = '0', ...more] = part.trim().split(':')

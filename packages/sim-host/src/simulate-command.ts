@@ -40,7 +40,7 @@ export function addSimulateOptions(command: Command): Command {
 }
 
 /**
- * `pctodl sim simulate`.
+ * Implements `pctodl sim simulate`.
  *
  * @returns the exit code: 0, or 1 if the tenants do not fit into the board's memory
  * @throws InvalidInputError, UnknownNameError for invalid arguments
@@ -99,7 +99,7 @@ export function simulate(options: SimulateOptions, { stdout, stderr }: Terminal)
   return 1
 }
 
-/** `file.onnx`, named `file`, or `name=file.onnx`. */
+/** Reads the network of one `--onnx` argument: `file.onnx`, whose network is named `file`, or `name=file.onnx`. */
 function networkOf(text: string, sizes: Readonly<Record<string, number>>): LayerGraph {
   const [, given, file = text] = /^([\w.-]+)=(.+)$/.exec(text) ?? []
   let bytes: Uint8Array

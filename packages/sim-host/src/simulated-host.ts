@@ -22,7 +22,7 @@ import { nativeLibrary } from './native-library.js'
 import { StandInProcess } from './stand-in-process.js'
 
 export interface HostTenantLoad extends Tenant {
-  /** Default 0. */
+  /** Index of the board. Default 0. */
   readonly gpuIndex?: number
 }
 
@@ -31,53 +31,53 @@ export interface SimulatedHostOptions {
   readonly board: string
   /** Number of boards, 1 to 16. Default 1. */
   readonly gpus?: number
-  /** Seed of the first board; the others have the following seeds. Default 1. */
+  /** Seed of the first board; each further board has the next integer as its seed. Default 1. */
   readonly seed?: number
   /**
-   * Hosts with different names have boards with different UUIDs, and with them separate leases, journals and MPS
-   * folders, so any number of them can run side by side. Default: none; UUIDs depend on board and seed only.
+   * Name of the host. Boards of hosts with different names have different UUIDs, so any number of hosts can run side by
+   * side with separate leases, journals and MPS folders. Default: none; the UUIDs depend only on board and seed.
    */
   readonly name?: string
-  /** Inference processes that run while the host does. */
+  /** Inference processes that run as long as the host. */
   readonly load?: readonly HostTenantLoad[]
   /** Who may change a board. Default `root`, as with the driver. */
   readonly privilege?: Privilege
-  /** Faults of every board with their times. Default: none. */
+  /** Faults and their times, for every board. Default: none. */
   readonly faults?: FaultScenario
-  /** Faults of single boards by index; replaces `faults`. */
+  /** Faults of individual boards, by board index. They replace `faults` for these boards. */
   readonly boardFaults?: Readonly<Record<number, FaultScenario>>
-  /** Overrides the board's coefficients, e.g. the time to start a process. */
+  /** Overrides for coefficients of the board's model, for example the start time of a process. */
   readonly physics?: BoardPhysics
-  /** MIG profiles that each board is divided into at the start, e.g. `3g.20gb`. Default: MIG mode is off. */
+  /** MIG profiles into which each board is divided at the start, e.g. `3g.20gb`. Default: MIG mode is off. */
   readonly mig?: readonly string[]
-  /** Parent of the private folder. Default: the system's folder for temporary files. */
+  /** Folder in which the host's private folder is created. Default: the system's folder for temporary files. */
   readonly parentFolder?: string
-  /** Folder of the compiled library. Default: a folder in the user's cache. */
+  /** Folder in which the compiled library is cached. Default: a folder in the user's cache. */
   readonly cacheFolder?: string
-  /** Folder of the built host programs. Default: that of this package. */
+  /** Folder of the built host programs. Default: the build output of this package. */
   readonly programsFolder?: string
-  /** C compiler. Default: `$CC`, or `cc`. */
+  /** C compiler for the native library. Default: `$CC`, or `cc` if no prebuilt library fits. */
   readonly compiler?: string
 }
 
-/** Interval at which requests are polled, ms. */
+/** Interval at which the host checks the board files for requests, ms. */
 const REQUEST_PERIOD_MS = 5
-/** The state is published every this many periods: 50 times a second. */
+/** Number of request intervals per published state: one state every 20 ms. */
 const PERIODS_PER_STATE = 4
 
-/** Sensors refresh ten times a second. */
+/** Maximum wait for the first sensor readings, ms. Sensors refresh ten times a second. */
 const SENSOR_WAIT_MS = 1000
 
 const exec = promisify(execFile)
 
 /**
- * Simulated boards in wall-clock time for every program started in `environment`, represented by `libnvidia-ml.so.1`,
- * `nvidia-smi` and `nvidia-cuda-mps-control`.
+ * Runs simulated boards in wall-clock time. Programs started with the variables of `environment` see the boards through
+ * `libnvidia-ml.so.1`, `nvidia-smi` and `nvidia-cuda-mps-control`.
  */
 export class SimulatedHost {
-  /** Variables to add to a program's environment. */
+  /** Environment variables with which a program sees the simulated boards. */
   readonly environment: Readonly<Record<string, string>>
-  /** The host's private folder. */
+  /** Path of the host's private folder. */
   readonly folder: string
   readonly gpus: readonly SimulatedGpu[]
   readonly #place: HostFolder
@@ -104,8 +104,10 @@ export class SimulatedHost {
   }
 
   /**
+   * Starts a host.
+   *
    * @throws CompilerError if the native library cannot be built
-   * @throws UnknownNameError for a board that cannot be simulated
+   * @throws UnknownNameError if the board cannot be simulated
    */
   static async start(options: SimulatedHostOptions): Promise<SimulatedHost> {
     const { gpus: gpuCount = 1, seed = 1, load = [], privilege = 'root' } = options
@@ -145,7 +147,7 @@ export class SimulatedHost {
       ...(options.parentFolder === undefined ? {} : { parent: options.parentFolder }),
     })
     try {
-      // If only root may change a board, nobody else may write the file: a writer could also block readers.
+      // If only root may change a board, no other user may write the file: a writer could also block readers.
       const fileMode = process.geteuid?.() !== 0 ? 0o600 : privilege === 'everyone' ? 0o666 : 0o644
       const boards = await Promise.all(
         gpus.map((gpu, gpuIndex) =>
@@ -180,12 +182,12 @@ export class SimulatedHost {
     }
   }
 
-  /** The driver's description of each board. */
+  /** Driver's UUID, name and bus id of each board. */
   get boards(): readonly { readonly uuid: string; readonly name: string; readonly busId: string }[] {
     return this.#boards.map(({ identity: { uuid, name, busId } }) => ({ uuid, name, busId }))
   }
 
-  /** Running programs lose their boards, and the folder is removed. Idempotent. */
+  /** Ends the host and removes its folder. Programs that still run lose their boards. Idempotent. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -196,31 +198,34 @@ export class SimulatedHost {
     this.#place.remove()
   }
 
-  /** Let a board fall off the bus: every call to it returns `GPU_IS_LOST`. The other boards continue. */
+  /**
+   * Makes a board fall off the bus: every call to the board returns `NVML_ERROR_GPU_IS_LOST`. The other boards
+   * continue.
+   */
   async loseBoard(gpuIndex: number): Promise<void> {
     await this.#board(gpuIndex).setAbsence('lost')
   }
 
-  /** Reset a lost board: it returns with the driver's defaults. */
+  /** Resets a lost board. The board becomes available again with the driver's default settings. */
   async findBoard(gpuIndex: number): Promise<void> {
     await this.#board(gpuIndex).setAbsence(null)
   }
 
   /**
-   * Raise an NVML event that changes nothing else.
+   * Raises an NVML event without any other effect on the board.
    *
-   * @param data number of an XID
+   * @param data number of the XID for an XID event
    */
   raiseEvent(gpuIndex: number, event: BoardEventType, data = 0): void {
     this.#board(gpuIndex).raise(event, data)
   }
 
-  /** Unload the driver: no board responds, and none can be opened. */
+  /** Unloads the driver: no board responds, and programs cannot open any. */
   async stopDriver(): Promise<void> {
     for (const board of this.#boards) await board.setAbsence('stopped')
   }
 
-  /** Load the driver again: all boards return with its defaults. */
+  /** Loads the driver again: all boards become available with the default settings. */
   async startDriver(): Promise<void> {
     for (const board of this.#boards) await board.setAbsence(null)
   }
@@ -232,8 +237,8 @@ export class SimulatedHost {
   }
 
   async #open(load: readonly HostTenantLoad[]): Promise<void> {
-    // No state is published before the sensors have a reading, since 0 W would be false. A scenario may prevent
-    // readings, so the wait is bounded.
+    // The first state is published once the sensors have readings, because 0 W would be wrong. The wait is limited,
+    // because a fault scenario may prevent readings.
     for (let waitedMs = 0; waitedMs < SENSOR_WAIT_MS; waitedMs += REQUEST_PERIOD_MS) {
       if ((await Promise.all(this.#boards.map((board) => board.isMeasuring()))).every(Boolean)) break
       await systemClock.sleep(REQUEST_PERIOD_MS)
@@ -258,7 +263,7 @@ export class SimulatedHost {
     }, REQUEST_PERIOD_MS)
   }
 
-  /** Shares below 100 % need MPS, so a host with such a load starts with a daemon. */
+  /** Starts the MPS daemon. A host whose load has shares below 100 % needs it. */
   async #startMps(): Promise<void> {
     const env = { ...process.env, ...this.environment }
     await exec(join(this.#place.programs, 'nvidia-cuda-mps-control'), ['-d'], { env })
@@ -285,7 +290,7 @@ export class SimulatedHost {
     this.#load.push({ attachment, standIn })
   }
 
-  /** A process whose work failed (out of memory, a fault) ends like a real one. */
+  /** Ends the processes whose work failed (out of memory, a fault), as real processes would end. */
   #endFailedLoad(): void {
     const failed = this.#load.filter(({ attachment }) => attachment.tenant.process.state === 'failed')
     if (failed.length === 0) return
@@ -316,16 +321,16 @@ function environmentOf(place: HostFolder): Record<string, string> {
   return {
     PATH: before(place.programs, 'PATH'),
     LD_LIBRARY_PATH: before(place.libraries, 'LD_LIBRARY_PATH'),
-    // Not the machine's own daemon, if there is one.
+    // Programs must use this host's MPS daemon, not one of the machine.
     CUDA_MPS_PIPE_DIRECTORY: place.mpsPipes,
     CUDA_MPS_LOG_DIRECTORY: place.mpsLogs,
     PCTODL_GPU_SIM_FOLDER: place.path,
-    // Machine-wide locks are private to this host.
+    // Locks that are otherwise machine-wide apply only within this host.
     PCTODL_LOCK_DIR: join(place.path, 'locks'),
   }
 }
 
-/** Works from `src` and from `dist`. */
+/** Finds the package's folder from a module in `src` or in `dist`. */
 function packageFolder(): string {
   let folder = dirname(fileURLToPath(import.meta.url))
   while (!existsSync(join(folder, 'native', 'nvml_abi.h'))) {

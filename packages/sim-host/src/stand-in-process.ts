@@ -3,16 +3,20 @@ import { realpathSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
 /**
- * A real process that represents a simulated one, so that its pid exists, can be looked up and can be killed. It is
- * `cat` under another name that waits for the end of a pipe from the simulator, so it ends whenever the simulator does.
+ * A real process that represents a simulated one, so that its pid exists and users can inspect or kill it. The process
+ * is `cat` under another name, reading a pipe from the simulator, so it ends when the simulator ends.
  */
 export class StandInProcess {
   readonly pid: number
   readonly #child: ChildProcess
 
-  /** @param onExit called when it ends before `stop` */
+  /**
+   * Starts the process.
+   *
+   * @param onExit called if the process ends before `stop` is called
+   */
   constructor(folder: string, name: string, onExit: () => void) {
-    // A separate session: an interrupt typed at the terminal is for the command.
+    // A separate session, because an interrupt typed at the terminal is meant only for the host's command.
     this.#child = spawn(namedCat(folder, name), [], {
       argv0: name,
       stdio: ['pipe', 'ignore', 'ignore'],
@@ -30,8 +34,8 @@ export class StandInProcess {
 }
 
 /**
- * Process tools show the name of the executed file, so a link provides it. Multi-call binaries choose by name and get
- * no link.
+ * Returns a link to `cat` with the given name, because process tools show the name of the executed file. Multi-call
+ * binaries, such as BusyBox, choose their function by this name, so they are run without a link.
  */
 function namedCat(folder: string, name: string): string {
   const cat = realpathSync('/bin/cat')

@@ -5,11 +5,11 @@ import type { MessageClient } from './message-socket.js'
 export interface TenantCommandOptions {
   readonly model: string
   readonly batchSize: number
-  /** End after this time, ms; default: run until a signal or the end of the host. */
+  /** Running time, ms. Default: until a signal arrives or the host ends. */
   readonly durationMs?: number
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly signal: AbortSignal
-  /** Commands to a running process, one per line: `batch <size>`. Default: none. */
+  /** Commands to the running process, one per line: `batch <size>`. Default: none. */
   readonly commands?: AsyncIterable<string>
   print(line: string): void
 }
@@ -20,11 +20,11 @@ const mpsFailures: Readonly<Record<number, string>> = {
 }
 
 /**
- * A process that uses the simulated board like an inference process uses a real one: it reads the MPS variables and
- * `CUDA_VISIBLE_DEVICES` once at start, stays attached while it lives, and prints its counters every second.
+ * Runs a process that uses the simulated board as an inference process uses a real one. It reads the MPS variables and
+ * `CUDA_VISIBLE_DEVICES` once at the start, stays attached until it ends, and prints its counters every second.
  *
  * @throws BoardUnavailableError outside a simulated host
- * @throws CudaError if the board or the MPS server refuses it, or cuts it off
+ * @throws CudaError if the board or the MPS server refuses or disconnects the process
  */
 export async function runTenant({
   model,
@@ -54,7 +54,7 @@ export async function runTenant({
   }
 }
 
-/** Until the input or the connection ends. Invalid commands are answered with an error line. */
+/** Executes commands until the input or the connection ends. Answers an invalid command with an error line. */
 async function obey(commands: AsyncIterable<string>, client: MessageClient, print: (line: string) => void) {
   for await (const line of commands) {
     if (line.trim() === '') continue

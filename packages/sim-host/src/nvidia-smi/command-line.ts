@@ -11,7 +11,7 @@ import { cudaVersion, type SmiReading } from './reading.js'
 import { applySetter, parseSetter, requestSet, type Setter } from './setters.js'
 import { SmiError } from './smi-error.js'
 
-/** Parsed request of one invocation. */
+/** What one invocation of `nvidia-smi` asks for, parsed from its arguments. */
 interface Request {
   readonly show: (reading: SmiReading) => string
   readonly setters: readonly Setter[]
@@ -19,7 +19,7 @@ interface Request {
   readonly loopMs: number | undefined
 }
 
-/** Long options and their short equivalents. */
+/** Short form of each long option. */
 const longOptions: Readonly<Record<string, string>> = {
   '--list-gpus': '-L',
   '--query': '-q',
@@ -93,7 +93,11 @@ export async function runNvidiaSmi(
   }
 }
 
-/** @returns undefined if the output is already complete */
+/**
+ * Parses the arguments. Options such as `-h` print their output here.
+ *
+ * @returns undefined if all output has already been printed
+ */
 function parse(args: readonly string[], print: (text: string) => void): Request | undefined {
   let show: Request['show'] = overviewTable
   let id: string | undefined
@@ -136,7 +140,7 @@ function parse(args: readonly string[], print: (text: string) => void): Request 
     } else if (option === '-i') {
       id = argument
     } else if (option === '-l') {
-      // Its value is optional; default 5 s.
+      // The loop interval is optional; default 5 s.
       if (argument === '' && /^\d+$/.test(args[i + 1] ?? '')) argument = args[++i]!
       loopMs = 1000 * Number(argument || 5)
     } else if (option === '-lms') {
@@ -162,7 +166,7 @@ function parse(args: readonly string[], print: (text: string) => void): Request 
     if (!format) throw new SmiError(2, `"--${csv.name}" requires "--format=csv".\n`)
     const { name, fields } = csv
     const chosen = format
-    // The header is printed once, before all rounds of a loop.
+    // In a loop, only the first round prints the header.
     let first = true
     show = (reading) => {
       const text = csvQueries[name]!(fields, reading, { ...chosen, header: chosen.header && first })
@@ -183,7 +187,7 @@ function parseFormat(text: string): CsvFormat {
   return { header: !words.includes('noheader'), units: !words.includes('nounits') }
 }
 
-/** Boards by index, UUID or bus id, separated by commas. */
+/** Returns the boards that `ids` names: indices, UUIDs or bus ids, separated by commas. */
 function select(boards: readonly BoardReading[], ids: string | undefined): readonly BoardReading[] {
   if (ids === undefined) return boards
   return ids.split(',').map((id) => {
@@ -199,7 +203,7 @@ function select(boards: readonly BoardReading[], ids: string | undefined): reado
   })
 }
 
-/** Version output of the real tool, with the driver version of the boards. */
+/** Returns the output of `nvidia-smi --version` with the driver version of the boards. */
 function versions({ boards }: SmiReading): string {
   const { driverVersion, cudaDriverVersion } = boards[0]!.identity
   return [

@@ -47,7 +47,7 @@ const accountedFields: readonly QueryField<ProcessRow>[] = [
   ),
 ]
 
-/** Available fields of each option, canonical names first. */
+/** Names of the available fields, by query option. The canonical name of a field is first, followed by its aliases. */
 export const csvQueryFields: Readonly<Record<string, readonly (readonly string[])[]>> = Object.fromEntries(
   Object.entries({
     'query-gpu': gpuFields,
@@ -57,7 +57,7 @@ export const csvQueryFields: Readonly<Record<string, readonly (readonly string[]
   }).map(([option, fields]) => [option, fields.map(({ name, aliases }) => [name, ...aliases])]),
 )
 
-/** Queries by option. */
+/** Functions that answer the query options, by option name. */
 export const csvQueries: Readonly<
   Record<string, (names: readonly string[], reading: SmiReading, format: CsvFormat) => string>
 > = {
@@ -67,7 +67,11 @@ export const csvQueries: Readonly<
   'query-accounted-apps': (names, reading, format) => csv(accountedFields, names, [], reading, format),
 }
 
-/** @throws SmiError with the real tool's message for an unknown field */
+/**
+ * Returns the CSV output of a query.
+ *
+ * @throws SmiError with the real tool's message if a field is unknown
+ */
 function csv<Row>(
   known: readonly QueryField<Row>[],
   names: readonly string[],
@@ -105,7 +109,7 @@ function clocksRows({ boards }: SmiReading): ClocksRow[] {
   )
 }
 
-/** By memory clock, all descending. */
+/** Returns the SM clocks of each memory clock. All clocks are in descending order. */
 export function supportedClocks({ identity }: BoardReading): { memClockMhz: number; smClocksMhz: readonly number[] }[] {
   const perMemClock = identity.smClocksMhz.length / identity.memClocksMhz.length
   return identity.memClocksMhz.slice(0, identity.memClockCount).map((memClockMhz, i) => ({

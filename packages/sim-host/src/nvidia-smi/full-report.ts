@@ -46,7 +46,7 @@ export const reportSections = [
 ] as const
 
 /**
- * `nvidia-smi -q`.
+ * Returns the output of `nvidia-smi -q`.
  *
  * @param display sections to show; default: all
  */
@@ -79,7 +79,11 @@ export function xmlReport({ boards, attachedGpus, date }: SmiReading): string {
   ].join('')
 }
 
-/** @throws SmiError for an unknown section */
+/**
+ * Parses the sections of `-d`.
+ *
+ * @throws SmiError if a section is unknown
+ */
 export function parseSections(text: string): string[] {
   return text.split(',').map((name) => {
     const wanted = name.trim().toUpperCase()

@@ -20,7 +20,7 @@ import {
 } from './reading.js'
 
 export interface QueryField<Row> {
-  /** Canonical name, shown in the header. */
+  /** Canonical name, which the header shows. */
   readonly name: string
   readonly aliases: readonly string[]
   /** Unit in the header. */
@@ -30,7 +30,11 @@ export interface QueryField<Row> {
 
 type GpuField = QueryField<BoardReading>
 
-/** @param names the canonical one first */
+/**
+ * Defines a field.
+ *
+ * @param names the canonical name and its aliases, separated by spaces
+ */
 export function field<Row = BoardReading>(
   names: string,
   value: QueryField<Row>['value'],
@@ -162,7 +166,7 @@ export const gpuFields: readonly GpuField[] = [
   ...['total', 'used', 'free'].map((kind) => field(`protected_memory.${kind}`, () => quantity(0, 'MiB'), 'MiB')),
 ]
 
-/** `2026/01/31 12:00:00.000` in local time. */
+/** Formats local time as `2026/01/31 12:00:00.000`. */
 export function timestamp(date: Date): string {
   const two = (value: number) => String(value).padStart(2, '0')
   const day = [date.getFullYear(), two(date.getMonth() + 1), two(date.getDate())].join('/')

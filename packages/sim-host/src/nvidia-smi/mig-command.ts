@@ -15,12 +15,12 @@ import {
 } from './mig-tables.js'
 import { SmiError } from './smi-error.js'
 
-/** Environment of `nvidia-smi mig`. */
+/** Access to the boards that `nvidia-smi mig` needs. */
 export interface MigEnvironment {
   /**
-   * Present boards.
+   * Returns the boards of the host.
    *
-   * @param ids as in `-i`
+   * @param ids value of `-i`; undefined for all boards
    */
   boards(ids: string | undefined): readonly BoardReading[]
   set(gpuIndex: number, operation: number, first: number, second: number, third: number): Promise<SetReply>
@@ -48,7 +48,7 @@ type Action = (typeof actions)[number]
 
 interface MigRequest {
   readonly action: Action
-  /** Profiles of `-cgi` and `-cci`; undefined if not given. */
+  /** Profiles given to `-cgi` or `-cci`; undefined if none are given. */
   readonly profiles: readonly string[] | undefined
   readonly withComputeInstances: boolean
   readonly ids: string | undefined
@@ -57,8 +57,9 @@ interface MigRequest {
 }
 
 /**
- * `nvidia-smi mig`: list, create and destroy GPU instances and compute instances.
+ * Implements `nvidia-smi mig`, which lists, creates and destroys GPU instances and compute instances.
  *
+ * @returns the output
  * @throws SmiError with the messages and exit codes of the real tool
  */
 export async function migCommand(args: readonly string[], environment: MigEnvironment): Promise<string> {
@@ -158,7 +159,7 @@ function computeInstances(boards: readonly BoardReading[], { gpuInstanceIds, com
 
 const two = (value: number) => String(value).padStart(2)
 
-/** Makes one change after the other; changes before a failure remain and are reported. */
+/** Makes changes one after the other. If a change fails, the earlier changes remain and the message lists them. */
 class Changes {
   readonly #environment: MigEnvironment
   readonly #what: string
@@ -169,7 +170,11 @@ class Changes {
     this.#what = what
   }
 
-  /** @returns the id of the created instance */
+  /**
+   * Makes one change.
+   *
+   * @returns the simulator's answer: the id of a created instance
+   */
   async make(
     board: BoardReading,
     operation: OperationName,
@@ -199,7 +204,7 @@ async function createGpuInstances(
   for (const board of boards) {
     const on = `on GPU ${two(board.header.gpuIndex)}`
     for (const wanted of profiles) {
-      // `9`, `3g.20gb`, `MIG 3g.20gb`, each optionally with a `:start`.
+      // A profile is given as `9`, `3g.20gb` or `MIG 3g.20gb`, optionally followed by `:start`.
       const [name = '', start] = wanted.replace(/^MIG /i, '').split(':')
       const profile = migProfilesOf(board).find((each) => each.name === name || String(each.id) === name)
       const failure = `Unable to create a GPU instance ${on} using profile ${wanted}`
@@ -245,7 +250,7 @@ async function createComputeInstances(
 ): Promise<string> {
   const changes: Changes = new Changes(environment, 'create compute instances')
   for (const [board, { state, profile }] of gpuInstances(boards, request)) {
-    // Without profiles: one compute instance with the whole GPU instance.
+    // By default, one compute instance fills the GPU instance.
     for (const wanted of request.profiles ?? [computeName(profile, profile.sliceCount)]) {
       const name = wanted.replace(/^MIG /i, '')
       const slices = computeSizes(profile.sliceCount).find(

@@ -3,19 +3,19 @@ import type { ComputeInstanceState, GpuInstanceState, MigProfileFacts } from '..
 import type { BoardReading } from '../board-file-reader.js'
 import { computeName } from '../mig-facts.js'
 
-/** A GPU instance with its profile. */
+/** A GPU instance and its profile. */
 export interface GpuInstanceReading {
   readonly state: GpuInstanceState
   readonly profile: MigProfileFacts
 }
 
-/** A MIG device as programs see it: a compute instance and its GPU instance. */
+/** A MIG device as programs see it: a compute instance with its GPU instance. */
 export interface MigDeviceReading {
   /** Index on its board. */
   readonly index: number
   readonly computeInstance: ComputeInstanceState
   readonly gpuInstance: GpuInstanceReading
-  /** `3g.20gb`, or `1c.3g.20gb` for part of a GPU instance. */
+  /** Name, e.g. `3g.20gb` if the device fills its GPU instance, or `1c.3g.20gb` if it is a part. */
   readonly name: string
 }
 
@@ -37,7 +37,7 @@ export function migDevicesOf(board: BoardReading): readonly MigDeviceReading[] {
   })
 }
 
-/** Free placements of a profile, by first memory slice. */
+/** Returns the first memory slices of a profile's free placements. */
 export function freeGpuPlacements(board: BoardReading, profile: MigProfileFacts): readonly number[] {
   const taken = gpuInstancesOf(board).map((each) => ({ start: each.state.start, profile: each.profile }))
   return freePlacements({ ...profile, placements: profile.placements.slice(0, profile.placementCount) }, taken)

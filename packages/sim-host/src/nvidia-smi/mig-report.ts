@@ -5,7 +5,10 @@ import { item, type ReportNode, section } from './report-tree.js'
 
 const MIB = 1024 ** 2
 
-/** Memory of a MIG device, which is that of its GPU instance. Reserved memory is separate from memory in use. */
+/**
+ * Returns the memory of a MIG device, which is the memory of its GPU instance. Used memory does not include reserved
+ * memory.
+ */
 export function migMemory({
   gpuInstance: { state, profile },
 }: MigDeviceReading): Record<'totalBytes' | 'reservedBytes' | 'usedBytes' | 'freeBytes', number> {
@@ -14,7 +17,7 @@ export function migMemory({
   return { totalBytes, reservedBytes, usedBytes, freeBytes: totalBytes - reservedBytes - usedBytes }
 }
 
-/** Devices of a board in MIG mode, for `nvidia-smi -q`; empty for other boards. */
+/** Returns the MIG section of `nvidia-smi -q` for a board in MIG mode; empty for other boards. */
 export function migReport(board: BoardReading): ReportNode[] {
   if (!board.state.migCurrent) return []
   const devices = migDevicesOf(board)

@@ -9,7 +9,7 @@ import {
 } from '../mig-facts.js'
 import { freeGpuPlacements, type GpuInstanceReading, type MigDeviceReading, migProfilesOf } from './mig-listing.js'
 
-/** A framed table with a title, column heads and rows of one or more lines. */
+/** Draws a framed table with a title and column heads. Each row has one or more lines. */
 function table(title: string, heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const width = Math.max(...[title, ...heads, ...rows.flat()].map((line) => line.length))
   const line = (text: string) => `|${text.padEnd(width)}|`
@@ -28,7 +28,7 @@ const gpu = (board: BoardReading) => String(board.header.gpuIndex).padStart(4)
 const right = (value: number | string, width: number) => String(value).padStart(width)
 const gibibytes = (mebibytes: number) => (Math.floor((100 * mebibytes) / 1024) / 100).toFixed(2)
 
-/** `-lgip` */
+/** Returns the output of `nvidia-smi mig -lgip`: the table of GPU instance profiles. */
 export function gpuProfileTable(boards: readonly BoardReading[]): string {
   return table(
     ' GPU instance profiles:',
@@ -50,7 +50,7 @@ export function gpuProfileTable(boards: readonly BoardReading[]): string {
   )
 }
 
-/** `-lgipp`: one line per profile. */
+/** Returns the output of `nvidia-smi mig -lgipp`: one line per profile. */
 export function gpuPlacementList(boards: readonly BoardReading[]): string {
   return boards
     .flatMap((board) =>
@@ -62,7 +62,7 @@ export function gpuPlacementList(boards: readonly BoardReading[]): string {
     .join('')
 }
 
-/** `-lgi` */
+/** Returns the output of `nvidia-smi mig -lgi`: the table of GPU instances. */
 export function gpuInstanceTable(instances: readonly (readonly [BoardReading, GpuInstanceReading])[]): string {
   return table(
     ' GPU instances:                                        ',
@@ -77,7 +77,7 @@ export function gpuInstanceTable(instances: readonly (readonly [BoardReading, Gp
   )
 }
 
-/** `-lcip` */
+/** Returns the output of `nvidia-smi mig -lcip`: the table of compute instance profiles. */
 export function computeProfileTable(instances: readonly (readonly [BoardReading, GpuInstanceReading])[]): string {
   return table(
     ' Compute instance profiles:',
@@ -103,7 +103,7 @@ export function computeProfileTable(instances: readonly (readonly [BoardReading,
   )
 }
 
-/** `-lcipp`: one line per profile of each GPU instance. */
+/** Returns the output of `nvidia-smi mig -lcipp`: one line per profile of each GPU instance. */
 export function computePlacementList(instances: readonly (readonly [BoardReading, GpuInstanceReading])[]): string {
   return instances
     .flatMap(([board, { state, profile }]) =>
@@ -119,7 +119,7 @@ export function computePlacementList(instances: readonly (readonly [BoardReading
     .join('')
 }
 
-/** `-lci` */
+/** Returns the output of `nvidia-smi mig -lci`: the table of compute instances. */
 export function computeInstanceTable(devices: readonly (readonly [BoardReading, MigDeviceReading])[]): string {
   return table(
     ' Compute instances:',

@@ -5,13 +5,13 @@ import { migMemory } from './mig-report.js'
 import { computeModeName, ctime, cudaVersion, enabled, instanceId, type SmiReading, usedBytes } from './reading.js'
 
 const MIB = 1024 ** 2
-/** Inner widths of the three columns, and of the whole table. */
+/** Inner widths of the three columns and of the whole table, characters. */
 const LEFT = 41
 const MIDDLE = 24
 const RIGHT = 22
 const WIDTH = LEFT + MIDDLE + RIGHT + 2
 
-/** Output of `nvidia-smi` without arguments. */
+/** Returns the output of `nvidia-smi` without arguments. */
 export function overviewTable({ boards, date }: SmiReading): string {
   const { driverVersion, cudaDriverVersion } = boards[0]!.identity
   const line = '-'.repeat(WIDTH)
@@ -61,7 +61,7 @@ function boardRows(board: BoardReading): string[] {
   ]
 }
 
-/** Inner widths of the columns of the MIG devices. */
+/** Inner widths of the columns of the MIG table, characters. */
 const MIG_WIDTHS = [18, 34, 11, 23] as const
 
 function migRows(boards: readonly BoardReading[]): string[] {

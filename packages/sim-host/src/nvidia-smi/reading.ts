@@ -8,7 +8,7 @@ export interface SmiReading {
   readonly date: Date
 }
 
-/** Text of the real tool's queries for a failed reading. */
+/** Text that the real tool's queries print for a failed reading. */
 const FAILED = '[Unknown Error]'
 
 /** A number with its unit, a text, or null if the board does not report it. */
@@ -46,7 +46,7 @@ export function active(flag: number | boolean): string {
   return flag ? 'Active' : 'Not Active'
 }
 
-/** Id of a GPU or compute instance. */
+/** Formats the id of a GPU or compute instance. */
 export function instanceId(id: number): string {
   return id === NO_INSTANCE ? 'N/A' : String(id)
 }
@@ -81,7 +81,7 @@ export function brandName(brand: number): string {
   return ({ 2: 'Tesla', 5: 'GeForce', 14: 'NVIDIA' } as Record<number, string>)[brand] ?? 'Unknown'
 }
 
-/** Memory in use by processes, without the driver's reserve. */
+/** Returns the memory that processes use, without the memory that the driver reserves, bytes. */
 export function usedBytes({ identity, state }: BoardReading): number {
   return state.memoryUsedBytes === NOT_READ_64 ? NOT_READ_64 : state.memoryUsedBytes - identity.memoryReservedBytes
 }
@@ -98,7 +98,7 @@ export function hex(value: number, digits: number): string {
   return `0x${value.toString(16).toUpperCase().padStart(digits, '0')}`
 }
 
-/** In the order of the full report. */
+/** Clocks event reasons, in the order of the full report. */
 export const eventReasons: readonly { readonly name: string; readonly label: string; readonly bit: number }[] = [
   { name: 'gpu_idle', label: 'Idle', bit: 0x1 },
   { name: 'applications_clocks_setting', label: 'Applications Clocks Setting', bit: 0x2 },
@@ -111,7 +111,7 @@ export const eventReasons: readonly { readonly name: string; readonly label: str
   { name: 'display_clocks_setting', label: 'Display Clock Setting', bit: 0x100 },
 ]
 
-/** Whether a bit of the clocks event reasons is set. */
+/** Whether the board reports the clocks event reason with this bit. */
 export function hasReason({ state }: BoardReading, bit: number): boolean {
   return (state.eventReasons & bit) !== 0
 }
@@ -120,7 +120,7 @@ export function topSmClock({ identity }: BoardReading): number {
   return Math.max(...identity.smClocksMhz)
 }
 
-/** `Sat Jan 31 12:00:00 2026`. */
+/** Formats local time as `Sat Jan 31 12:00:00 2026`. */
 export function ctime(date: Date): string {
   const [weekday, month, day, year] = date.toDateString().split(' ')
   return `${weekday} ${month} ${String(Number(day)).padStart(2)} ${date.toTimeString().slice(0, 8)} ${year}`

@@ -1,15 +1,15 @@
-/** One line or one section of the full report. Text and XML of `nvidia-smi -q` are two renderings of the same tree. */
+/** One line or one section of the full report. The text and the XML of `nvidia-smi -q` show the same tree. */
 export type ReportNode =
   | { readonly label: string; readonly tag: string; readonly value: string }
   | {
       readonly label: string
       readonly tag: string
       readonly children: readonly ReportNode[]
-      /** Names for `-d` that select it; without any, it is always shown. */
+      /** Names for `-d` that select the section. A section without names is always shown. */
       readonly display?: readonly string[]
-      /** A value on the section's own line; a separate element in XML. */
+      /** Value on the section's own line; in XML, a separate element. */
       readonly heading?: { readonly tag: string; readonly value: string }
-      /** Text value of a section without children; an empty element in XML. */
+      /** Value to print if the section has no children; in XML, the element is empty instead. */
       readonly whenEmpty?: string
     }
 

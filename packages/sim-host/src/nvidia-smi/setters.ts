@@ -6,20 +6,29 @@ import { MessageClient } from '../message-socket.js'
 import { computeModes, nvmlErrorText, nvmlReturn } from '../nvml-return.js'
 import { SmiError } from './smi-error.js'
 
-/** A change on each selected board, with its messages. */
+/** A change of a setting on each selected board, and the messages about its result. */
 export interface Setter {
   readonly operation: OperationName
   readonly first: number
   readonly second: number
-  /** The setting that the user may lack the permission to change. */
+  /** Name of the setting, for the message if permission is missing. */
   readonly subject: string
   readonly supported?: (board: BoardReading) => boolean
-  /** @param value the simulator's answer, e.g. the result of an activation */
+  /**
+   * Returns the message of a successful change.
+   *
+   * @param value the simulator's answer, e.g. the NVML code of a MIG activation
+   */
   readonly done: (board: BoardReading, value: number) => string
   readonly invalid: (board: BoardReading) => string
 }
 
-/** @throws SmiError for an invalid argument */
+/**
+ * Parses an option that changes a setting.
+ *
+ * @returns undefined if the option changes no setting
+ * @throws SmiError if the argument is invalid
+ */
 export function parseSetter(option: string, argument: string): Setter | undefined {
   const badArgument = () => new SmiError(2, `Invalid argument "${argument}" for option "${option}".\n`)
   const range = () => {
@@ -140,7 +149,7 @@ export function parseSetter(option: string, argument: string): Setter | undefine
   }
 }
 
-/** Request a change from the simulator, with the privileges of this process. */
+/** Requests a change from the simulator with the privileges of this process. */
 export async function requestSet(
   folder: string,
   change: { gpuIndex: number; operation: number; first: number; second: number; third?: number },
@@ -158,8 +167,9 @@ export async function requestSet(
 }
 
 /**
- * Apply a change to boards, one after the other.
+ * Applies a change to the boards one after the other.
  *
+ * @returns the messages to print
  * @throws SmiError with the message and the exit code of the real tool
  */
 export async function applySetter(setter: Setter, boards: readonly BoardReading[], folder: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { PctodlError } from '@pctodl/platform'
 
-/** Ends the program with an exit code documented for `nvidia-smi`, and its message on standard output. */
+/** Ends `nvidia-smi` with one of its documented exit codes, and prints the message on standard output. */
 export class SmiError extends PctodlError {
   readonly exitCode: number
 

@@ -7,10 +7,11 @@ import type { MpsAnswer } from '../mps-daemon.js'
 import { controlPipe, logDirectory, pidFile, pipeDirectory } from './mps-control-protocol.js'
 
 /**
- * The daemon process. It owns the pipe and the pid file, and passes commands to the simulator, which keeps the state.
- * It ends with `quit`, a signal, or the simulator.
+ * Runs the daemon process. It owns the pipe and the pid file, and forwards commands to the simulator, which keeps the
+ * MPS state. The process ends on `quit` or a signal, or when the simulator ends.
  *
- * @param onReady called once commands are accepted
+ * @param onReady called when the daemon accepts commands
+ * @returns the exit code
  */
 export async function serveControlPipe(onReady: () => void): Promise<number> {
   process.title = 'nvidia-cuda-mps-control'
@@ -54,7 +55,7 @@ export async function serveControlPipe(onReady: () => void): Promise<number> {
     simulator.onClose = () => end(1)
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => end(0))
     server.listen(controlPipe(), () => {
-      // As with the real daemon, everyone who can enter the folder may become a client.
+      // As with the real daemon, any user who can enter the folder may become a client.
       chmodSync(controlPipe(), 0o666)
       log('Start')
       onReady()
@@ -62,19 +63,25 @@ export async function serveControlPipe(onReady: () => void): Promise<number> {
   })
 }
 
-/** Creates one level only, like the real daemon: it must not recreate the folder of a host that has just ended. */
+/**
+ * Creates a folder, but not its parent, as the real daemon does. It must not recreate the folder of a host that has
+ * just ended.
+ */
 function makeFolder(path: string): void {
   try {
     mkdirSync(path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    // An earlier creator could redirect what is written there.
+    // A folder of another user is refused, because its owner could redirect the files written there.
     const { uid } = lstatSync(path)
     if (uid !== process.geteuid?.()) throw new Error(`${path} belongs to user ${uid}`)
   }
 }
 
-/** Logging is optional: as with the real daemon, a folder without write access must not prevent the start. */
+/**
+ * Returns a function that logs a line. As with the real daemon, logging is optional: an unwritable folder must not
+ * prevent the start.
+ */
 function logger(): (text: string) => void {
   const file = join(logDirectory(), 'control.log')
   try {

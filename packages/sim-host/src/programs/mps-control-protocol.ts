@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** Folder of the daemon's pipe; NVIDIA's default unless the environment names another. */
+/** Returns the folder of the daemon's pipe: the one that the environment names, or NVIDIA's default. */
 export function pipeDirectory(): string {
   return process.env['CUDA_MPS_PIPE_DIRECTORY'] || '/tmp/nvidia-mps'
 }

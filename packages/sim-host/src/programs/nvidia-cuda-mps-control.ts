@@ -32,7 +32,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Read commands from standard input, one per line; answer on standard output. */
+/** Reads commands from standard input, one per line, and prints the answers on standard output. */
 async function commandLoop(): Promise<number> {
   const daemon = await MessageClient.open(controlPipe()).catch(() => undefined)
   if (!daemon) {

@@ -1,6 +1,7 @@
 /**
- * A worker for a simulated host (`--worker pctodl-host-worker`). It attaches to the simulated board like `pctodl sim
- * tenant`, and speaks the protocol of `@pctodl/tenants`. Its counts are those of the board's process.
+ * Worker program for a simulated host (`--worker pctodl-host-worker`). It attaches to the simulated board as `pctodl
+ * sim tenant` does, and uses the worker protocol of `@pctodl/tenants`. It reports the sample and batch counts of the
+ * simulated process.
  */
 import { writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
@@ -40,7 +41,7 @@ async function work(start: { model: string; batchSize: number; mpsPercent: numbe
     pid: process.pid,
     uid: process.getuid?.() ?? 0,
     name: start.model,
-    // A misconfigured worker would use the wrong board.
+    // Tests set this variable to simulate a worker that is configured with the wrong board.
     gpu: process.env['PCTODL_TEST_GPU'] ?? '0',
     pipeDirectory: process.env['CUDA_MPS_PIPE_DIRECTORY'],
     tenant: { ...start, mpsPercent: Number(process.env['CUDA_MPS_ACTIVE_THREAD_PERCENTAGE'] ?? 100) },
