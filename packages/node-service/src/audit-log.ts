@@ -5,7 +5,7 @@ import { makePrivateFolder, openToWrite } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import type { Peer } from './peer-credentials.js'
 
-/** An event, the board concerned, and on whose behalf it happened. */
+/** An event, with the board and the client concerned, if any. */
 export interface AuditEntry {
   readonly event:
     | 'service-started'
@@ -24,22 +24,22 @@ export interface AuditEntry {
     | 'board-event'
     | 'policy'
   readonly board?: string
-  /** The MIG instance, if the entry concerns only that. */
+  /** The MIG instance, if the entry concerns only one instance. */
   readonly instance?: string
   readonly peer?: Peer
   readonly program?: string
-  /** Human-readable details. Never contains a program's arguments. */
+  /** Human-readable details. They contain no arguments of programs. */
   readonly detail?: string
 }
 
-/** Maximum size of one log file, bytes; with its predecessor, the log takes at most twice this. */
+/** Maximum size of a log file, bytes. One older file is kept, so the log takes at most twice this space. */
 const MAX_BYTES = 64 * 1024 * 1024
-/** Refusals logged per user and minute; further ones are only counted. */
+/** Maximum number of refusals logged per user and minute; further refusals are only counted. */
 const MAX_REFUSALS = 30
-/** Maximum length of an entry's detail, characters: it may contain client input. */
+/** Maximum length of an entry's detail, characters. The detail may contain text from a client. */
 const MAX_DETAIL = 500
 const MINUTE_MS = 60_000
-/** Users with a refusal count of their own; all others share one. */
+/** Maximum number of users whose refusals are counted separately; all further users share one count. */
 const MAX_USERS = 256
 const THE_OTHERS = -1
 
@@ -49,7 +49,10 @@ interface Refusals {
   left: number
 }
 
-/** Log of every decision and change: one JSON value per line, in an append-only file that only this user can read. */
+/**
+ * Log of every decision and change, with one JSON value per line. The file is only appended to, and only the service's
+ * user can read it.
+ */
 export class AuditLog {
   readonly file: string
   readonly #maxBytes: number
@@ -58,9 +61,9 @@ export class AuditLog {
   #isClosed = false
 
   /**
-   * @param options.maxBytes size at which a new log is started; the previous one is kept as `audit.1.jsonl`. Default 64
-   *   MiB
-   * @throws PctodlError `AUDIT_LOG` if the log cannot be written: an action that cannot be logged is not performed
+   * @param options.maxBytes size at which a new log is started, bytes. Default 64 MiB. The previous log is kept as
+   *   `audit.1.jsonl`.
+   * @throws PctodlError `AUDIT_LOG` if the log cannot be opened for writing
    */
   constructor(folder: string, { maxBytes = MAX_BYTES }: { readonly maxBytes?: number } = {}) {
     this.file = path.join(folder, 'audit.jsonl')
@@ -76,7 +79,7 @@ export class AuditLog {
   /**
    * Log an action before it is performed.
    *
-   * @throws PctodlError `AUDIT_LOG` if it cannot be written: then do not perform the action
+   * @throws PctodlError `AUDIT_LOG` if the entry cannot be written; the caller must then not perform the action
    */
   add(entry: AuditEntry): void {
     try {
@@ -87,9 +90,9 @@ export class AuditLog {
   }
 
   /**
-   * Log what has already happened or must happen in any case, and so must not fail because the disk is full.
+   * Log an event that has happened, or an action that must be performed even if the disk is full. Does not throw.
    *
-   * @returns whether it was written
+   * @returns whether the entry was written
    */
   note(entry: AuditEntry): boolean {
     try {
@@ -101,8 +104,8 @@ export class AuditLog {
   }
 
   /**
-   * Log a refusal. Beyond a limit per user and minute, refusals are only counted, so that nobody can fill the disk with
-   * refused requests or bury other entries.
+   * Log a refusal. If a user exceeds the limit per minute, further refusals are only counted. Otherwise refused
+   * requests could fill the disk or displace other entries.
    */
   refused(peer: Peer, program: string, detail: string): void {
     const nowMs = performance.now()
@@ -141,18 +144,18 @@ export class AuditLog {
     const line = `${harmless(JSON.stringify({ at: new Date().toISOString(), ...entry, ...short, ...who }))}\n`
     const { size, nlink } = fstatSync(this.#fd)
     const isFull = size > 0 && size + line.length > this.#maxBytes
-    // A file that somebody has removed keeps nothing.
+    // Entries written to a removed file would be lost, so start a new file.
     if (isFull || nlink === 0) this.#beginAnew()
     const { size: before } = fstatSync(this.#fd)
     if (writeSync(this.#fd, line) < Buffer.byteLength(line)) {
-      // A partial line would corrupt the next one too.
+      // Remove the partial line. Otherwise the next entry would continue it and be unreadable too.
       ftruncateSync(this.#fd, before)
       throw new Error('no space left for a whole line')
     }
   }
 
   #beginAnew(): void {
-    // The file is missing if an earlier attempt renamed it but had no room for a new one.
+    // The file is missing if an earlier attempt renamed it and then could not create a new one.
     if (existsSync(this.file)) renameSync(this.file, path.join(path.dirname(this.file), 'audit.1.jsonl'))
     const before = this.#fd
     this.#fd = openLog(this.file)
@@ -167,7 +170,7 @@ export class AuditLog {
   }
 }
 
-/** Escape the control characters that JSON leaves as they are, because a terminal would obey them. */
+/** Escape control characters that JSON leaves unescaped; a terminal that prints the log would interpret them. */
 function harmless(json: string): string {
   return json.replace(
     /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g,
@@ -177,7 +180,7 @@ function harmless(json: string): string {
 
 function openLog(file: string): number {
   const fd = openToWrite(file, { existing: 'append', mode: 0o600 })
-  // A device file would accept everything and keep nothing.
+  // Only a regular file keeps the entries; a device file, for example, would discard them.
   if (fstatSync(fd).isFile()) return fd
   closeSync(fd)
   throw new Error('it is no file')

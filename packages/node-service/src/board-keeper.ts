@@ -18,40 +18,42 @@ type Condition = ServiceStatus['boards'][number]['condition']
 export interface BoardKeeperOptions {
   readonly process: BoardProcess
   readonly identity: { readonly uuid: string; readonly index: number; readonly name: string }
-  /** The operator's ceilings for the board. */
+  /** Returns the operator's current ceilings for the board. */
   readonly ceiling: () => Ceiling
-  /** Folder for the working folders of MPS daemons; owned by root. */
+  /** Parent of the working folders of MPS daemons; owned by root. */
   readonly mpsFolder: string
-  /** The MPS control program: a path, or a name on PATH. */
+  /** Path of the MPS control program, or its name on PATH. */
   readonly mpsProgram?: string | undefined
   readonly audit: AuditLog
   readonly metrics: ServiceMetrics
 }
 
 /**
- * One board: its condition, and who leases it or its MIG instances. A lease covers the whole board or one instance.
- * Clocks, limits and modes belong to the board, so only a lease of the board changes them. A lease of the board and
- * leases of its instances exclude each other, unless the same program holds both. While any of them is held, the
- * service holds the board's own lease, which excludes root's programs outside the service.
+ * Manages one board: its condition, and the leases of the board and of its MIG instances. A lease covers the whole
+ * board or one instance.
+ *
+ * Clocks, limits and modes apply to the whole board, so only a lease of the board may change them. A lease of the board
+ * and leases of its instances exclude each other, unless one program holds both. While any lease is held, the service
+ * itself holds a direct lease of the board, which excludes direct leases by root's programs.
  */
 export class BoardKeeper {
   readonly uuid: string
   readonly index: number
   readonly name: string
-  /** Its MIG instances when last read: the operator may divide the board at any time. */
+  /** The board's MIG instances at the last check. The operator may create or remove instances at any time. */
   instances: readonly MigInstanceInfo[] = []
-  /** Readings for the metrics; null if the board could not be read. */
+  /** The last readings, for metrics; null if the board could not be read. */
   readings: BoardReadings | null = null
   #reading: Promise<BoardReadings | null> | null = null
   readonly #options: BoardKeeperOptions
-  /** Leases by the UUID of the board or instance that they cover. */
+  /** Leases, by the UUID of the board or instance that they cover. */
   readonly #held = new Map<string, HeldLease>()
-  /** What the board's own lease found; null unless that lease is held. */
+  /** The settings that the service's direct lease will restore; null while it has none. */
   #found: FoundState | null = null
   #isDivided = false
   #looking: Promise<void> | null = null
   #lookingSinceMs = 0
-  /** Serialises acquiring and releasing the board. */
+  /** Runs acquisitions and releases of the board one at a time. */
   #turns: Promise<unknown> = Promise.resolve()
   #condition: Condition = 'ok'
   #reason: string | null = null
@@ -69,12 +71,12 @@ export class BoardKeeper {
     return this.#condition
   }
 
-  /** All leases, of the board and its instances. */
+  /** All leases of the board and of its instances. */
   get leases(): readonly HeldLease[] {
     return [...this.#held.values()]
   }
 
-  /** The board and everything on it that can be leased separately, each with its lease. */
+  /** The board, its instances, and removed instances that are still leased, each with its lease. */
   get targets(): readonly { readonly uuid: string; readonly lease: HeldLease | null }[] {
     const uuids = new Set([this.uuid, ...this.instances.map(({ uuid }) => uuid), ...this.#held.keys()])
     return [...uuids].map((uuid) => ({ uuid, lease: this.#held.get(uuid) ?? null }))
@@ -92,13 +94,13 @@ export class BoardKeeper {
     }
   }
 
-  /** Whether this holder still has the lease and it is not being ended. */
+  /** Whether this holder has the lease, and the lease is not ending. */
   holds(target: string, holder: Holder): boolean {
     const held = this.#held.get(target)
     return held?.holder === holder && !held.ending
   }
 
-  /** @throws PctodlError `LEASE_RELEASED` unless this holder has the lease, with the reason if it is being ended */
+  /** @throws PctodlError `LEASE_RELEASED` if this holder does not have the lease or the lease is ending */
   heldBy(target: string, holder: Holder): HeldLease {
     const held = this.#held.get(target)
     if (this.holds(target, holder)) return held!
@@ -107,21 +109,25 @@ export class BoardKeeper {
     throw new PctodlError('LEASE_RELEASED', `this connection has no lease on ${target}; acquire one`)
   }
 
-  /** Whether a UUID is that of this board, of one of its instances, or of a former instance that is still leased. */
+  /** Whether a UUID identifies this board, one of its MIG instances, or a removed instance that is still leased. */
   has(target: string): boolean {
     return target === this.uuid || this.#held.has(target) || this.#instance(target) !== undefined
   }
 
-  /** @throws PctodlError `LEASE_HELD`, `NO_SUCH_BOARD`, `GPU_LOST`, `RESTORE_FAILED`, ... */
+  /**
+   * Lease the board or an instance; returns the settings that the lease found.
+   *
+   * @throws PctodlError `LEASE_HELD`, `NO_SUCH_BOARD`, `GPU_LOST`, `RESTORE_FAILED` and others
+   */
   async acquire(target: string, holder: Holder): Promise<FoundState> {
-    // A conflicting lease that is being ended is no reason to refuse: wait for its end.
+    // If a conflicting lease is ending, wait for its end instead of refusing the request.
     await Promise.all(this.#inTheWay(target, holder).map(({ ending }) => ending?.catch(() => {})))
     return this.#inTurn(async () => {
       const [other] = this.#inTheWay(target, holder)
       if (other) throw heldByAnother(target, other)
       const device = this.#deviceOf(target)
       const found = await this.#take(target)
-      // Taking the lease has restored all leftovers.
+      // Taking the lease has restored all settings that an earlier lease left changed.
       if (this.#condition === 'unrestored') this.#become('ok', null)
       try {
         this.#options.audit.add(this.#entry('lease-acquired', holder, undefined, target))
@@ -137,30 +143,31 @@ export class BoardKeeper {
   }
 
   /**
-   * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease is of an instance,
-   *   `NOT_ALLOWED` by the policy; what the lease's setter throws
+   * @throws PctodlError `LEASE_RELEASED` if this holder has no lease, `INSTANCE_LEASE` if its lease covers an instance,
+   *   `NOT_ALLOWED` if the policy forbids the change; also the errors of the lease's setter
    */
   async change(target: string, holder: Holder, change: BoardChange, policy: () => Policy): Promise<void> {
     if (target !== this.uuid) throw this.#instanceLease(target, change)
     const { process, audit } = this.#options
     this.heldBy(target, holder)
     const { isInForce, found } = await process.ask('before', change)
-    // From here to the request nothing is awaited: neither the lease nor the policy changes in between.
+    // No `await` may come between this line and the request, so that neither the lease nor the policy changes
+    // meanwhile.
     const held = this.heldBy(target, holder)
-    // What this lease has not changed it need not put back, even if somebody else has changed it meanwhile.
+    // The setting has this value already, and not through this lease. So the lease must not restore it at its end.
     if (isInForce && !held.changes.has(change.kind)) return
     policy().assertMayChange(holder.peer, target, change, held.changes.has(change.kind) ? found : null)
-    // Log first: an action that cannot be logged is not performed. If the driver then refuses, an entry about that
-    // follows.
+    // Log first, because a change that cannot be logged must not be made. If the driver then refuses the change,
+    // another log entry reports that.
     if (!isInForce) audit.add(this.#entry('changed', holder, JSON.stringify(change)))
-    // Even a change that fails may have to be put back.
+    // Record the change even if it fails, because the setting may still have to be restored.
     held.changes.set(change.kind, change)
     await process.ask('change', change)
   }
 
-  /** After a change of the policy, bring settings that it no longer allows within it at once. */
+  /** Apply a new policy at once: replace settings of the present lease that it no longer allows. */
   async tighten(policy: Policy): Promise<void> {
-    // A look in progress still uses the old policy.
+    // A check that is already running still uses the old policy.
     await this.#looking
     await this.look()
     const held = this.#held.get(this.uuid)
@@ -177,7 +184,7 @@ export class BoardKeeper {
   /** @throws PctodlError `LEASE_RELEASED`, SetterNotAppliedError */
   async verify(target: string, holder: Holder): Promise<void> {
     this.heldBy(target, holder)
-    // The holder of an instance has changed nothing that could be verified.
+    // The holder of an instance cannot change settings, so there is nothing to verify.
     if (target === this.uuid) await this.#options.process.ask('verify')
   }
 
@@ -199,10 +206,10 @@ export class BoardKeeper {
   }
 
   /**
-   * End a lease: first its MPS daemon, then restore the board. Idempotent.
+   * End a lease: stop its MPS daemon, then restore the board. Idempotent.
    *
-   * @param why null if the holder asked for it
-   * @throws RestoreError if the board could not be restored; `look` keeps trying
+   * @param why the reason for the holder and the log; null if the holder has requested the end
+   * @throws RestoreError if the board could not be restored; each `look` tries again
    */
   end(target: string, holder: Holder, why: string | null): Promise<void> {
     const held = this.#held.get(target)
@@ -212,7 +219,10 @@ export class BoardKeeper {
     return held.ending
   }
 
-  /** Check that the board is present and unchanged. Called every two seconds; concurrent calls share one check. */
+  /**
+   * Check whether the board is present, restore leftovers and report events. Called every two seconds; concurrent calls
+   * share one check.
+   */
   look(): Promise<void> {
     if (this.#looking) return this.#looking
     this.#lookingSinceMs = performance.now()
@@ -222,12 +232,15 @@ export class BoardKeeper {
     return this.#looking
   }
 
-  /** Time since the unanswered check began, ms; 0 if none is pending. */
+  /** Time since the running check began, ms; 0 if none is running. */
   get silentMs(): number {
     return this.#looking ? performance.now() - this.#lookingSinceMs : 0
   }
 
-  /** The board's readings, or null after `timeoutMs`. Concurrent callers share one read. */
+  /**
+   * Returns the board's readings, or null if reading fails or takes longer than `timeoutMs`. Concurrent callers share
+   * one read.
+   */
   async read(timeoutMs: number): Promise<BoardReadings | null> {
     const ask = () => this.#options.process.ask('readings').catch(() => null)
     this.#reading ??= ask().finally(() => {
@@ -242,7 +255,7 @@ export class BoardKeeper {
     return readings
   }
 
-  /** Resolves when the board's process has exited. */
+  /** Resolves when the board's process has exited or its time to exit has passed. */
   close(): Promise<void> {
     return this.#options.process.close()
   }
@@ -280,8 +293,8 @@ export class BoardKeeper {
   }
 
   /**
-   * Report what the driver and other programs have done since the last check: errors are logged, other events only
-   * counted.
+   * Report the events of the driver and the changes by other programs since the last check. Changes of clocks and
+   * performance states are counted but not logged.
    */
   #tell({ events, others }: Pick<BoardLook, 'events' | 'others'>): void {
     const errors = new Map<string, number>()
@@ -313,11 +326,12 @@ export class BoardKeeper {
     const startedMs = performance.now()
     const { metrics } = this.#options
     try {
-      // MPS clients end before the board is restored: otherwise they would run without a limit.
+      // Stop MPS clients before the board is restored, because afterwards the lease's power limit is gone.
       await held.leave()
       await this.#inTurn(async () => {
         try {
-          // Instances may still be leased, but the board's settings end with the lease of the board.
+          // Restore the board when its last lease ends. Also when the lease of the board ends, even if instances are
+          // still leased.
           if ((this.#held.size === 1 || target === this.uuid) && (await this.#giveBack()))
             metrics.restored('ok', performance.now() - startedMs)
         } finally {
@@ -341,21 +355,22 @@ export class BoardKeeper {
     await Promise.allSettled(this.leases.map(({ target, holder }) => this.end(target, holder, why)))
   }
 
-  /** End leases of instances that the operator has removed. */
+  /** End leases of MIG instances that the operator has removed. */
   async #endGone(): Promise<void> {
     const gone = this.leases.filter(({ target }) => target !== this.uuid && !this.#instance(target))
     await Promise.allSettled(gone.map(({ target, holder }) => this.end(target, holder, 'the instance is gone')))
   }
 
   /**
-   * Take the board's own lease on behalf of a lease of the board or of an instance.
+   * Acquire the service's direct lease of the board for a lease of the board or of an instance.
    *
-   * @throws LeaseHeldError, RestoreError, ...: then all leases on the board end
+   * @throws LeaseHeldError, RestoreError and others; all leases on the board then end
    */
   async #take(target: string): Promise<FoundState> {
     const { process, ceiling } = this.#options
     try {
-      // A lease of the board must find the present settings, not those from when the first instance was leased.
+      // A lease of the board must record the present settings, not those from the time when the first instance was
+      // leased.
       if (target === this.uuid) await this.#giveBack()
       this.#found ??= await process.ask('acquire', ceiling())
       return this.#found
@@ -367,9 +382,9 @@ export class BoardKeeper {
   }
 
   /**
-   * Release the board's own lease, which restores the board.
+   * Release the service's direct lease, which restores the board.
    *
-   * @returns false if it was not held
+   * @returns false if there was no such lease
    * @throws RestoreError
    */
   async #giveBack(): Promise<boolean> {
@@ -386,8 +401,8 @@ export class BoardKeeper {
   }
 
   /**
-   * Leases that prevent this one: a lease of the same target; and, if another program holds them, leases of the whole
-   * board or its instances.
+   * Returns the leases that conflict with a new one: a lease of the same target and, if another program holds them,
+   * leases of the whole board (for an instance) or of its instances (for the board).
    */
   #inTheWay(target: string, holder: Holder): HeldLease[] {
     return this.leases.filter((held) => {
@@ -398,9 +413,9 @@ export class BoardKeeper {
   }
 
   /**
-   * Where the processes of a lease run.
+   * Returns the name of the leased device, and a function that lists the compute processes on it.
    *
-   * @throws PctodlError `NO_SUCH_BOARD` for an instance that does not exist (any more)
+   * @throws PctodlError `NO_SUCH_BOARD` if the instance does not exist
    */
   #deviceOf(target: string): NonNullable<HeldLeaseOptions['device']> {
     const processes = () => this.#options.process.ask('processes')
@@ -434,7 +449,10 @@ export class BoardKeeper {
     this.#reason = reason
   }
 
-  /** Log an event that has already happened: a full disk must not prevent restoring a board. */
+  /**
+   * Log an event that has already happened. A failed write is ignored, because a full disk must not prevent restoring a
+   * board.
+   */
   #log(event: AuditEntry['event'], holder?: Holder, detail?: string, target?: string): void {
     this.#options.audit.note(this.#entry(event, holder, detail, target))
   }

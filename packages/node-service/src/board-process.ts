@@ -6,7 +6,7 @@ import { cleanEnvironment, meansGone } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import type { KeptBoard, KeptBoardOptions } from './kept-board.js'
 
-/** The requests that a board's process accepts, and their results. */
+/** The requests that a board's process accepts: the public methods of `KeptBoard`. */
 type Asked = keyof KeptBoard
 type Answer<Ask extends Asked> = Awaited<ReturnType<KeptBoard[Ask]>>
 
@@ -23,23 +23,25 @@ interface Reply {
 }
 
 /**
- * Time for a board to answer, ms. Some requests call the driver several times with pauses, or must start a new process
- * first.
+ * Time limit of a request to a board, ms. Some requests call the driver several times with pauses, or first start a new
+ * process.
  */
 const DEADLINE_MS = 10_000
 
-/** Minimum time between two starts, ms: restarting a process that exits at once would keep a core busy. */
+/**
+ * Minimum time between two starts, ms. Without it, restarting a process that exits at once would keep a CPU core busy.
+ */
 const BETWEEN_STARTS_MS = 1000
 
-/** The board can be neither read nor changed until it is back. */
+/** Thrown while the board, the driver or the board's process is not available. */
 export class BoardGoneError extends PctodlError {}
 
 /**
- * The process that makes all NVML calls for one board. If it does not answer, it is killed. A new one starts only once
- * it is gone, because as long as the driver holds it nobody else may touch the board.
+ * The process that makes all NVML calls for one board. A process that does not answer is killed. Its successor starts
+ * only after it has exited: a process that hangs in the driver exits late, and no other may use the board until then.
  */
 export class BoardProcess {
-  /** Called when the process, and with it the lease, has ended unexpectedly. */
+  /** Called when the process has ended unexpectedly, which also ends its lease. */
   onLost: (reason: string) => void = () => {}
   readonly #options: KeptBoardOptions
   readonly #waiting = new Map<number, Waiting>()
@@ -56,7 +58,8 @@ export class BoardProcess {
   }
 
   /**
-   * @throws PctodlError what the board's process throws; BoardGoneError if the board, the driver or the process is gone
+   * @throws PctodlError the errors of the board's process; BoardGoneError if the board, the driver or the process is
+   *   not available
    */
   async ask<Ask extends Asked>(ask: Ask, ...args: Parameters<KeptBoard[Ask]>): Promise<Answer<Ask>> {
     if (this.#isClosed) throw new BoardGoneError('NVML_TIMEOUT', 'the service is ending')
@@ -71,14 +74,14 @@ export class BoardProcess {
       this.#waiting.set(id, { timer, resolve, reject })
       child.send({ id, ask, args }, () => {})
     })
-    // From now on identify the board by UUID, because its index may change.
+    // From now on, identify the board by its UUID, because its index may change.
     if (ask === 'open') this.#board = (answer as Answer<'open'>).uuid
     return answer as Answer<Ask>
   }
 
-  /** Resolves when the process has exited, or the deadline has passed. */
+  /** Resolves when the process has exited, or after 2.5 s. */
   async close(): Promise<void> {
-    // A request that is still queued must not start another process: it would hold the board's lock.
+    // A request that is still queued must not start another process, because that would lock the board again.
     this.#isClosed = true
     const child = this.#child
     if (!child) return
@@ -98,7 +101,7 @@ export class BoardProcess {
       execArgv: [],
       env: cleanEnvironment(),
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-      // Its own process group, so that Ctrl-C at our terminal does not reach it.
+      // Give the process its own process group, so that Ctrl-C in the service's terminal does not end it.
       detached: true,
     })
     child.on('error', () => {})
@@ -144,7 +147,10 @@ export class BoardProcess {
   }
 }
 
-/** The built worker program beside this file or, when running from sources, in the package's `dist`. */
+/**
+ * Path of the built worker program. It is next to this file or, if the service runs from sources, in the package's
+ * `dist`.
+ */
 function workerProgram(): string {
   const here = path.dirname(fileURLToPath(import.meta.url))
   const places = [here, path.join(here, '..', 'dist')].map((folder) => path.join(folder, 'board-worker.js'))

@@ -1,10 +1,11 @@
 import { KeptBoard, type KeptBoardOptions } from './kept-board.js'
 
-// Makes all NVML calls for one board (`BoardProcess`). Signals from the service's terminal or to its group are ignored.
+// The program of a board's process (see `BoardProcess`). It ignores these signals, which its group or terminal may
+// send; it ends when the service does.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {})
 const board = new KeptBoard(JSON.parse(process.argv[2]!) as KeptBoardOptions)
 
-/** If the service is gone, sending fails silently; its disconnection ends this process. */
+/** If the service has exited, the answer is discarded. The `disconnect` event then ends this process. */
 const answer = (reply: object) => process.send?.(reply, undefined, undefined, () => {})
 
 process.on('message', async ({ id, ask, args }: { id: number; ask: keyof KeptBoard; args: unknown[] }) => {

@@ -15,38 +15,42 @@ import type { Holder } from './held-lease.js'
 import type { Peer } from './peer-credentials.js'
 import type { Policy } from './policy.js'
 
-/** What a connection needs from the service. */
+/** The parts of the service that a connection uses. */
 export interface ConnectionHost {
   readonly boards: () => readonly BoardKeeper[]
-  /** Check all boards again, so that the status is current. */
+  /** Check all boards again, so that the status is up to date. */
   readonly lookAgain: () => Promise<void>
-  /** @throws PctodlError `POLICY` */
+  /**
+   * Returns the present policy.
+   *
+   * @throws PctodlError `POLICY` if it is invalid
+   */
   readonly policy: () => Policy
   readonly status: () => ServiceResults['status']
   readonly onRefused: (peer: Peer, program: string, error: { readonly code: string; readonly message: string }) => void
   readonly onInternalError: (error: unknown) => void
 }
 
-/** A client must send its first request within this time, ms. */
+/** Time within which a new client must send its first request, ms. */
 const HELLO_MS = 5000
-/** Time for a disconnected client to read why, ms. */
+/** Time that a client has to read the reason before its connection is closed, ms. */
 const FAREWELL_MS = 1000
-/** Maximum number of queued requests. */
+/** Maximum number of queued requests per connection. */
 const MAX_QUEUED = 64
-/** Maximum size of unread answers, bytes. */
+/** Maximum size of the answers that a client has not read yet, bytes. */
 const MAX_UNREAD_BYTES = 1024 * 1024
 
 interface Leased {
   readonly keeper: BoardKeeper
   readonly holder: Holder
-  /** Timer that ends the lease if its holder sends nothing; set only if the holder asked for it. */
+  /** Timer that ends the lease if its holder sends nothing. Undefined if the holder did not set `silenceMs`. */
   readonly silence: NodeJS.Timeout | undefined
 }
 
-/** One client. Its leases last as long as its connection. */
+/** The connection of one client. Its leases end when the connection ends. */
 export class ClientConnection {
   readonly peer: Peer
-  /** Resolves when the connection is gone and its leases have ended. */
+  /** Resolves when the connection is closed and its leases have ended. */
   readonly ended: Promise<void>
   readonly #socket: Socket
   readonly #host: ConnectionHost
@@ -68,7 +72,7 @@ export class ClientConnection {
       socket.once('close', () => {
         clearTimeout(this.#impatience)
         for (const { silence } of this.#leased.values()) clearTimeout(silence)
-        // A lease that is being acquired at this moment can be ended only afterwards.
+        // Wait for queued requests first, because one of them may still be acquiring a lease.
         const leave = async () => {
           await this.#queue
           const ends = [...this.#leased].map(([target, { keeper, holder }]) =>
@@ -76,7 +80,7 @@ export class ClientConnection {
           )
           await Promise.allSettled(ends)
         }
-        // Leases already held end at once, without waiting for queued requests.
+        // End leases that are already held at once, without waiting for queued requests.
         for (const [target, { keeper, holder }] of this.#leased)
           void keeper.end(target, holder, 'its connection has ended').catch(() => {})
         void leave().then(resolve)
@@ -113,7 +117,7 @@ export class ClientConnection {
       return
     }
     this.#queue = this.#queue.then(async () => {
-      // Between requests, let other clients, including disconnected ones, have their turn.
+      // Handle events of other clients between two requests of this one.
       await new Promise(setImmediate)
       await this.#answer(request)
       this.#queued--
@@ -121,7 +125,7 @@ export class ClientConnection {
   }
 
   async #answer({ id, body }: ServiceRequest): Promise<void> {
-    // A disconnected client gets no further requests executed, not even queued ones.
+    // Requests that are still queued when the client disconnects are not executed.
     if (this.#socket.destroyed || this.#isCut) return
     try {
       this.#send({ id, result: await this.#perform(body) })
@@ -201,7 +205,7 @@ export class ClientConnection {
   }
 
   async #acquire(board: string, silenceMs?: number): Promise<ServiceResults['acquire']> {
-    // The instance may have just been created or removed.
+    // The MIG instance may be new or removed, so read the instances again.
     if (board.startsWith('MIG-')) await this.#host.lookAgain()
     const keeper = this.#keeperOf(board)
     this.#host.policy().assertMayLease(this.peer, keeper.uuid, board)
@@ -218,11 +222,11 @@ export class ClientConnection {
       if (this.#heardMs >= dueMs) return
       void keeper.end(board, holder, `its holder has said nothing for ${silenceMs} ms`).catch(() => {})
     }
-    // If this process was stopped, what its holder has said meanwhile is read first.
+    // The timer may be late because the service was suspended. So read the holder's waiting messages before deciding.
     const due = () => setImmediate(end, performance.now())
     const silence = silenceMs === undefined ? undefined : setTimeout(due, silenceMs)
     this.#leased.set(board, { keeper, holder, silence })
-    // A lease that ended while being acquired could not notify us.
+    // If the lease ended while it was being acquired, `onEnded` came before the lease was stored here.
     if (!keeper.holds(board, holder)) this.#forget(board)
     return { found }
   }
@@ -232,7 +236,11 @@ export class ClientConnection {
     this.#leased.delete(board)
   }
 
-  /** @throws PctodlError `NOT_ALLOWED` for everybody except root and the service's own user */
+  /**
+   * End the leases that match all given conditions.
+   *
+   * @throws PctodlError `NOT_ALLOWED` for all users except root and the service's own
+   */
   async #endLeases({
     uid,
     boards,
@@ -242,7 +250,7 @@ export class ClientConnection {
       throw new PctodlError('NOT_ALLOWED', "only root may end other programs' leases")
     }
     if (uid === null && boards === null && workload === undefined) return { ended: [] }
-    // A board's UUID covers its instances too.
+    // The UUID of a board also selects the leases of its instances.
     const isMeant = (uuid: string, target: string) =>
       boards === null || boards.includes(uuid) || boards.includes(target)
     const isTheirs = (peer: Peer) =>
@@ -273,7 +281,7 @@ export class ClientConnection {
     return lease
   }
 
-  /** Send the client the reason, and close. Nothing more is read from a client that breaks the protocol. */
+  /** Send the client the reason and close its connection. Requests that arrive afterwards are ignored. */
   #cut(code: string, message: string): void {
     if (this.#isCut) return
     this.#isCut = true

@@ -4,16 +4,19 @@ import type { ServiceStatus } from '@pctodl/nvml-control'
 import { PctodlError } from '@pctodl/platform'
 import { Registry } from 'prom-client'
 
-/** Any local user may connect. Above this many connections the oldest is closed. */
+/** Maximum number of connections. Any local user may connect; a further connection closes the oldest one. */
 const MAX_CONNECTIONS = 16
-/** A request slower than this gets no answer, ms. */
+/** Time within which a client must send its request; then its connection is closed, ms. */
 const PATIENCE_MS = 5000
-/** Minimum time between two readings of the boards, ms. Concurrent requests wait for one reading and share it. */
+/**
+ * Minimum time between two readings of the boards, ms. Requests that arrive meanwhile wait for the next reading and
+ * share it.
+ */
 const BETWEEN_READINGS_MS = 250
 
 /**
- * Serves `/metrics` for Prometheus, `/healthz` (the service runs) and `/readyz` (it can lease boards). Answers any
- * client and changes nothing.
+ * Serves `/metrics` for Prometheus, `/healthz` (the service runs) and `/readyz` (the service can lease boards). Any
+ * client may read these pages; no request changes anything.
  */
 export class HealthServer {
   readonly #server: Server
@@ -22,7 +25,7 @@ export class HealthServer {
     this.#server = server
   }
 
-  /** @throws PctodlError `CANNOT_LISTEN` */
+  /** @throws PctodlError `CANNOT_LISTEN` if the address is not available */
   static async start(
     { host, port }: { readonly host: string; readonly port: number },
     metrics: () => Promise<string>,
@@ -31,7 +34,7 @@ export class HealthServer {
     const read = shared(metrics)
     const patience = { headersTimeout: PATIENCE_MS, requestTimeout: PATIENCE_MS, keepAliveTimeout: PATIENCE_MS }
     const server = createServer({ ...patience, connectionsCheckingInterval: 1000 }, async (request, response) => {
-      // The request target may not be a valid URL, and parsing it would throw.
+      // Do not use `URL`: it throws if the request target is not a valid URL.
       const [pathname] = (request.url ?? '/').split('?')
       if (request.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end()
       if (pathname === '/healthz') return void response.writeHead(200).end('ok\n')
@@ -54,7 +57,7 @@ export class HealthServer {
       const [oldest] = open
       if (open.size > MAX_CONNECTIONS) oldest?.destroy()
     })
-    // A connection that never sends anything does not trigger the header timeout.
+    // The header timeout does not apply to a connection that sends nothing; this timeout closes it.
     server.timeout = PATIENCE_MS
     await new Promise<void>((resolve, reject) => {
       server.once('error', (cause) =>
@@ -76,7 +79,9 @@ export class HealthServer {
   }
 }
 
-/** Rate-limited reading: all callers that wait share one, which starts after they have asked. */
+/**
+ * Limits how often `read` is called. Callers that wait share one reading, which starts after they have asked for it.
+ */
 function shared(read: () => Promise<string>): () => Promise<string> {
   let readAtMs = Number.NEGATIVE_INFINITY
   let next: Promise<string> | null = null
@@ -84,7 +89,7 @@ function shared(read: () => Promise<string>): () => Promise<string> {
   const wait = async () => {
     await reading
     const waitMs = Math.max(0, readAtMs + BETWEEN_READINGS_MS - performance.now())
-    // Always defer by at least one turn, so that the caller has set `next` before it is cleared here.
+    // Wait even if `waitMs` is 0, so that the caller has assigned `next` before the code below clears it.
     await new Promise((resolve) => setTimeout(resolve, waitMs))
     readAtMs = performance.now()
     next = null

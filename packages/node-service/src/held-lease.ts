@@ -10,51 +10,51 @@ import type { Peer } from './peer-credentials.js'
 export interface Holder {
   readonly peer: Peer
   readonly program: string
-  /** Called when the lease ends without the holder's request. */
+  /** Called when the lease ends without a request of the holder. */
   readonly onEnded: (target: string, reason: string) => void
 }
 
 /**
- * Whether two leases belong to one program, and so do not exclude each other on one board. Processes in another pid
- * namespace all appear with pid 0, so they are never the same.
+ * Whether two holders are the same program, whose leases do not exclude each other on one board. All processes of other
+ * pid namespaces have pid 0 here, so they are treated as different.
  */
 export function isSameProgram(a: Holder, b: Holder): boolean {
   return a.peer.pid > 0 && a.peer.pid === b.peer.pid && a.peer.uid === b.peer.uid
 }
 
 export interface HeldLeaseOptions {
-  /** UUID of a board, or of a MIG instance. */
+  /** UUID of a board or of a MIG instance. */
   readonly target: string
   readonly holder: Holder
-  /** Where clients of its MPS daemon must run. */
+  /** The device on which the MPS daemon's clients must run. */
   readonly device: NonNullable<MpsDaemonOptions['device']>
-  /** Folder for the working folders of MPS daemons; owned by root. */
+  /** Parent of the working folders of MPS daemons; owned by root. */
   readonly mpsFolder: string
-  /** The MPS control program: a path, or a name on PATH. */
+  /** Path of the MPS control program, or its name on PATH. */
   readonly mpsProgram?: string | undefined
   readonly onMps: (event: 'mps-started' | 'mps-stopped', detail?: string) => void
 }
 
 type MpsEnvironment = MpsDaemon['place']['environment']
 
-/** One lease: its holder, its age, and its MPS daemon. */
+/** One lease: its holder, age, changes and MPS daemon. */
 export class HeldLease {
   readonly target: string
   readonly holder: Holder
   readonly since: string = new Date().toISOString()
   readonly #sinceMs = performance.now()
-  /** The changes that it has made, by kind. */
+  /** The changes that the lease has made, by kind. */
   readonly changes: Map<ChangeKind, BoardChange> = new Map()
-  /** The holder's last report. */
+  /** The last report that the holder has sent. */
   report: LeaseReport | null = null
-  /** Set while it is being ended. */
+  /** Settles when the lease has ended; null until it begins to end. */
   ending: Promise<void> | null = null
-  /** Why it is ending without its holder's request; null otherwise. */
+  /** Why the lease is ending without a request of its holder; null otherwise. */
   endingBecause: string | null = null
   readonly #options: HeldLeaseOptions
   readonly #leaving = new AbortController()
   #mps: MpsDaemon | null = null
-  /** Set while its daemon is being started. */
+  /** Settles when the MPS daemon has started; null unless it is starting. */
   #starting: Promise<unknown> | null = null
 
   constructor(options: HeldLeaseOptions) {
@@ -63,7 +63,7 @@ export class HeldLease {
     this.holder = options.holder
   }
 
-  /** Age of the lease, ms; unaffected by changes of the system time. */
+  /** Time since the lease began, ms. Changes of the system time do not affect it. */
   get lastedMs(): number {
     return performance.now() - this.#sinceMs
   }
@@ -93,13 +93,14 @@ export class HeldLease {
     try {
       await this.#mps.verifyClient(pid, { timeoutMs: 10_000, signal })
     } catch (error) {
-      // Further requests would keep the daemon's folder in use and so delay the restoration of the board.
+      // If the lease is ending, report that. A further attempt would keep the daemon's folder in use and delay
+      // restoring the board.
       if (signal.aborted) throw this.#hasEnded()
       throw error
     }
   }
 
-  /** @param graceMs time for its clients to leave, ms; null if their owner is gone */
+  /** @param graceMs time that clients have to exit, ms; null ends them at once, because their owner has gone */
   async stopMps(graceMs: number | null): Promise<string> {
     const mps = this.#mps
     if (!mps) return 'not-running'
@@ -112,10 +113,11 @@ export class HeldLease {
   }
 
   /**
-   * End the lease's MPS daemon, even while it is starting, and allow no further one. A failure is reported, not thrown.
+   * End the lease's MPS daemon, even while it is starting, and prevent another one from starting. Errors are logged,
+   * not thrown.
    */
   async leave(): Promise<void> {
-    // A daemon that is being started has no clients yet; aborting the start ends it.
+    // A daemon that is still starting has no clients yet, so abort its start.
     this.#leaving.abort()
     await this.#starting?.catch(() => {})
     await this.stopMps(null).catch((error) => this.#options.onMps('mps-stopped', String(error)))
@@ -127,8 +129,8 @@ export class HeldLease {
 
   async #start(defaultPercent: number | undefined): Promise<{ pid: number; environment: MpsEnvironment }> {
     const { target, holder, device, mpsFolder, mpsProgram, onMps } = this.#options
-    // A new folder for each start, so that leftovers of an earlier daemon do not interfere. The name is short because
-    // socket paths are limited.
+    // Use a new folder for each start, so that files of an earlier daemon do not interfere. Its name is short because
+    // the length of socket paths is limited.
     const directory = path.join(mpsFolder, randomBytes(6).toString('hex'))
     const mps = new MpsDaemon({ directory, device, ...(mpsProgram === undefined ? {} : { program: mpsProgram }) })
     try {
@@ -139,7 +141,7 @@ export class HeldLease {
         ...(defaultPercent === undefined ? {} : { defaultPercent }),
       })
     } catch (error) {
-      // The daemon's log is removed with its folder, so read it first.
+      // Read the end of the daemon's log before it is removed with the folder.
       const lastWords = mps.place.lastWords()
       removePlace(directory)
       if (lastWords !== '' && error instanceof PctodlError) error.message += `; its log ends with: ${lastWords}`

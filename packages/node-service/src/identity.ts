@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { userOf } from '@pctodl/nvml-control'
 
 /**
- * A Slurm job (`slurm:<job id>`) or a Kubernetes pod (`pod:<uid>`), from the control group that root assigned to its
- * processes.
+ * A Slurm job (`slurm:<job id>`) or a Kubernetes pod (`pod:<uid>`). It is read from the control group of a process,
+ * which only root can assign.
  */
 export type Workload = `slurm:${string}` | `pod:${string}`
 
@@ -11,8 +11,9 @@ const podUid = '([0-9a-f]{8}(?:[-_][0-9a-f]{4}){3}[-_][0-9a-f]{12}|[0-9a-f]{32})
 const quality = '(?:burstable|besteffort)'
 
 /**
- * Control groups that only slurmd and kubelet create. Matched from the root of the path, because users may choose the
- * names of their own subgroups. Parents are optional because a service in a container sees them as `..`.
+ * Paths of the control groups that only slurmd and kubelet create. Each pattern matches from the start of the path,
+ * because users may choose the names of their own subgroups. Parent groups are optional: a service in a container sees
+ * them as `..`.
  */
 const places: readonly (readonly [kind: 'slurm' | 'pod', path: RegExp])[] = [
   // cgroup v1: /slurm[_node]/uid_1000/job_7/step_0/task_0
@@ -33,10 +34,10 @@ const places: readonly (readonly [kind: 'slurm' | 'pod', path: RegExp])[] = [
 ]
 
 /**
- * The workload of a process.
+ * Returns the workload of a process.
  *
- * @param uid the user that must own it, because the pid may have been reused
- * @returns undefined if it has none, or if it is gone
+ * @param uid the user that must own the process; if another user owns it, the pid has been reused
+ * @returns undefined if the process has no workload or has exited
  */
 export function workloadOf(pid: number, uid: number): Workload | undefined {
   try {
@@ -48,13 +49,13 @@ export function workloadOf(pid: number, uid: number): Workload | undefined {
 }
 
 /**
- * The workload named in the text of `/proc/<pid>/cgroup` (v1, v2 or both); undefined if its hierarchies name different
- * workloads.
+ * Returns the workload named in the text of `/proc/<pid>/cgroup` (v1, v2 or both). Undefined if the text names no
+ * workload or several different ones.
  */
 export function workloadOfGroups(text: string): Workload | undefined {
   const found = new Set<Workload>()
   for (const line of text.split('\n')) {
-    // The path may contain colons too.
+    // Only the first two colons separate fields; the path may contain colons.
     const [, path] = /^\d+:[^:]*:(\/.*)$/.exec(line) ?? []
     const below = path?.replace(/^(?:\/\.\.)+/, '')
     for (const [kind, place] of places) {
@@ -65,7 +66,7 @@ export function workloadOfGroups(text: string): Workload | undefined {
   return found.size === 1 ? [...found][0] : undefined
 }
 
-/** The workload's labels as in dcgm-exporter. */
+/** Metric labels that identify a workload, named as in dcgm-exporter. */
 export function labelsOfWorkload(workload: Workload | undefined): {
   readonly hpc_job?: string
   readonly pod_uid?: string

@@ -25,10 +25,10 @@ import {
 } from '@pctodl/nvml-control'
 import { PctodlError, type Telemetry } from '@pctodl/platform'
 
-/** The operator's ceilings for a board, leased or not; null for none. */
+/** The operator's ceilings for a board, with or without a lease. Null means no ceiling. */
 export interface Ceiling {
   readonly powerLimitW: number | null
-  /** The lock that holds while no lease sets another; leases cannot exceed it. */
+  /** The clock lock that is in force while no lease sets another. A lease cannot exceed its maximum. */
   readonly smClock: ClockRange | null
   readonly memClock: ClockRange | null
 }
@@ -40,7 +40,7 @@ export interface KeptBoardOptions {
   readonly board: string
   readonly libraryPath?: string | undefined
   readonly leaseFolder: string
-  /** Machine-wide folder; the process that manages a board holds its lock there. */
+  /** Folder shared by all services of the machine. The process that manages a board holds a lock file in it. */
   readonly lockFolder: string
 }
 
@@ -48,15 +48,15 @@ export interface BoardLook {
   readonly isDivided: boolean
   readonly instances: readonly MigInstanceInfo[]
   readonly events: readonly BoardEvent[]
-  /** The settings that the lease will restore; null without a lease. */
+  /** The settings that the lease will restore; null if there is no lease. */
   readonly found: FoundState | null
-  /** What was done about a former owner's journal. */
+  /** The result of restoring the board from the journal of a former lease. */
   readonly left: 'nothing' | 'in-use' | 'restored' | 'rebooted' | { readonly failed: string }
-  /** Settings changed by programs other than the holder. */
+  /** Settings that programs other than the holder have changed. */
   readonly others: readonly string[]
 }
 
-/** A board's readings for metrics and Zeus's socket. */
+/** Readings of a board, for metrics and for Zeus. */
 export interface BoardReadings extends Telemetry {
   readonly powerLimitW: number
   readonly defaultLimitW: number | null
@@ -67,12 +67,12 @@ export interface BoardReadings extends Telemetry {
   readonly clients: number
 }
 
-/** Time allowed for a former process of the board to exit, ms. */
+/** Time that the board's former process has to exit, ms. */
 const LOCK_WAIT_MS = 5000
 
 /**
- * One board, in the only process of the service that calls NVML for it, so that a hung call blocks no other board. The
- * service calls every public method through `BoardProcess`.
+ * Makes the NVML calls for one board, in a process of its own, so that a call that hangs does not block other boards.
+ * The service calls the public methods through `BoardProcess`.
  */
 export class KeptBoard {
   readonly #options: KeptBoardOptions
@@ -81,11 +81,11 @@ export class KeptBoard {
   #lock: FileLock | null = null
   #lease: NvmlLease | null = null
   #ceiling: Ceiling = noCeiling
-  /** The locks believed to be in force on the board; they cannot be read. */
+  /** The clock locks that apply while the lease has set none, as last set here. NVML cannot read clock locks. */
   #standing: Pick<Ceiling, 'smClock' | 'memClock'> = noCeiling
-  /** Serialises `look`, `acquire` and `release`. */
+  /** Runs `look`, `acquire` and `release` one at a time. */
   #turns: Promise<unknown> = Promise.resolve()
-  /** Null if the board has no events; undefined before the first call. */
+  /** Null if the board does not support events or they have failed; undefined before they are opened. */
   #events: NvmlEvents | null | undefined
 
   constructor(options: KeptBoardOptions) {
@@ -98,6 +98,8 @@ export class KeptBoard {
   }
 
   /**
+   * Open the board and lock it for this service.
+   *
    * @throws PctodlError `BOARD_KEPT` if another service on this machine manages the board; NvmlError, UnknownBoardError
    */
   async open(): Promise<{ readonly uuid: string; readonly index: number; readonly name: string }> {
@@ -107,8 +109,8 @@ export class KeptBoard {
   }
 
   /**
-   * The present state. Without a lease, also restores what a former owner left; in any case, enforces the operator's
-   * ceiling.
+   * Enforces the operator's ceiling and returns the board's present state. If there is no lease, first restores
+   * settings that a former lease has left changed.
    *
    * @throws NvmlError
    */
@@ -116,7 +118,11 @@ export class KeptBoard {
     return this.#inTurn(() => this.#look(ceiling))
   }
 
-  /** @throws LeaseHeldError, RestoreError, ... */
+  /**
+   * Returns the settings that the lease will restore.
+   *
+   * @throws LeaseHeldError, RestoreError and other errors of a direct lease
+   */
   acquire(ceiling: Ceiling): Promise<FoundState> {
     return this.#inTurn(async () => {
       await this.open()
@@ -128,14 +134,17 @@ export class KeptBoard {
     })
   }
 
-  /** Whether a change is in force already, and what the lease will restore, after a look at what others have set. */
+  /**
+   * Checks for a limit that another program has set. Then returns whether the change is already in force, and which
+   * settings the lease will restore.
+   */
   before(change: BoardChange): { readonly isInForce: boolean; readonly found: FoundState } {
     const lease = this.#held()
     lease.noticeLimit()
     return { isInForce: lease.isInForce(change), found: lease.found }
   }
 
-  /** @throws what the lease's setter throws */
+  /** @throws the errors of the lease's setter */
   async change(change: BoardChange): Promise<void> {
     await apply(this.#held(), change)
   }
@@ -146,14 +155,16 @@ export class KeptBoard {
   }
 
   /**
-   * @returns settings that other programs have changed and that are kept
+   * End the lease and restore the board.
+   *
+   * @returns the settings that other programs have changed; they are kept
    * @throws RestoreError; the next `look` tries again
    */
   release(): Promise<readonly string[]> {
     return this.#inTurn(() => this.#release())
   }
 
-  /** Processes with a context on the board. */
+  /** Processes that have a compute context on the board. */
   processes(): readonly ComputeProcess[] {
     return this.#board().device.computeProcesses()
   }
@@ -174,7 +185,7 @@ export class KeptBoard {
     }
   }
 
-  /** Called when the service is gone. */
+  /** Restore the board and release its lock. Called when the service has exited. */
   async close(): Promise<void> {
     await this.release().catch(() => {})
     this.#letGo()
@@ -206,8 +217,8 @@ export class KeptBoard {
       device.powerLimitW()
       await this.#keep(device.uuid)
       const left = this.#lease ? 'nothing' : await this.#putRight()
-      // Changes by others that cannot be journaled now are noticed again next time; the ceiling is enforced in any
-      // case.
+      // If changes by other programs cannot be journaled now, the next look finds them again. The ceiling is enforced
+      // in any case.
       const others = (await this.#lease?.noticeOthers().catch(() => [])) ?? []
       await this.#keepWithin(ceiling)
       const mig = device.mig()
@@ -221,7 +232,7 @@ export class KeptBoard {
         others,
       }
     } catch (error) {
-      // When the driver or the board comes back, it is opened afresh.
+      // Close NVML, so that the next call opens it again when the driver or the board is back.
       if (error instanceof NvmlError && meansGone(error.nvmlCode) && !this.#lease) this.#letGo()
       throw error
     }
@@ -284,19 +295,18 @@ export class KeptBoard {
     return outcome.outcome
   }
 
-  /**
-   * Enforce the operator's ceiling at once: on what a lease has set, on what it will restore, and on an unleased board.
-   */
+  /** Enforce the operator's ceiling at once, on the present settings and on those that a lease will restore. */
   async #keepWithin(ceiling: Ceiling): Promise<void> {
     this.#ceiling = ceiling
     const { device, spec } = this.#board()
-    // A board has a minimum limit.
+    // A board has a minimum power limit, so a lower ceiling has the effect of that minimum.
     const powerLimitW = ceiling.powerLimitW === null ? null : Math.max(ceiling.powerLimitW, spec.powerLimitW.min)
     const lease = this.#lease
     const isAbove = (limitW: number | null) => powerLimitW !== null && limitW !== null && limitW > powerLimitW
     const isBelow = isSame(this.#standing.smClock, ceiling.smClock) && isSame(this.#standing.memClock, ceiling.memClock)
     if (isBelow && !isAbove(lease?.found.powerLimitW ?? null) && !isAbove(device.powerLimitW())) return
-    // Without a lease, root's own program may hold the board; what it restores is checked afterwards.
+    // Without a lease, one of root's programs may have leased the board. Then do nothing; a later look enforces the
+    // ceiling.
     const lock = lease ? null : new LeaseFolder(this.#options.leaseFolder).tryLock(device.uuid)
     if (!lease && !lock) return
     try {
@@ -305,12 +315,13 @@ export class KeptBoard {
         smClockLock: ceiling.smClock,
         memClockLock: ceiling.memClock,
       }
-      // A full disk must not lift the ceiling. The journal then keeps the old value, which is corrected after its
-      // restoration.
+      // A full disk must not disable the ceiling. If the journal cannot be written, it restores the old value, and the
+      // next check lowers it.
       orNull(() => lease?.amend(found))
       if (isAbove(device.powerLimitW())) {
         const lower = () => applyChange(device, { kind: 'power-limit', powerLimitW: powerLimitW! })
-        // A limit that the lease has not set must not be added to what it restores.
+        // If the lease has not set a limit, do not set this one through the lease: the lease would then restore the
+        // limit at its end.
         if (lease?.touches('power-limit')) await lease.setPowerLimit(powerLimitW!).catch(lower)
         else await lower()
       }
@@ -327,20 +338,20 @@ export class KeptBoard {
       ['mem-clock', memClock, this.#standing.memClock],
     ] as const) {
       if (isSame(range, before)) continue
-      // The policy checks locks that the lease has set itself; other locks are set here, and the lease will not undo
-      // them.
+      // If the lease has locked this clock, the policy checks that lock. Otherwise set the ceiling's lock here; the
+      // lease does not remove it.
       if (!lease?.touches(kind)) await applyChange(device, { kind, range })
     }
     this.#standing = { smClock, memClock }
   }
 
-  /** Driver events since the last call. */
+  /** Returns the driver's events since the last call. */
   #takeEvents(): BoardEvent[] {
     try {
       if (this.#events === undefined) this.#events = NvmlEvents.open(this.#board().device)
       return this.#events?.take() ?? []
     } catch {
-      // The board or the driver is gone, and with it the event set; other calls detect which.
+      // The board or the driver is lost, and its event set is no longer valid. Other calls report the loss.
       this.#events?.close()
       this.#events = null
       return []

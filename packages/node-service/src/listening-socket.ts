@@ -10,19 +10,19 @@ import { load } from 'koffi'
 const F_SETFD = 2
 const FD_CLOEXEC = 1
 
-/** Connections waiting to be accepted; the kernel allows no more. */
+/** Maximum number of connections that wait to be accepted; the kernel's default limit (`somaxconn`). */
 const MAX_WAITING = 4096
 
 /** The first file descriptor that systemd passes (sd_listen_fds(3)). */
 const FIRST_FD = 3
 
 /**
- * The file descriptor of a socket that systemd has opened for us; null if there is none.
+ * Returns the file descriptor of a socket that systemd has opened for the service, or null if there is none.
  *
- * @throws PctodlError `SOCKET` if systemd passes several, or something else
+ * @throws PctodlError `SOCKET` if systemd passes several file descriptors, or one that is not a socket
  */
 export function activatedSocket(env: Readonly<Record<string, string | undefined>> = process.env): number | null {
-  // Only if meant for this process, not for a parent that inherited the variables.
+  // The variables may have been inherited from a parent process, for which systemd meant them. Then ignore them.
   if (env['LISTEN_PID'] !== String(process.pid) || env['LISTEN_FDS'] === undefined) return null
   if (env['LISTEN_FDS'] !== '1')
     throw new PctodlError('SOCKET', `${env['LISTEN_FDS']} sockets were handed over; give one`)
@@ -32,8 +32,8 @@ export function activatedSocket(env: Readonly<Record<string, string | undefined>
 }
 
 /**
- * Keep child processes from inheriting the socket, as systemd's file descriptors otherwise are. A child with it could
- * accept our clients in our name, including MPS servers that run as other users.
+ * Prevent child processes from inheriting the socket. A child that has it, for example an MPS server of another user,
+ * could accept clients in the service's place.
  */
 function keepToOurselves(fd: number): void {
   const fcntl = load(null).func('int fcntl(int fd, int command, ...)')
@@ -43,15 +43,16 @@ function keepToOurselves(fd: number): void {
 }
 
 /**
- * Listen on a path. The kernel identifies clients; the policy decides what they may do.
+ * Listen on a unix socket. The policy, not the file mode, decides what a connected client may do.
  *
- * @param mode file mode of the socket, i.e. who may connect
- * @throws PctodlError `SOCKET` if another service listens there, or if others can write to the folder
+ * @param mode file mode of the socket, which determines who may connect
+ * @throws PctodlError `SOCKET` if another service listens on it, or if others can write to its folder
  */
 export async function listenOn(server: Server, socket: string, mode: number): Promise<void> {
   const folder = path.dirname(socket)
   try {
-    // Everybody may traverse the folder, whatever the umask. It is not created through somebody else's link.
+    // All users must be able to enter the folder, whatever the umask is. The folder is not created through another
+    // user's link.
     if (!existsSync(folder)) makePrivateFolder(folder, 0o755)
     trustedPath(folder)
     const there = lstatSync(socket, { throwIfNoEntry: false })

@@ -3,22 +3,25 @@ import { cleanEnvironment } from '@pctodl/nvml-control'
 
 type Database = 'passwd' | 'group'
 
-/** Numeric id of a user or a group; undefined if it is unknown (so far). */
+/** Returns the numeric id of a user or group, or undefined while it is not known. */
 export type IdOf = (database: Database, name: string) => number | undefined
 
-/** Time until an unknown name is looked up again, ms: the directory may have been unavailable, or the user is new. */
+/**
+ * Time after which an unknown name is looked up again, ms. The directory may have been unavailable, or the user may be
+ * new.
+ */
 const AGAIN_MS = 10_000
 
 /**
- * User and group ids from the system's databases (files, LDAP, ...). Lookups run asynchronously, because a directory
- * may be slow.
+ * Finds user and group ids in the system's databases (files, LDAP and others). Lookups run asynchronously, because a
+ * directory may be slow.
  */
 export class Names {
   readonly #ids = new Map<string, number>()
   readonly #asked = new Map<string, Promise<void>>()
   readonly #onFound: () => void
 
-  /** @param onFound called when a name has been resolved */
+  /** @param onFound called when the id of a name has been found */
   constructor(onFound: () => void = () => {}) {
     this.#onFound = onFound
   }
@@ -30,7 +33,7 @@ export class Names {
     return id
   }
 
-  /** Resolves when all lookups so far have finished. */
+  /** Resolves when all lookups started so far have finished. */
   async settled(): Promise<void> {
     await Promise.all(this.#asked.values())
   }

@@ -26,22 +26,22 @@ import { sayToSystemd } from './systemd.js'
 import { ZeusdServer } from './zeusd.js'
 
 export interface NodeServiceOptions extends LoadNvmlOptions {
-  /** Path of the socket, unless systemd passes one. */
+  /** Path of the socket. Ignored if systemd passes a socket. */
   readonly socket: string
-  /** Path of the policy, which is reloaded when it changes. */
+  /** Path of the policy file. The service reloads it when it changes. */
   readonly policyFile: string
-  /** Folder for journals and the audit log, exclusive to the service; `/var/lib/pctodl` on a node. */
+  /** Folder for journals and the audit log; `/var/lib/pctodl` on a node. No other service may use it. */
   readonly stateFolder: string
-  /** Folder for the working folders of MPS daemons; `/run/pctodl/service-mps` on a node. */
+  /** Parent of the working folders of MPS daemons; `/run/pctodl/service-mps` on a node. */
   readonly mpsFolder: string
   /**
-   * The MPS control program, as an absolute path. Default: `nvidia-cuda-mps-control` on PATH. In either case it must be
-   * writable and replaceable by root alone.
+   * Absolute path of the MPS control program. Default: `nvidia-cuda-mps-control` on PATH. Only root may be able to
+   * write or replace the program.
    */
   readonly mpsProgram?: string
-  /** Address for metrics and health checks; null for none. */
+  /** Address of the HTTP server for metrics and health checks; null for no server. */
   readonly http: { readonly host: string; readonly port: number } | null
-  /** Path of a second socket, where Zeus finds the service in place of zeusd. Default: none. */
+  /** Path of a second socket, on which the service replaces zeusd for Zeus. Default: none. */
   readonly zeusdSocket?: string
   /** Called with messages for the operator. */
   readonly onMessage?: (message: string) => void
@@ -49,21 +49,24 @@ export interface NodeServiceOptions extends LoadNvmlOptions {
 
 /** Interval of checking boards and retrying failed restorations, ms. */
 const TEND_MS = 2000
-/** Time that requests wait for a board that does not answer, ms. */
+/** Time that a request waits for a board that does not answer, ms. */
 const SOON_MS = 400
 /**
- * Maximum number of connections of all users in the policy. Root has a separate allowance, because it must be able to
- * end leases.
+ * Maximum number of connections of all users in the policy together. Root's connections are not counted, because root
+ * must always be able to end leases.
  */
 const MAX_CONNECTIONS = 256
-/** Maximum number of connections of all users without a rule. */
+/** Maximum number of connections of all users together to whom no rule applies. */
 const MAX_CONNECTIONS_OF_STRANGERS = 32
-/** Maximum number of connections of one user, because subordinate user ids can make one person many users. */
+/**
+ * Maximum number of connections of one user. The limits above are needed too, because one person can have many
+ * subordinate user ids.
+ */
 const MAX_CONNECTIONS_OF_USER = 32
 
 /**
  * The only program of a node that changes its boards. It owns all leases, journals and MPS daemons. Clients connect
- * through a socket, and the kernel identifies them.
+ * through a unix socket, and the kernel reports their identity.
  */
 export class NodeService {
   readonly #options: NodeServiceOptions
@@ -71,17 +74,17 @@ export class NodeService {
   readonly #audit: AuditLog
   readonly #metrics: ServiceMetrics
   readonly #names = new Names(() => {
-    // A new stamp forces a reload, so that rules with this name take effect.
+    // Change the stamp to force a reload, so that rules with this name take effect.
     if (this.#policy) this.#policy = { ...this.#policy, stamp: 'a name is known' }
   })
   readonly #servers: readonly Server[]
   readonly #connections = new Set<ClientConnection>()
   #keepers: readonly BoardKeeper[] = []
-  /** Boards that could not be opened so far, with the reason. */
+  /** Boards that could not be opened so far, by index, with the reason. */
   readonly #missing = new Map<number, { readonly process: BoardProcess; reason: string }>()
   #http: HealthServer | null = null
   #zeusd: ZeusdServer | null = null
-  /** The last valid policy: its ceilings stay in force while the file is invalid. */
+  /** The last valid policy. Its ceilings stay in force while the policy file is invalid. */
   #lastPolicy = new Policy([])
   #policy: { readonly stamp: string; readonly policy: Policy; readonly error: PctodlError | null } | null = null
   #timer: NodeJS.Timeout | undefined
@@ -110,10 +113,10 @@ export class NodeService {
   }
 
   /**
-   * Restore leftovers, then listen.
+   * End MPS daemons and restore boards that an earlier service left behind, then listen.
    *
-   * @throws PctodlError `ALREADY_RUNNING` if another service uses its folders, `SOCKET`, `AUDIT_LOG`, `CANNOT_LISTEN`;
-   *   NvmlNotFoundError, NvmlError if there is no driver
+   * @throws PctodlError `ALREADY_RUNNING` if another service uses the same folders, `SOCKET`, `AUDIT_LOG`,
+   *   `CANNOT_LISTEN`; NvmlNotFoundError, NvmlError if there is no driver
    */
   static async start(options: NodeServiceOptions): Promise<NodeService> {
     const locks = lockPlaces(options)
@@ -133,7 +136,7 @@ export class NodeService {
     return service
   }
 
-  /** Address of metrics and health checks; null without them. */
+  /** Address of the HTTP server for metrics and health checks; null if there is none. */
   get url(): string | null {
     return this.#http?.url ?? null
   }
@@ -170,7 +173,7 @@ export class NodeService {
   async #open(): Promise<void> {
     const { socket, http, zeusdSocket } = this.#options
     await this.#endLeftDaemons()
-    // Start looking up names, so that they are known when the first client connects.
+    // Load the policy and wait for its name lookups, so that the ids are known when the first client connects.
     this.#currentPolicy()
     await this.#names.settled()
     const first = this.#boardProcess(0)
@@ -201,7 +204,10 @@ export class NodeService {
     this.#schedule()
   }
 
-  /** Listen on three sockets: the public one, which systemd may have opened, that of the policy's users, and root's. */
+  /**
+   * Listen on three sockets: one for all users, which systemd may have opened, one for the policy's users, and one for
+   * root.
+   */
   async #listen(socket: string): Promise<void> {
     const fd = activatedSocket()
     for (const [i, { path, mode }] of socketsOf(socket).entries()) {
@@ -213,8 +219,8 @@ export class NodeService {
   }
 
   /**
-   * Let only the policy's users and groups connect to their own socket and to Zeus's, so that others cannot fill the
-   * queues (Zeus does not retry).
+   * Allow only the policy's users and groups to connect to their own socket and to Zeus's. Other users then cannot fill
+   * the queues of these sockets. (Zeus does not retry.)
    */
   #letIn(): void {
     const { socket, zeusdSocket } = this.#options
@@ -225,7 +231,7 @@ export class NodeService {
       try {
         letConnect(each, known)
       } catch (error) {
-        // These users still have the public socket, but Zeus has no other, so open it to everybody.
+        // The policy's users can still connect to the public socket. Zeus has only this one, so open it to all users.
         this.#say(error instanceof Error ? error.message : String(error))
         if (each === zeusdSocket) chmodSync(each, 0o666)
       }
@@ -248,7 +254,7 @@ export class NodeService {
     onInternalError: (error) => this.#say(error instanceof Error ? (error.stack ?? error.message) : String(error)),
   }
 
-  /** The policy as its file states now. An invalid one allows nothing. */
+  /** Returns the policy in the file's present state. An invalid policy allows nothing. */
   #currentPolicy(): { readonly policy: Policy; readonly error: PctodlError | null } {
     const { policyFile } = this.#options
     const stamp = stampOf(policyFile)
@@ -285,7 +291,7 @@ export class NodeService {
     })
   }
 
-  /** Open boards that are not managed yet: all at the start, and later those that were unavailable. */
+  /** Open the boards that are not managed yet: at the start all boards, later those that were not available. */
   async #openMissing(): Promise<void> {
     const { mpsFolder, mpsProgram } = this.#options
     const rest = { mpsFolder, mpsProgram, audit: this.#audit, metrics: this.#metrics }
@@ -305,10 +311,10 @@ export class NodeService {
     await Promise.all(opened)
   }
 
-  /** Check all boards again, waiting only for those that answer soon. */
+  /** Check all boards again, but do not wait long for boards that do not answer. */
   async #lookAgain(): Promise<void> {
     this.#currentPolicy()
-    // Do not wait again for a board that has been silent this long.
+    // A board that has not answered for this long is not waited for again.
     const heard = this.#keepers.filter(({ silentMs }) => silentMs < SOON_MS)
     await soon([
       ...heard.map((keeper) => keeper.look()),
@@ -324,7 +330,7 @@ export class NodeService {
     return this.#metrics.registry.metrics()
   }
 
-  /** End the MPS daemons of a service that was killed. */
+  /** End MPS daemons that a killed service has left running. */
   async #endLeftDaemons(): Promise<void> {
     const { mpsFolder } = this.#options
     for (const name of readdirSync(mpsFolder)) {
@@ -350,13 +356,13 @@ export class NodeService {
   }
 
   async #tend(): Promise<void> {
-    // One check per board at a time; a silent board does not delay the others.
+    // Check all boards at the same time, so that a board that does not answer does not delay the others.
     await soon([...this.#keepers.map((keeper) => keeper.look()), this.#missing.size > 0 ? this.#openMissing() : null])
     this.#endOverdue()
     sayToSystemd('WATCHDOG=1')
   }
 
-  /** End leases that the current policy does not allow. An invalid policy ends none. */
+  /** End leases that the current policy does not allow. An invalid policy ends no lease. */
   #endOverdue(): void {
     const { policy, error } = this.#currentPolicy()
     if (error) return
@@ -390,7 +396,7 @@ export class NodeService {
   }
 }
 
-/** A text that changes with the file, or the reason why there is none. */
+/** Returns a text that changes when the file changes, or the error if the file cannot be read. */
 function stampOf(file: string): string {
   try {
     const { dev, ino, size, mtimeMs, ctimeMs } = statSync(file)
@@ -400,7 +406,7 @@ function stampOf(file: string): string {
   }
 }
 
-/** Resolves when all are done, or after `SOON_MS`. */
+/** Resolves when all promises have settled, or after `SOON_MS`. */
 async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise((resolve) => {
@@ -411,10 +417,10 @@ async function soon(work: readonly (Promise<unknown> | null)[]): Promise<void> {
 }
 
 /**
- * Lock the service's folders until the process ends. This comes before anything else, because a second service would
- * end the first one's MPS daemons as leftovers.
+ * Lock the service's folders until the process exits. Do this first, because a second service would end the MPS daemons
+ * of the first one.
  *
- * @throws PctodlError `ALREADY_RUNNING`; Error if others can write to a folder
+ * @throws PctodlError `ALREADY_RUNNING` if another service uses a folder; Error if others can write to a folder
  */
 function lockPlaces({ stateFolder, mpsFolder }: NodeServiceOptions): FileLock[] {
   const places = [
@@ -423,7 +429,7 @@ function lockPlaces({ stateFolder, mpsFolder }: NodeServiceOptions): FileLock[] 
   ]
   const locks: FileLock[] = []
   for (const { folder, option } of places) {
-    // Lock the folder itself, so that no extra file lies among its contents.
+    // Lock the folder itself, so that no lock file is needed among its contents.
     const lock = FileLock.tryAcquire(folder)
     if (lock) {
       locks.push(lock)

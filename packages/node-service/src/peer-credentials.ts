@@ -3,36 +3,39 @@ import { PctodlError } from '@pctodl/platform'
 import { load } from 'koffi'
 import { type Workload, workloadOf } from './identity.js'
 
-/** The process at the other end of a unix socket, as the kernel recorded it when the connection was made. */
+/** The process at the other end of a unix socket, as the kernel recorded it when it connected. */
 export interface Peer {
   readonly pid: number
   readonly uid: number
   readonly gid: number
   /** All of the user's groups, including `gid`. */
   readonly groups: readonly number[]
-  /** The job or pod that the process belonged to when it connected. */
+  /** The Slurm job or Kubernetes pod that the process belonged to when it connected. */
   readonly workload?: Workload | undefined
 }
 
-/** `<asm-generic/socket.h>`. These values hold for the architectures below only. */
+/** Constants from `<asm-generic/socket.h>`. They are valid only for the architectures below. */
 const SOL_SOCKET = 1
 const SO_PEERCRED = 17
 const SO_PEERGROUPS = 59
 const architectures = ['x64', 'arm64']
 
-/** Maximum number of a user's groups that are read; the kernel allows 65,536. */
+/** Maximum number of groups of a user that are read. The kernel allows 65,536. */
 const MAX_GROUPS = 65_536
 
 type GetSocketOption = (fd: number, level: number, name: number, value: object, length: Uint32Array) => number
 let getSocketOption: GetSocketOption | undefined
-/** Reused buffer: repeated connections must not each allocate this much memory. It is filled and read synchronously. */
+/**
+ * Buffer that all calls share, so that not each connection allocates this much memory. It is filled and read without an
+ * `await` in between.
+ */
 let groupsOfPeer: Int32Array | undefined
 
 /**
- * Identify the connected process through the kernel. Node has no call for it, so the C library is called with the
- * socket's file descriptor.
+ * Returns the process that is connected to a socket, as the kernel reports it. Node.js has no function for this, so the
+ * C library is called with the socket's file descriptor.
  *
- * @throws PctodlError `NO_CREDENTIALS` if the kernel does not tell: then the client cannot be trusted
+ * @throws PctodlError `NO_CREDENTIALS` if the kernel does not report the identity; then the client cannot be trusted
  */
 export function peerOf(socket: Socket): Peer {
   if (process.platform !== 'linux' || !architectures.includes(process.arch)) {
@@ -40,14 +43,16 @@ export function peerOf(socket: Socket): Peer {
       `Linux on ${architectures.join(' or ')} is needed, this is ${process.platform} on ${process.arch}`,
     )
   }
-  // Not a documented property, but the only way to the file descriptor; without it nobody can be served.
+  // This property is not documented, but it is the only way to the file descriptor. Without it, no client can be
+  // served.
   const fd = (socket as unknown as { readonly _handle?: { readonly fd?: unknown } })._handle?.fd
   if (typeof fd !== 'number' || !Number.isInteger(fd) || fd < 0) throw noCredentials('the socket has no descriptor')
   getSocketOption ??= load(null).func('getsockopt', 'int', ['int', 'int', 'int', 'void *', 'void *']) as GetSocketOption
   const [pid, uid, gid] = option(fd, SO_PEERCRED, new Int32Array(3))
   if (pid === undefined || uid === undefined || gid === undefined)
     throw noCredentials('SO_PEERCRED was answered in part')
-  // Pid 0 is a process in another pid namespace; -1 is a user of another user namespace, or none.
+  // A pid of 0 means a process in another pid namespace. A uid or gid of -1 means a user of another user namespace, or
+  // none.
   if (uid < 0 || gid < 0) throw noCredentials(`the kernel tells user ${uid} and group ${gid}`)
   groupsOfPeer ??= new Int32Array(MAX_GROUPS)
   const groups = [...new Set([gid, ...option(fd, SO_PEERGROUPS, groupsOfPeer)])]

@@ -18,7 +18,7 @@ const name = z.string().regex(/^[a-z_][\w.-]{0,63}$/i, 'a name, or a number')
 const watts = z.number().positive().max(100_000)
 const mhz = z.int().min(1).max(100_000)
 
-/** Both ends are included. */
+/** Both bounds are inclusive. */
 function span(value: z.ZodNumber) {
   return z.strictObject({ min: value, max: value }).refine(({ min, max }) => min <= max, 'min of at most max')
 }
@@ -28,7 +28,7 @@ const boards = z
   .min(1)
 
 const ceilingSchema = z.strictObject({
-  // An instance has no limit or clock of its own.
+  // Only a whole board has a power limit and clocks; a MIG instance has none of its own.
   boards: z.array(z.string().regex(/^(\*|GPU-[\w-]+)$/, 'the UUID of a board (GPU-...), or *')).min(1),
   powerLimitW: watts.optional(),
   smClockMhz: span(mhz).optional(),
@@ -37,20 +37,20 @@ const ceilingSchema = z.strictObject({
 
 const rule = z
   .strictObject({
-    /** Names or ids. A rule applies to everybody who is one of the users or in one of the groups. */
+    /** Names or numeric ids. A rule applies to each listed user and to each member of a listed group. */
     users: z.array(z.union([id, name])).default([]),
     groups: z.array(z.union([id, name])).default([]),
-    /** UUIDs of boards (which include their MIG instances) or of single instances; `*` for all of the node. */
+    /** UUIDs of boards (their MIG instances are included) or of single instances; `*` for all boards of the node. */
     boards,
-    /** Allowed values; settings without a value are forbidden. */
+    /** Allowed ranges. A setting without a range may not be changed. */
     powerLimitW: span(watts).optional(),
     smClockMhz: span(mhz).optional(),
     memClockMhz: span(mhz).optional(),
     computeMode: z.boolean().default(false),
     persistence: z.boolean().default(false),
-    /** Whether the user may start an MPS daemon. */
+    /** Whether these users may start an MPS daemon. */
     mps: z.boolean().default(false),
-    /** Maximum duration of a lease. Default: as long as its connection. */
+    /** Maximum duration of a lease, s. Default: no maximum. */
     leaseSeconds: z.int().min(1).max(100_000_000).optional(),
   })
   .refine(({ users, groups }) => users.length + groups.length > 0, 'users or groups: a rule for nobody says nothing')
@@ -62,44 +62,47 @@ const policySchema = z.strictObject({
   ceilings: z.array(ceilingSchema).default([]),
 })
 
-/** The operator's ceilings for boards, leased or not; the tightest one applies. */
+/**
+ * The operator's ceilings for some boards; they apply with and without a lease. If several apply to a board, the lowest
+ * counts.
+ */
 interface CeilingRule {
   readonly boards: readonly string[]
   readonly powerLimitW?: number | undefined
-  /** The lock that holds while no lease sets another. */
+  /** The clock lock that is in force while no lease sets another. A lease cannot exceed its maximum. */
   readonly smClockMhz?: Span | undefined
   readonly memClockMhz?: Span | undefined
 }
 
-/** Both ends are included. */
+/** Both bounds are inclusive. */
 export interface Span {
   readonly min: number
   readonly max: number
 }
 
-/** One permission: everybody who is one of the users or in one of the groups may do this on these boards. */
+/** What some users and groups may do on some boards. */
 export interface Rule {
   readonly uids: ReadonlySet<number>
   readonly gids: ReadonlySet<number>
-  /** Names that this machine does not know. */
+  /** Names of users and groups that this machine does not know. */
   readonly unknown: readonly string[]
-  /** UUIDs of boards (which include their MIG instances) or of single instances; `*` for all of the node. */
+  /** UUIDs of boards (their MIG instances are included) or of single instances; `*` for all boards of the node. */
   readonly boards: readonly string[]
-  /** Allowed values; settings without a value are forbidden. */
+  /** Allowed ranges. A setting without a range may not be changed. */
   readonly powerLimitW?: Span | undefined
   readonly smClockMhz?: Span | undefined
   readonly memClockMhz?: Span | undefined
   readonly computeMode: boolean
   readonly persistence: boolean
-  /** Whether the user may start an MPS daemon. */
+  /** Whether these users may start an MPS daemon. */
   readonly mps: boolean
-  /** Maximum duration of a lease; without it, as long as its connection. */
+  /** Maximum duration of a lease, s; undefined for no maximum. */
   readonly leaseSeconds?: number | undefined
 }
 
 const MAX_POLICY_BYTES = 256 * 1024
 
-/** Who may change which settings. What no rule allows is forbidden, even to root. */
+/** States who may change which settings. An action that no rule allows is forbidden, even to root. */
 export class Policy {
   readonly rules: readonly Rule[]
   readonly #ceilings: readonly CeilingRule[]
@@ -109,7 +112,7 @@ export class Policy {
     this.#ceilings = ceilings
   }
 
-  /** Names of users and groups that this machine does not know (yet). Rules ignore them. */
+  /** Names of users and groups that this machine does not know. The rules ignore them until they are known. */
   get unknownNames(): string[] {
     return [...new Set(this.rules.flatMap(({ unknown }) => unknown))]
   }
@@ -129,20 +132,23 @@ export class Policy {
   }
 
   /**
-   * @param target the board, or a MIG instance of it
-   * @throws PctodlError `NOT_ALLOWED` if no rule lets this user lease it
+   * @param target UUID of the board or of one of its MIG instances
+   * @throws PctodlError `NOT_ALLOWED` if no rule allows this user to lease the target
    */
   assertMayLease(peer: Peer, board: string, target: string = board): void {
     if (this.#rulesFor(peer, board, target).length > 0) return
     throw notAllowed(peer, `lease ${target}`, 'no rule is for this user')
   }
 
-  /** Whether any rule applies to this user. */
+  /** Whether at least one rule applies to this user. */
   knows({ uid, groups }: Peer): boolean {
     return this.rules.some(({ uids, gids }) => uids.has(uid) || groups.some((gid) => gids.has(gid)))
   }
 
-  /** Why a lease of this age must end; null if it may continue. Of several rules the most generous one counts. */
+  /**
+   * Returns why a lease that has lasted `leasedMs` must end, or null if it may continue. If several rules apply, the
+   * longest allowed duration counts.
+   */
   whyLeaseEnds(peer: Peer, board: string, leasedMs: number, target: string = board): string | null {
     const rules = this.#rulesFor(peer, board, target)
     if (rules.length === 0) return 'the policy has no rule for it any more'
@@ -150,17 +156,18 @@ export class Policy {
     return leasedMs < 1000 * longest ? null : `it has lasted ${longest} s, as long as the policy allows`
   }
 
-  /** @throws PctodlError `NOT_ALLOWED` */
+  /** @throws PctodlError `NOT_ALLOWED` if no rule allows this user an MPS daemon on the target */
   assertMayStartMps(peer: Peer, board: string, target: string = board): void {
     if (!this.#rulesFor(peer, board, target).some(({ mps }) => mps))
       throw notAllowed(peer, `have MPS on ${target}`, 'no rule allows it')
   }
 
   /**
-   * Check a change against rules and ceilings.
+   * Check a change against the rules and ceilings.
    *
-   * @param found what the lease has found, if it has changed the setting: that may be put back whatever the rules say
-   * @throws PctodlError `NOT_ALLOWED`, stating what is allowed
+   * @param found the settings that the lease will restore, if it has changed this setting; null otherwise. Any user
+   *   with a rule for the board may set the found value again, unless it exceeds a ceiling.
+   * @throws PctodlError `NOT_ALLOWED`; the message states the allowed values
    */
   assertMayChange(peer: Peer, board: string, change: BoardChange, found: FoundState | null): void {
     const rules = this.#rulesFor(peer, board)
@@ -174,8 +181,9 @@ export class Policy {
   }
 
   /**
-   * What a new policy makes of an earlier change: the change itself, the nearest allowed limit, or the value found.
-   * Null if that value is unknown.
+   * Returns the change that replaces an earlier one under a new policy: the same change if still allowed; for a power
+   * limit, otherwise, the nearest allowed limit (the highest, if several rules apply); else restoring the found value.
+   * Null if the found value is unknown.
    */
   nearest(peer: Peer, board: string, change: BoardChange, found: FoundState): BoardChange | null {
     try {
@@ -206,15 +214,15 @@ export class Policy {
 }
 
 /**
- * Read the policy. Whoever can write it can grant everything, so only root and the service's user may be able to write
- * the file or anything on the way to it.
+ * Read the policy. Anybody who can write the file can grant every permission. Therefore only root and the service's
+ * user may be able to write the file, its parent folders and links to it.
  *
- * @throws PctodlError `POLICY` naming the invalid field, or who else can write the file
+ * @throws PctodlError `POLICY`; the message names the invalid field, or who else can write the file
  */
 export function loadPolicy(file: string, idOf?: IdOf): Policy {
   let text: string | null
   try {
-    // Links are followed if only we can change every hop, as with a ConfigMap.
+    // Follow symbolic links only if no other user can change any of them. ConfigMaps are mounted through links.
     text = readOwnFile(trustedFile(file), MAX_POLICY_BYTES)
     if (text === null) throw new Error('there is no such file')
   } catch (error) {
@@ -227,8 +235,8 @@ export function loadPolicy(file: string, idOf?: IdOf): Policy {
 }
 
 /**
- * @param idOf looks up the id of a name
- * @throws PctodlError `POLICY` naming the invalid field
+ * @param idOf looks up the numeric id of a name
+ * @throws PctodlError `POLICY`; the message names the invalid field
  */
 export function parsePolicy(text: string, file = 'the policy', idOf: IdOf = () => undefined): Policy {
   try {
@@ -257,7 +265,10 @@ export function parsePolicy(text: string, file = 'the policy', idOf: IdOf = () =
   }
 }
 
-/** Parse JSON, refusing objects with a duplicate key: of two ceiling lists the first would be lost silently. */
+/**
+ * Parse JSON and reject objects with a duplicate key. `JSON.parse` would silently ignore the first of two `ceilings`
+ * lists.
+ */
 function parseOnce(text: string): unknown {
   let keys = 0
   const value: unknown = JSON.parse(text, function (this: unknown, _, each: unknown) {
@@ -265,7 +276,7 @@ function parseOnce(text: string): unknown {
     return each
   })
   const written = [...text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)].filter(([, colon]) => colon !== undefined).length
-  // The reviver is also called for the whole document, which has no key.
+  // The count of the reviver includes one call for the whole document, which has no key.
   if (written > keys - 1) throw new Error('an object has a key twice')
   return value
 }
@@ -279,8 +290,8 @@ function allows(rule: Rule, change: BoardChange): boolean {
     case 'mem-clock': {
       const allowed = change.kind === 'sm-clock' ? smClockMhz : memClockMhz
       if (allowed === undefined) return false
-      // Removing the lock lets the board run up to its maximum clock. That is allowed only as a restoration of what the
-      // lease found.
+      // Removing the lock lets the board run up to its maximum clock, so no range allows it. `assertMayChange` allows
+      // it only to restore the value that the lease found.
       return (
         change.range !== null && Object.values(change.range).every((end) => end >= allowed.min && end <= allowed.max)
       )

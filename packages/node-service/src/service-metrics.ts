@@ -4,15 +4,15 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { labelsOfWorkload, type Workload } from './identity.js'
 import type { BoardReadings } from './kept-board.js'
 
-/** The part of a `BoardKeeper` that metrics need. */
+/** The parts of a `BoardKeeper` that metrics use. */
 interface ObservedBoard {
   readonly index: number
   readonly uuid: string
   readonly name: string
-  /** The last readings; null if the board could not be read. */
+  /** The last readings of the board; null if it could not be read. */
   readonly readings: BoardReadings | null
   readonly condition: string
-  /** The board first, then its MIG instances. */
+  /** The board, followed by its MIG instances. */
   readonly targets: readonly { readonly uuid: string; readonly lease: ObservedLease | null }[]
 }
 
@@ -28,13 +28,13 @@ interface Observed {
   readonly isReady: () => boolean
 }
 
-/** Labels of boards and leases, named as in dcgm-exporter; a metric omits those that it does not need. */
+/** Labels of boards and leases, named as in dcgm-exporter. A metric omits the labels that it does not use. */
 const boardLabels = ['gpu', 'UUID', 'device', 'modelName', 'Hostname', 'pci_bus_id', 'hpc_job', 'pod_uid'] as const
 
-/** One value, with its labels; unreadable ones (null) are omitted. */
+/** The labels of one value, and the value. A value that could not be read (null or undefined) is omitted. */
 type Sample = readonly [Partial<Record<(typeof boardLabels)[number], string>>, number | null | undefined]
 
-/** Metrics of a board's readings. */
+/** Metrics computed from a board's readings. */
 const ofReadings: readonly (readonly [
   kind: 'gauge' | 'counter',
   name: string,
@@ -55,7 +55,7 @@ const ofReadings: readonly (readonly [
   ['gauge', 'pctodl_board_power_limit_default_watts', "The driver's own limit.", ({ defaultLimitW }) => defaultLimitW],
 ]
 
-/** Metrics of boards and instances by their leases. */
+/** Metrics computed from the lease of a board or instance. */
 const ofLeases: readonly (readonly [
   name: string,
   help: string,
@@ -75,7 +75,9 @@ const ofLeases: readonly (readonly [
   ['pctodl_lease_tenants', 'Inference processes of the holder.', (lease) => lease?.report?.tenants.length],
 ]
 
-/** Metrics for Prometheus. Boards are read only on request; unreadable values are omitted, not reported as 0. */
+/**
+ * Metrics for Prometheus. Boards are read only on request. Values that cannot be read are omitted, not reported as 0.
+ */
 export class ServiceMetrics {
   readonly registry: Registry = new Registry()
   readonly #restores: Counter<'outcome'>
@@ -95,7 +97,8 @@ export class ServiceMetrics {
             for (const [labels, value] of samples()) if (typeof value === 'number') this.set(labels, value)
           },
         })
-      // A counter, since it only grows while the driver is loaded; the value is the driver's.
+      // The driver counts these values, and they only grow while it is loaded. So set the counter to the driver's
+      // value.
       else
         new Counter({
           ...options,
@@ -126,7 +129,7 @@ export class ServiceMetrics {
           ),
         ),
       )
-    // The same quantities under dcgm-exporter's names, for existing dashboards.
+    // Report the same quantities under dcgm-exporter's names too, for existing dashboards.
     for (const { name, type, help, value } of dcgmMetrics)
       family(type, name, help, () =>
         boards().map((board) => {

@@ -15,18 +15,18 @@ import type { BoardReadings } from './kept-board.js'
 import { listenOn } from './listening-socket.js'
 import { type Peer, peerOf } from './peer-credentials.js'
 
-/** What zeusd's endpoint needs from the service. */
+/** The parts of the service that this endpoint uses. */
 type ZeusdHost = Pick<ConnectionHost, 'boards' | 'policy' | 'onRefused' | 'onInternalError'>
 
 const MAX_CONNECTIONS = 128
 const MAX_CONNECTIONS_OF_USER = 16
 const MAX_PROCESSES_OF_USER = 32
 const MAX_BODY_BYTES = 4096
-/** Zeus drops a connection that was idle for 5 s; the server must wait longer. */
+/** Idle time after which the server closes a connection, ms. Zeus closes it after 5 s; the server must wait longer. */
 const KEEP_ALIVE_MS = 30_000
-/** Time for a board to be read, ms. */
+/** Time limit for reading a board, ms. */
 const READ_MS = 400
-/** Interval of checking whether the programs that have changed something still run, ms. */
+/** Interval of checking whether the client processes still run, ms. */
 const LOOK_MS = 500
 
 const statusOfCode: Readonly<Record<string, number>> = {
@@ -40,7 +40,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 
 type Parameters = Readonly<Record<string, unknown>>
 
-/** What Zeus may set: the last part of the URL's path, and the resulting change. */
+/** The settings that Zeus may change: the last part of the URL's path, and the change that it requests. */
 const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>> = {
   set_power_limit: ({ power_limit_mw }) => ({ kind: 'power-limit', powerLimitW: Number(power_limit_mw) / 1000 }),
   set_persistence_mode: ({ enabled }) => ({ kind: 'persistence', enabled: String(enabled) === 'true' }),
@@ -50,7 +50,7 @@ const setters: Readonly<Record<string, (parameters: Parameters) => BoardChange>>
   reset_mem_locked_clocks: () => ({ kind: 'mem-clock', range: null }),
 }
 
-/** What Zeus may read: the last part of the URL's path, and the answer. */
+/** The values that Zeus may read: the last part of the URL's path, and the answer. */
 const getters: Readonly<Record<string, (readings: BoardReadings) => object>> = {
   get_cumulative_energy: ({ energyJ }) => ({ energy_mj: milli(energyJ) }),
   get_persistence_mode: ({ persistence }) => ({ enabled: persistence }),
@@ -62,9 +62,9 @@ const getters: Readonly<Record<string, (readings: BoardReadings) => object>> = {
 }
 
 /**
- * The HTTP interface of zeusd, the daemon of Zeus, on a unix socket (`ZEUSD_SOCK_PATH`). A program's first change
- * acquires the board as the service's own clients do, under the same policy and audit. HTTP connections come and go, so
- * the lease lasts as long as the client's process.
+ * Serves the HTTP interface of zeusd (the daemon of Zeus) on a unix socket, which clients find by `ZEUSD_SOCK_PATH`. A
+ * program's first change acquires the board, under the same policy and audit log as for other clients. The lease lasts
+ * until the client's process exits, because HTTP connections are short-lived.
  */
 export class ZeusdServer {
   readonly #host: ZeusdHost
@@ -92,7 +92,10 @@ export class ZeusdServer {
     })
   }
 
-  /** Listen on a socket that only root can use until the policy admits others. @throws PctodlError `SOCKET` */
+  /**
+   * Listen on a socket. At first only root can connect; the service then admits the policy's users.
+   * @throws PctodlError `SOCKET`
+   */
   static async start(socket: string, host: ZeusdHost): Promise<ZeusdServer> {
     const zeusd = new ZeusdServer(host)
     await listenOn(zeusd.#server, socket, 0o600)
@@ -114,7 +117,7 @@ export class ZeusdServer {
     } catch (error) {
       const { code, message } =
         error instanceof PctodlError ? error : { code: 'INTERNAL', message: 'the service failed; see its journal' }
-      // Close the connection, so that the rest of an oversized request is not awaited.
+      // Close the connection instead of waiting for the rest of an oversized request.
       response.writeHead(statusOfCode[code] ?? 500, { connection: 'close' }).end(`${message}\n`)
     }
   }
@@ -127,7 +130,7 @@ export class ZeusdServer {
       const gpus = keepers.map(({ index, name }) => ({ id: index, name }))
       return { gpus, cpus: [], enabled_api_groups: ['gpu-control', 'gpu-read'], auth_required: false }
     }
-    // /gpu/<verb>?gpu_ids=0,1, or, before Zeus 0.12, /gpu/0/<verb> with a body.
+    // URLs are /gpu/<verb>?gpu_ids=0,1 or, before Zeus 0.12, /gpu/0/<verb> with a JSON body.
     const [, id, verb = ''] = /^\/gpu\/(?:(\d{1,4})\/)?(\w+)$/.exec(pathname) ?? []
     const ids = id ?? searchParams.get('gpu_ids')
     const meant = boardsOf(ids, keepers)
@@ -149,7 +152,7 @@ export class ZeusdServer {
     return read(getter)
   }
 
-  /** The session of a process, which holds all its leases here. */
+  /** Returns the session of a process. It holds all leases that the process acquires through this socket. */
   #sessionOf(peer: Peer | undefined): ZeusSession {
     const process = peer && peer.pid > 0 ? processIdentity(peer.pid) : null
     if (!peer || !process) {
@@ -181,13 +184,16 @@ export class ZeusdServer {
   }
 }
 
-/** A process that has changed something here. Its leases are like any client's, under the same policy and audit. */
+/**
+ * A client process that has requested a change. Its leases follow the same policy and audit rules as those of other
+ * clients.
+ */
 class ZeusSession {
   readonly process: ProcessIdentity
   readonly #host: ZeusdHost
   readonly #holder: Holder
   #hasEnded = false
-  /** Serialises changes: two must not both acquire the board. */
+  /** Runs changes one at a time, so that two of them do not both acquire the board. */
   #turns: Promise<unknown> = Promise.resolve()
 
   constructor(process: ProcessIdentity, peer: Peer, host: ZeusdHost) {
@@ -204,7 +210,7 @@ class ZeusSession {
     return this.process.pid === pid && this.process.startTime === startTime && this.uid === uid
   }
 
-  /** @throws PctodlError as for the service's own clients */
+  /** @throws PctodlError the errors that clients of the service's own protocol get */
   async change(keeper: BoardKeeper, change: BoardChange): Promise<void> {
     const turn = this.#turns.then(() => this.#change(keeper, change))
     this.#turns = turn.catch(() => {})
@@ -217,7 +223,7 @@ class ZeusSession {
     }
   }
 
-  /** End its leases, including one that is being acquired. */
+  /** End the leases of this process, including one that is still being acquired. */
   async end(why: string): Promise<void> {
     this.#hasEnded = true
     const end = (keeper: BoardKeeper) => keeper.end(keeper.uuid, this.#holder, why)
@@ -238,14 +244,17 @@ class ZeusSession {
     try {
       await keeper.change(uuid, this.#holder, change, this.#host.policy)
     } catch (error) {
-      // A refused request must not leave the board leased.
+      // If the change was refused, end the lease that was acquired only for it.
       if (isNew) await keeper.end(uuid, this.#holder, null)
       throw error
     }
   }
 }
 
-/** @throws PctodlError `BAD_REQUEST` for values that the service's own protocol rejects too */
+/**
+ * Returns the change if the service's own protocol accepts it.
+ * @throws PctodlError `BAD_REQUEST` otherwise
+ */
 function valid(change: BoardChange): BoardChange {
   try {
     parseServiceRequest(JSON.stringify({ id: 0, body: { type: 'change', board: 'GPU-0', change } }))
@@ -267,7 +276,7 @@ function addressOf({ url = '/' }: IncomingMessage): URL {
   }
 }
 
-/** @param ids indices separated by commas; null means all */
+/** @param ids GPU indices separated by commas; null for all boards */
 function boardsOf(ids: string | null, keepers: readonly BoardKeeper[]): readonly BoardKeeper[] {
   if (ids === null) return keepers
   return [...new Set(ids.split(','))].map((id) => {

@@ -47,7 +47,7 @@ export const node: CommandFunction = async (argv, terminal) => {
     .option('--http <address>', 'where /metrics, /healthz and /readyz are; none leaves them out', '127.0.0.1:9402')
     .option('--zeusd <path>', 'a second socket, which Zeus takes for that of zeusd (ZEUSD_SOCK_PATH)')
     .action(
-      // Loaded on demand: other subcommands do not need the service's code.
+      // Import the service only when needed, because other subcommands do not use its code.
       subcommands.action(async (options: ServeOptions) => (await import('./serve.js')).serve(options, terminal)),
     )
 

@@ -12,7 +12,7 @@ export interface ServeOptions {
   readonly zeusd?: string
 }
 
-/** Time for ending leases and restoring boards when the service is told to end, ms. */
+/** Time limit for ending leases and restoring boards when the service stops, ms. */
 const CLOSING_MS = 15_000
 
 /** Serve until told to end. */
