@@ -24,7 +24,7 @@ export interface ServicesRunQuestion {
   readonly policies: readonly ServicePolicyName[]
   /** Common factor on all rates. */
   readonly loadFactor: number
-  /** Of arrivals and board. */
+  /** Seed of the arrivals and of the board. */
   readonly seed: number
   /** Of services of one's own, s. */
   readonly durationS: number

@@ -16,14 +16,14 @@ export interface Served {
   readonly arrivedPerS: number
   /** Fraction of decided requests within the objective, 0..1; null if there were none. */
   readonly attainment: number | null
-  /** That wait now. */
+  /** Number of waiting requests. */
   readonly queued: number
 }
 
 /** The run of one policy so far. */
 export class Lane {
   readonly name: string
-  /** Of the style sheet. */
+  /** CSS variable of the colour. */
   readonly color: string
   /** Origin of a record. */
   readonly source: string | null
@@ -33,7 +33,7 @@ export class Lane {
   readonly temperatureC: Column = []
   readonly throughput: Column = []
   readonly said: Said[] = []
-  /** Of runs that serve. */
+  /** Only in runs of services. */
   readonly services: ServicesReading[] = []
   /** Per second, over the last `ATTAINMENT_S`: attainment of the worst service, percent. */
   readonly attainment: Column = []

@@ -41,11 +41,11 @@ export interface RunFrame {
   readonly tenants?: string
 }
 
-/** How a run came out. */
+/** Result of a run. */
 export interface RunOutcome {
-  /** Of processes that never wait. */
+  /** Only in runs of processes that never wait. */
   readonly evaluation?: Evaluation
-  /** Of services. */
+  /** Only in runs of services. */
   readonly served?: Omit<ServerRun, 'recorded'>
   readonly notes: readonly string[]
 }
