@@ -9,7 +9,7 @@ export interface Word<Question> {
 
 export type Vocabulary<Question> = Readonly<Record<string, Word<Question>>>
 
-/** How a value is written. */
+/** How a value is written as text. */
 export interface Kind<Value> {
   readonly expected: string
   read(text: string): Value | undefined

@@ -14,7 +14,7 @@ export class LearnRoomState {
   readonly subject: Signal<StorySubject>
   readonly known: KnownBoards
   readonly told: Signal<Readonly<Partial<Record<StoryName, Story | Error>>>> = signal({})
-  /** All of them are there. */
+  /** True if all stories are loaded. */
   readonly isTold: Signal<boolean> = signal(false)
   readonly #worker: WorkerThread
 

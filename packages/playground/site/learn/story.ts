@@ -1,6 +1,6 @@
 import type { PerfModel } from '@pctodl/perf-model'
 
-/** What stories are about. */
+/** The board and the network of a story. */
 export interface StorySubject {
   readonly board: string
   readonly model: string
