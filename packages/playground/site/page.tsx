@@ -22,7 +22,7 @@ const room: Signal<RoomName> = signal(first.room)
 const questions = Object.fromEntries(roomNames.map((name) => [name, signal(first[name])])) as unknown as {
   readonly [Name in RoomName]: Signal<Rooms[Name]>
 }
-/** What is wrong with the link that led to an address: told until the address changes. */
+/** Problems of the link that was opened. They are shown until the address changes. */
 const told = signal({ problems: first.problems, address: writePlace(first) })
 const worker = new WorkerThread()
 const known = new KnownBoards(worker)
@@ -55,13 +55,13 @@ function goTo<Name extends RoomName>(name: Name, question: Rooms[Name]): void {
   scrollTo(0, 0)
 }
 
-/** The plan's board, network and cap, in the Run room. */
+/** Opens the Run room with the plan's board, network and cap. */
 function runThePlan(): void {
   const { board, networks, powerCapW } = questions.plan.peek()
   goTo('run', { ...firstRun, board, model: networks[0]!.model, caps: [{ powerCapW, atS: 0 }] })
 }
 
-/** The plan's board, services and cap, in the Run room. */
+/** Opens the Run room with the plan's board, services and cap. */
 function runTheServices(): void {
   const { board, services, powerCapW } = questions['plan/services'].peek()
   goTo('run/services', { ...firstServicesRun, board, task: null, services, caps: [{ powerCapW, atS: 0 }] })
@@ -151,7 +151,7 @@ addEventListener('hashchange', () => {
 })
 effect(() => {
   const address = writePlace(here())
-  // No entry for each watt of a slider.
+  // Replaces the history entry, so that dragging a slider does not add an entry for each watt.
   if (address !== location.hash) history.replaceState(null, '', address)
 })
 render(<Page />, document.getElementById('page')!)

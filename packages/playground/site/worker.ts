@@ -1,7 +1,7 @@
 import { answers, type Working } from './work/answer-call.js'
 import type { CallMessage, CallName, ReplyMessage } from './work/calls.js'
 
-// The page's second thread: everything that takes longer than a frame happens here.
+// The page's worker thread: computations that take longer than a frame run here.
 
 const running = new Map<number, AbortController>()
 const reply = (message: ReplyMessage) => postMessage(message)

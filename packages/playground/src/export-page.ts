@@ -4,17 +4,17 @@ import { writeFileAtomically } from '@pctodl/command-line'
 import { PctodlError } from '@pctodl/platform'
 import { pageFile } from './page-file.js'
 
-/** Marks an exported playground of any release. */
+/** The title identifies an exported playground of any release. */
 const OURS = '<title>pctodl playground</title>'
-/** The mark is within this many bytes from the start. */
+/** The title is searched for in this many bytes from the start of a file. */
 const HEAD_BYTES = 4096
 
 /**
- * Write the playground into a folder, which is created if missing. A static host can serve the page, and a browser can
- * open it as a file. An existing playground is replaced; a symbolic link of that name is replaced, and its target is
- * left untouched.
+ * Writes the playground into a folder, which is created if missing. A static host can serve the page, and a browser can
+ * open it as a file. An existing playground is replaced. A symbolic link with the page's name is replaced; its target
+ * is left untouched.
  *
- * @returns the file
+ * @returns the path of the written file
  * @throws PctodlError `FOREIGN_PAGE` if another page is there, `CANNOT_WRITE`, `NOT_BUILT`
  */
 export function exportPage(folder: string): string {
@@ -30,7 +30,7 @@ export function exportPage(folder: string): string {
   return file
 }
 
-/** Whether somebody else's file has the name; an empty file belongs to nobody. */
+/** True if a regular file that is not a playground has this name. An empty file may be replaced. */
 function isForeign(file: string): boolean {
   if (!existsSync(file) || !lstatSync(file).isFile()) return false
   const text = readFileSync(file)

@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { PctodlError } from '@pctodl/platform'
 
 /**
- * The playground: one HTML file that needs no other.
+ * Returns the path of the playground: one HTML file that loads no other file.
  *
  * @throws PctodlError `NOT_BUILT` in a clone that was not built
  */
 export function pageFile(): string {
-  // Beside the built code, and where the build puts it for whoever runs the sources.
+  // The page is beside the built code; when the sources run, it is in the build folder.
   const places = ['./site/index.html', '../dist/site/index.html'].map((place) =>
     fileURLToPath(new URL(place, import.meta.url)),
   )

@@ -8,10 +8,10 @@ interface RawOptions {
   readonly port?: number
 }
 
-/** Any port that is nobody's usual one. */
+/** An arbitrary port that no common service uses by default. */
 const DEFAULT_PORT = 8808
 
-/** The command line `pctodl playground` as a function. It serves until it is ended. */
+/** The command line `pctodl playground` as a function. It serves the page until the command is aborted. */
 export const pctodlPlayground: CommandFunction = async (argv, terminal) => {
   const command = newCommand(
     {
@@ -46,7 +46,7 @@ export const pctodlPlayground: CommandFunction = async (argv, terminal) => {
   return 0
 }
 
-/** @throws the signal's reason, always: that is how a command says that it was ended */
+/** Waits for the abort signal. @throws the signal's reason, so that the caller knows the command was aborted */
 function untilEnded(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     if (signal.aborted) reject(signal.reason)

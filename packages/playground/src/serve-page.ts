@@ -6,18 +6,18 @@ import { PctodlError } from '@pctodl/platform'
 import { pageFile } from './page-file.js'
 
 export interface ServedPage {
-  /** Where a browser finds it. */
+  /** URL to open in a browser. */
   readonly address: string
   close(): Promise<void>
 }
 
-/** Names by which a browser of this machine may ask: a page elsewhere that points its own name here gets nothing. */
+/** Accepted host names. A website elsewhere that resolves its own name to this machine is refused. */
 const ownNames = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /**
- * Serve the playground to browsers of this machine, and to nobody else.
+ * Serves the playground to browsers on this machine only.
  *
- * @param port 0 for any that is free
+ * @param port 0 for any free port
  * @throws PctodlError `PORT_IN_USE`, `NOT_BUILT`
  */
 export async function servePage(port: number): Promise<ServedPage> {
@@ -53,7 +53,10 @@ export async function servePage(port: number): Promise<ServedPage> {
   }
 }
 
-/** By RFC 9110, 12.5.3: the weight of `gzip`, else that of `*`; 0 means not at all. */
+/**
+ * True if the header accepts gzip. By RFC 9110, 12.5.3, the weight of `gzip` counts, or else the weight of `*`; weight
+ * 0 means not acceptable.
+ */
 function acceptsGzip(header = ''): boolean {
   const weights = new Map<string, number>()
   for (const part of header.toLowerCase().split(',')) {

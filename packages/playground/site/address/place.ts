@@ -6,7 +6,7 @@ import { firstServicesRun, type ServicesRunQuestion } from '../run-services/serv
 import { learnWords, planWords, runWords, servicesPlanWords, servicesRunWords } from './vocabularies.js'
 import type { Vocabulary } from './words.js'
 
-/** The rooms, and the question that each shows. */
+/** The rooms of the page, with the question that each room shows. */
 export interface Rooms {
   readonly 'run/services': ServicesRunQuestion
   readonly run: RunQuestion
@@ -17,7 +17,7 @@ export interface Rooms {
 
 export type RoomName = keyof Rooms
 
-/** A room, and the questions of all rooms. An address contains the question of its own room. */
+/** The room shown, and the questions of all rooms. An address contains only the question of the room shown. */
 export interface Place extends Rooms {
   readonly room: RoomName
 }
@@ -42,9 +42,9 @@ const firstPlace: Place = {
 export const roomNames = Object.keys(vocabularies) as readonly RoomName[]
 
 /**
- * The place that an address names, and what is wrong with the address: defaults replace the malformed parts.
+ * Returns the place that an address names, and the problems of the address. Defaults replace malformed parts.
  *
- * @param hash of the address, with or without its `#`
+ * @param hash fragment of the address, with or without its `#`
  */
 export function placeOf(hash: string): Place & { readonly problems: readonly string[] } {
   const [, name = '', query = ''] = /^#?\/?([^?]*)(?:\?(.*))?$/s.exec(hash) ?? []
@@ -90,7 +90,7 @@ function quoted(text: string): string {
   return `'${text.length > 60 ? `${text.slice(0, 60)}…` : text}'`
 }
 
-/** The address of a place, from its `#` on. */
+/** Returns the fragment of a place's address, including the `#`. */
 export function writePlace(place: Place): string {
   const question = place[place.room]
   const words = new URLSearchParams()
@@ -98,7 +98,7 @@ export function writePlace(place: Place): string {
     const text = write(question)
     if (text !== undefined) words.set(name, text)
   }
-  // Commas, colons and at signs are allowed in fragments, and read better.
+  // Commas, colons and at signs are allowed in fragments; unescaped, they are easier to read.
   const text = words.toString()
   return `#/${place.room}?${text.replaceAll('%2C', ',').replaceAll('%3A', ':').replaceAll('%40', '@')}`
 }

@@ -1,22 +1,22 @@
-/** How one word of an address encodes a part of a question. */
+/** Encodes one part of a question as a word of an address. */
 export interface Word<Question> {
   readonly expected: string
-  /** Undefined for a malformed text. */
+  /** Returns undefined for malformed text. */
   read(text: string): Partial<Question> | undefined
-  /** Undefined if the address omits the word. */
+  /** Returns undefined if the address omits the word. */
   write(question: Question): string | undefined
 }
 
 export type Vocabulary<Question> = Readonly<Record<string, Word<Question>>>
 
-/** How a value is written. */
+/** How a value is written as text. */
 export interface Kind<Value> {
   readonly expected: string
   read(text: string): Value | undefined
   write(value: Value): string
 }
 
-/** A word for one field. Unless `isAlways`, the address leaves out the default. */
+/** Defines the word of one field. Unless `isAlways` is set, the address omits the field's default value. */
 export function field<Question, Key extends keyof Question>(
   defaults: Question,
   key: Key,
@@ -31,7 +31,7 @@ export function field<Question, Key extends keyof Question>(
     },
     write: (question) => {
       const value = question[key]
-      // An empty list is written as no word.
+      // An empty list is omitted from the address.
       return isAlways || value !== defaults[key] ? write(value as NonNullable<Question[Key]>) || undefined : undefined
     },
   }
@@ -78,7 +78,7 @@ export function oneOf<Value extends string>(values: readonly Value[]): Kind<Valu
   }
 }
 
-/** Comma-separated entries; malformed if one entry is, or if two have the same key. */
+/** Comma-separated entries. The list is malformed if an entry is malformed or if two entries have the same key. */
 export function list<Entry>(
   expected: string,
   { read, write, keyOf }: Omit<Kind<Entry>, 'expected'> & { readonly keyOf?: (entry: Entry) => unknown },
@@ -95,10 +95,10 @@ export function list<Entry>(
   }
 }
 
-/** More changes than anybody makes to a run by hand. */
+/** Maximum length of a list: more changes than a user makes to a run by hand. */
 const MAX_ENTRIES = 200
 
-/** A subset of the values, in their usual order. */
+/** A subset of the values, in the order of `values`. */
 export function someOf<Value extends string>(values: readonly Value[]): Kind<readonly Value[]> {
   const kind = oneOf(values)
   const names = list(`some of ${values.join(', ')}`, { ...kind, keyOf: (value) => value })
@@ -111,7 +111,7 @@ export function someOf<Value extends string>(values: readonly Value[]): Kind<rea
   }
 }
 
-/** The two parts of `what@seconds`; time 0 is omitted. */
+/** Reads and writes the two parts of `what@seconds`; time 0 is omitted. */
 export const timed = {
   read(word: string): { readonly what: string; readonly atS: number } | undefined {
     const [what = '', at = '0', ...rest] = word.split('@')

@@ -9,12 +9,12 @@ import type { KnownBoards } from '../work/known-boards.js'
 import type { WorkerThread } from '../work/worker-thread.js'
 import { type Story, type StoryName, type StorySubject, storyNames } from './story.js'
 
-/** What the Learn room knows: its stories, of one board and one network. */
+/** State of the Learn room: its stories for one board and one network. */
 export class LearnRoomState {
   readonly subject: Signal<StorySubject>
   readonly known: KnownBoards
   readonly told: Signal<Readonly<Partial<Record<StoryName, Story | Error>>>> = signal({})
-  /** All of them are there. */
+  /** True if all stories are loaded. */
   readonly isTold: Signal<boolean> = signal(false)
   readonly #worker: WorkerThread
 
@@ -24,7 +24,7 @@ export class LearnRoomState {
     this.#worker = worker
   }
 
-  /** Tell all of it, and again of another subject, until the room is left. */
+  /** Loads all stories, and reloads them when the board or network changes. Returns a function that stops this. */
   enter(): () => void {
     return effect(() => {
       const subject = this.subject.value
@@ -84,7 +84,7 @@ export function LearnRoom({ state }: { readonly state: LearnRoomState }): JSX.El
   )
 }
 
-/** A story whose picture can be dragged: the slider and the pointer move the place that is read out. */
+/** A story with its chart. The slider or the pointer selects the place whose values are shown. */
 function ToldStory({ name, story }: { readonly name: StoryName; readonly story: Story }): JSX.Element {
   const { question, why, finding, plot } = story
   const id = useId()

@@ -4,13 +4,13 @@ import type { Teller } from './story.js'
 
 const STEP_MS = 20
 const LENGTH_MS = 9000
-/** The first seconds still contain the previous state and are not shown. */
+/** The first seconds still contain the previous state of the board and are not shown. */
 const SETTLED_MS = 3000
-/** Work comes in bursts: time on, time off. */
+/** Load comes in bursts: length of a burst, and time from one burst to the next, ms. */
 const BURST_MS = 400
 const EVERY_MS = 1200
 
-/** True power in bursts, and the reading of the board. */
+/** Compares the true power of a bursty load with the board's power reading. */
 export const tellOfPeaks: Teller = async (predictor, model) => {
   const clock = new PacedClock()
   const gpu = new SimulatedGpu(predictor.spec.key, { clock })
@@ -22,7 +22,7 @@ export const tellOfPeaks: Teller = async (predictor, model) => {
   const trueW: number[] = []
   const readW: (number | null)[] = []
   for (let timeMs = 0; timeMs < LENGTH_MS; timeMs += STEP_MS) {
-    // A process that hangs completes nothing; this switches the load on and off.
+    // A hung process creates no load. Hanging the process repeatedly switches the load on and off.
     if (timeMs % EVERY_MS === 0) {
       gpu.strike({ kind: 'client-hung', tenant: 0, atMs: BURST_MS, durationMs: EVERY_MS - BURST_MS })
     }

@@ -33,7 +33,7 @@ const tellOfClocks: Teller = (predictor, model) => {
   }
 }
 
-/** The clocks at which the board runs unless something limits it. */
+/** Returns the clocks at which the board runs unless a limit lowers them. */
 function boostClocks({ memClocksMhz, spec }: PerfModel) {
   const memClockMhz = memClocksMhz[0]!
   return { memClockMhz, smClockMhz: snapDown(smClocksAt(spec, memClockMhz)!, spec.boostClockMhz)! }
@@ -138,7 +138,11 @@ const tellers: Readonly<Record<StoryName, Teller>> = {
   unknown: tellOfTheUnknown,
 }
 
-/** @throws UnknownNameError for a board or a network without parameters */
+/**
+ * Returns one story for a board and a network.
+ *
+ * @throws UnknownNameError for a board or a network without parameters
+ */
 export async function tellStory({ name, board, model }: StorySubject & { name: StoryName }): Promise<Story> {
   return tellers[name](modelNamed(board), model)
 }

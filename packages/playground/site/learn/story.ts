@@ -1,6 +1,6 @@
 import type { PerfModel } from '@pctodl/perf-model'
 
-/** What stories are about. */
+/** The board and the network of a story. */
 export interface StorySubject {
   readonly board: string
   readonly model: string
@@ -8,25 +8,25 @@ export interface StorySubject {
 
 export const firstSubject: StorySubject = { board: '3080Ti', model: 'resnet50' }
 
-/** An explanation of one question, with the figures of a board and a network. */
+/** Explains one question with the figures of one board and one network. */
 export interface Story {
   readonly question: string
-  /** What holds for every board. */
+  /** The explanation that applies to every board. */
   readonly why: string
-  /** The answer, from the figures. */
+  /** The answer for this board, with its figures. */
   readonly finding: string
   readonly plot: {
     readonly description: string
     readonly xLabel: string
     readonly yLabel: string
     readonly curves: readonly {
-      /** Empty for a curve that another label covers. */
+      /** Empty for a curve that shares the label of another curve. */
       readonly label: string
       readonly color: string
       readonly points?: boolean
       readonly width?: number
     }[]
-    /** Values of x, then of each curve. */
+    /** The values of x, followed by the values of each curve. */
     readonly values: readonly (readonly (number | null)[])[]
   }
 }

@@ -5,7 +5,7 @@ import type { Teller } from './story.js'
 
 const CONFIGURATIONS = 80
 
-/** Predictions with their intervals beside the simulated board. */
+/** Compares predictions and their intervals with the simulated board. */
 export const tellOfTheUnknown: Teller = (predictor, model) => {
   const truth = simulateSteadyState(predictor.spec.key, { powerLimitW: 1e9 })
   const random = new SeededRandom(7)

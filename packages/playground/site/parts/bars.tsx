@@ -1,10 +1,10 @@
 import type { JSX } from 'preact'
 import { Table } from './table.js'
 
-/** One set-up beside others. */
+/** One configuration in a bar chart. */
 export interface Bar {
   readonly name: string
-  /** What the bar shows; null where the set-up does not work. */
+  /** The value that the bar shows; null if the configuration is infeasible. */
   readonly value: number | null
   /** The value as text. */
   readonly text: string
@@ -12,10 +12,10 @@ export interface Bar {
   readonly id?: string
 }
 
-/** Set-ups side by side, the first one ours: the length of each bar is proportional to its figure. */
+/** Bar chart of configurations, the plan first. The length of a bar is proportional to its value. */
 export function Bars(props: {
   readonly label: string
-  /** Of the figure, then of the rest. */
+  /** Column heads: first the value's, then those of the other columns. */
   readonly heads: readonly string[]
   readonly bars: readonly Bar[]
 }): JSX.Element {

@@ -6,7 +6,7 @@ import { Choice } from './fields.js'
 
 const shortName = (name: string) => name.replace(/^NVIDIA (GeForce )?/, '')
 
-/** Which board. Parameter files go by their own names. */
+/** Selects the board. An opened parameter file is listed by its file name. */
 export function BoardChoice(props: {
   readonly known: KnownBoards
   readonly value: string
@@ -26,7 +26,7 @@ export function BoardChoice(props: {
   )
 }
 
-/** A board of the user's own: a parameter file, read and kept here. */
+/** Opens a parameter file for the user's own board. The file stays in the browser. */
 export function OwnParameters(props: {
   readonly known: KnownBoards
   readonly onBoard: (board: BoardDescription) => void

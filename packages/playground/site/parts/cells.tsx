@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useTyped } from './fields.js'
 
-/** A number in a cell of a table. */
+/** Table cell in which a number can be edited. */
 export function NumberCell(props: {
   readonly label: string
   readonly value: number
@@ -22,11 +22,11 @@ export function NumberCell(props: {
   )
 }
 
-/** A text in a cell of a table. */
+/** Table cell in which a text can be edited. */
 export function TextCell(props: {
   readonly label: string
   readonly value: string
-  /** What it must be, in words. */
+  /** Description of the accepted text. */
   readonly expected: string
   readonly inputMode?: 'decimal'
   readonly accepts: (text: string) => boolean

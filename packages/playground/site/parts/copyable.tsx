@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** A text to take along, and a button that does. */
+/** A text with a button that copies the text. */
 export function Copyable({ title, text }: { readonly title: string; readonly text: string }): JSX.Element {
   const [said, setSaid] = useState('')
   const copy = async () => {

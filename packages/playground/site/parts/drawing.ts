@@ -1,9 +1,9 @@
-/** Requests a turn before the next frame; `requestAnimationFrame`, or a test's own. */
+/** Requests a callback before the next frame: `requestAnimationFrame`, or a substitute in tests. */
 export type FrameRequest = (draw: () => void) => void
 
 /**
- * Redraws one thing per frame, so that no task has to draw all of them. A thing that changes again before its turn is
- * drawn once.
+ * Draws at most one chart per frame, so that no single browser task draws all charts. A chart that changes again before
+ * its turn is drawn once.
  */
 export class Drawing {
   readonly #request: FrameRequest
@@ -14,13 +14,13 @@ export class Drawing {
     this.#request = request
   }
 
-  /** Draw a thing when its turn comes. It keeps its place in the queue; the latest drawing function counts. */
+  /** Queues a redraw. A chart that is already queued keeps its position; the latest drawing function is used. */
   add(thing: object, draw: () => void): void {
     this.#waiting.set(thing, draw)
     this.#ask()
   }
 
-  /** A thing that was removed needs no drawing. */
+  /** Removes a chart from the queue. */
   remove(thing: object): void {
     this.#waiting.delete(thing)
   }
@@ -34,7 +34,7 @@ export class Drawing {
       if (!first) return
       const [thing, draw] = first
       this.#waiting.delete(thing)
-      // Removed before drawing: a failure must not hold up the others.
+      // The next turn is requested before drawing, so that an exception in `draw` does not stop the queue.
       this.#ask()
       draw()
     })

@@ -1,10 +1,12 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 
-/** What a user types into a field. Only what is accepted is taken over; the rest stays in the field, marked. */
+/**
+ * State of a text field. Accepted text is passed to `onChange`; other text stays in the field and is marked as invalid.
+ */
 export function useTyped(value: string, accepts: (text: string) => boolean, onChange: (text: string) => void) {
   const [text, setText] = useState(value)
-  // Not over another spelling of the same number, nor over a text that is no number at all.
+  // Keeps the user's text if it is another spelling of the same number, or if the new value is not a number.
   useEffect(() => setText((old) => (Number(old) === Number(value) || value === 'NaN' ? old || value : value)), [value])
   return {
     text,
@@ -24,7 +26,7 @@ export function NumberField(props: {
   readonly value: number | null
   readonly min: number
   readonly max?: number
-  /** Stands in an empty field; without it the field may not be empty. */
+  /** Shown in an empty field. Without a placeholder, the field must not be empty. */
   readonly placeholder?: string
   readonly onChange: (value: number | null) => void
 }): JSX.Element {
@@ -85,7 +87,10 @@ export function Choice<Value extends string>(props: {
   )
 }
 
-/** The power cap, to be moved or typed. What makes no sense is passed on too, and marked: no old answer may stand beside it. */
+/**
+ * The power cap as a slider and a number field. An invalid cap is also passed on and marked, so that the page does not
+ * show an old answer next to the new cap.
+ */
 export function CapSlider(props: {
   readonly label: string
   readonly value: number
@@ -130,5 +135,5 @@ export function CapSlider(props: {
   )
 }
 
-/** The slider ends where no board of ours could keep a lower cap; a lower one can be typed. */
+/** Lower end of the slider: no supported board can keep a lower cap. A lower cap can still be typed, W. */
 const LOWEST_CAP_W = 40

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** A main figure with its unit, and a remark below. */
+/** A highlighted value with its unit and a remark below. */
 export function Figure(props: {
   readonly name: string
   readonly value: string

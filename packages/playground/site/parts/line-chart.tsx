@@ -2,46 +2,49 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot, { type AlignedData, type Band, type Options, type Series } from 'uplot'
 import { Drawing } from './drawing.js'
 
-/** All charts of the page take their turns in it. */
+/** All charts of the page share this drawing queue. */
 const drawing = new Drawing((draw) => void requestAnimationFrame(draw))
 
 /** One curve. */
 export interface Curve {
   readonly label: string
-  /** Name of a colour of the style sheet, e.g. `--plan`. */
+  /** CSS variable of a colour, e.g. `--plan`. */
   readonly color: string
   readonly width?: number
   readonly dash?: readonly number[]
-  /** Drawn as steps: a value holds until the next. */
+  /** Draws steps: each value holds until the next one. */
   readonly stepped?: boolean
-  /** Bounds of a band: not drawn as lines. */
+  /** True for the bounds of a band, which are not drawn as lines. */
   readonly hidden?: boolean
   readonly points?: boolean
 }
 
 export interface LineChartProps {
-  /** What is drawn, in a sentence: for those who cannot see it. */
+  /** Describes the chart in one sentence for screen readers. */
   readonly description: string
   readonly height: number
   readonly xLabel: string
   readonly yLabel: string
   readonly curves: readonly Curve[]
-  /** Indices of curves, upper and lower, that a band is filled between, and its colour. */
+  /** Bands filled between an upper and a lower curve, given by the indices of the curves. */
   readonly bands?: readonly { readonly between: readonly [number, number]; readonly color: string }[]
-  /** The values of x, then those of each curve. */
+  /** The values of x, followed by the values of each curve. */
   readonly values: readonly (readonly (number | null)[])[]
   readonly xRange?: readonly [number, number]
   readonly yRange?: readonly [number | null, number | null] | undefined
-  /** Lines across, at places on x. */
+  /** Vertical lines at values of x. */
   readonly markers?: readonly { readonly x: number; readonly color: string }[]
-  /** Read out the values at the first marker, not the last ones. The pointer comes before both. */
+  /**
+   * Shows the values at the first marker instead of the last values. While the pointer is over the chart, the values at
+   * the pointer are shown.
+   */
   readonly fromMarker?: boolean
   readonly readout?: (index: number) => string
-  /** Called with the place on x that was clicked or dragged to. */
+  /** Called with the value of x that was clicked or dragged to. */
   readonly onPick?: (x: number) => void
 }
 
-/** A plot that follows its values, its width and the colour scheme. */
+/** A line chart that follows its values, its width and the colour scheme. */
 export function LineChart(props: LineChartProps): preact.JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
@@ -83,7 +86,7 @@ export function LineChart(props: LineChartProps): preact.JSX.Element {
   }, [shape])
 
   useEffect(() => {
-    // One that is still to be made is made of the latest values.
+    // A plot that does not exist yet will be created with the latest values.
     if (plot.current) drawing.add(place, () => plot.current?.setData(latest.current.values as AlignedData))
   }, [props.values, JSON.stringify([props.xRange, props.yRange, props.markers]), shape])
 
@@ -99,7 +102,10 @@ export function LineChart(props: LineChartProps): preact.JSX.Element {
   )
 }
 
-/** The index of the marker, or of the last value. */
+/**
+ * Returns the index of the value nearest to the first marker if `fromMarker` is set, or else of the last value; null
+ * without values.
+ */
 function nearest({ values: [xs = []], markers, fromMarker }: LineChartProps): number | null {
   if (xs.length === 0) return null
   const marker = markers?.[0]
@@ -193,7 +199,7 @@ function optionsOf(
           plot.over.addEventListener('pointermove', (event) => event.buttons === 1 && pick(event))
           if (latest.current.onPick) {
             plot.over.style.cursor = 'ew-resize'
-            // A finger drags sideways; up and down it scrolls the page.
+            // A horizontal drag moves the marker; a vertical drag scrolls the page.
             plot.over.style.touchAction = 'pan-y'
           }
         },

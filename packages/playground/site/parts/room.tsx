@@ -1,12 +1,14 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** A room: on its first screen a question, the slider that changes the answer, and a picture of the answer. */
+/**
+ * Layout of a room. The first screen shows the question, the slider that changes the answer, and a chart of the answer.
+ */
 export function Room(props: {
   readonly title: ComponentChildren
   readonly slider: ComponentChildren
   readonly picture: ComponentChildren
   readonly form: ComponentChildren
-  /** Marks of what has come in, for tests. */
+  /** Data attributes by which tests see the room's progress. */
   readonly marks: Readonly<Record<`data-${string}`, unknown>>
   readonly children: ComponentChildren
 }): JSX.Element {
@@ -23,7 +25,7 @@ export function Room(props: {
   )
 }
 
-/** What a user can copy to make the same outside of the page. */
+/** Text to copy that reproduces the result outside the page. */
 export function TakeAlong(props: { readonly children: ComponentChildren }): JSX.Element {
   return (
     <section aria-labelledby="take-title">

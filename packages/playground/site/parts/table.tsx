@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact'
 
-/** Content that may be wider or taller than its place: it scrolls by itself, within reach of the keyboard. */
+/** Container that scrolls if its content is too wide or too tall. The keyboard can scroll it. */
 export function Scrolling(props: {
   readonly label: string
   readonly tall?: boolean
@@ -14,7 +14,7 @@ export function Scrolling(props: {
   )
 }
 
-/** A table of figures below their heads; the first column holds words. */
+/** A table of figures with column heads; the first column contains text. */
 export function Table(props: {
   readonly label: string
   readonly class?: string
@@ -42,7 +42,7 @@ export function Table(props: {
   )
 }
 
-/** The name of a row, with the colour that it has elsewhere. */
+/** Head of a row, with the colour of its subject in the charts. */
 export function RowHead(props: { readonly color?: string; readonly children: ComponentChildren }): JSX.Element {
   return (
     <th scope="row" class="text">
@@ -56,7 +56,7 @@ export function Chip({ color }: { readonly color: string }): JSX.Element {
   return <span class="chip" style={{ background: color }} aria-hidden="true" />
 }
 
-/** Which colour of the style sheet stands for what. */
+/** Legend: the meaning of each colour. */
 export function Key(props: {
   readonly entries: readonly { readonly label: string; readonly color: string }[]
 }): JSX.Element {
@@ -74,7 +74,7 @@ export function Key(props: {
 
 const COLORS = 7
 
-/** A colour of the style sheet by an index. */
+/** Returns the CSS colour with this index. */
 export function colorAt(index: number): string {
   return `var(--network-${(Math.max(0, index) % COLORS) + 1})`
 }

@@ -11,23 +11,23 @@ import type { Interval } from '../plan/plan-answer.js'
 import { serviceOf } from '../services/asked-service.js'
 import { type ServicesQuestion, servicesOptions } from './services-question.js'
 
-/** A plan for services and the figures shown with it. */
+/** A plan for services, with the figures shown beside it. */
 export interface FoundServicesPlan extends FeasibleServicePlan {
   /**
-   * 95 % interval of the power, W: the predictor's for these processes when they never wait, scaled to the power at the
-   * rates.
+   * 95 % interval of the power, W. It is the predictor's interval for processes that never wait, scaled to the power at
+   * the request rates.
    */
   readonly powerIntervalW: Interval
-  /** Board energy per answered request, J; null if there are none. */
+  /** Board energy per answered request, J; null without requests. */
   readonly energyPerRequestJ: number | null
-  /** SMs that each tenant may use. */
+  /** Number of SMs that each tenant may use. */
   readonly sms: readonly number[]
   readonly elapsedMs: number
 }
 
 export type ServicesAnswer = FoundServicesPlan | InfeasibleServicePlan
 
-/** A simple set-up beside the plan's figures; null if it is impossible. */
+/** A simple configuration to compare with the plan; null if it is infeasible. */
 export interface PlainAnswer {
   readonly manner: PlainManner
   readonly found: Pick<FoundServicesPlan, 'configuration' | 'prediction' | 'score' | 'energyPerRequestJ'> | null
@@ -36,9 +36,9 @@ export interface PlainAnswer {
 const manners: readonly PlainManner[] = ['equal-shares', 'one-batch', 'shares-by-load']
 
 /**
- * Plan for services.
+ * Searches a plan for the services of a question.
  *
- * @throws InvalidInputError, UnknownNameError for a question that no search could answer
+ * @throws InvalidInputError, UnknownNameError for an invalid question
  */
 export function answerServices(model: PerfModel, question: ServicesQuestion): ServicesAnswer {
   const startMs = performance.now()
@@ -54,7 +54,7 @@ export function answerServices(model: PerfModel, question: ServicesQuestion): Se
   }
 }
 
-/** The set-up that somebody would choose without a search, for the same question. */
+/** Evaluates the configurations that a user would choose without a search, for the same question. */
 export function plainServices(model: PerfModel, question: ServicesQuestion): PlainAnswer[] {
   const { bound: _, ...options } = servicesOptions(question)
   return manners.map((manner) => {

@@ -18,7 +18,7 @@ const numbers = [
   { label: 'Burstiness (1: independent users)', field: 'burstiness', min: 1, max: 1000 },
 ] as const
 
-/** What a plan for services is for, the services and the cap aside. */
+/** Form for all parameters of a plan for services except the services and the cap. */
 export function ServicesForm({ state }: { readonly state: Planning<ServicesQuestion> }): JSX.Element {
   const { known } = state
   const question = state.question.value

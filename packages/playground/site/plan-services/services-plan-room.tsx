@@ -24,10 +24,10 @@ const questions: Readonly<Record<ServiceGoal, string>> = {
   'max-value': 'What should a board let in of',
 }
 
-/** Plans for services: requests that arrive, with latency objectives. */
+/** The room that plans for services: requests arrive, and each service has a latency objective. */
 export function ServicesPlanRoom(props: {
   readonly state: State
-  /** The same services in the Run room. */
+  /** Opens the Run room with the same services. */
   readonly onRun: () => void
 }): JSX.Element {
   const { state, onRun } = props
@@ -97,7 +97,10 @@ const scores: Readonly<Record<ServiceGoal, string>> = {
   'max-value': 'weighted requests/s',
 }
 
-/** The plan beside set-ups without a search: one process for each service, at the clocks that are best for it. */
+/**
+ * Compares the plan with configurations that need no search: one process per service, at the best clocks for these
+ * processes.
+ */
 function Comparison(props: {
   readonly plan: FoundServicesPlan
   readonly plain: readonly PlainAnswer[]
@@ -184,7 +187,7 @@ function Found(props: {
   )
 }
 
-/** What keeps the plan from being better. */
+/** Names the constraint that limits the plan. */
 function limitText(binds: PlanBinds): string {
   switch (binds.what) {
     case 'objective':
@@ -200,7 +203,10 @@ function limitText(binds: PlanBinds): string {
 
 const columns = ['processes', 'share', 'batch', 'delay, ms', 'requests/s', 'p50', 'p90', 'p99, ms', 'of']
 
-/** What the plan gives each service, and what its requests will meet: the figures of `pctodl partition --services`. */
+/**
+ * Lists each service's resources in the plan and the predicted latency of its requests: the figures of `pctodl
+ * partition --services`.
+ */
 function ServiceTable(props: { readonly plan: FoundServicesPlan; readonly question: ServicesQuestion }): JSX.Element {
   const { configuration, prediction, admittedPerS, maxQueueDelayMs } = props.plan
   return (

@@ -8,11 +8,11 @@ export const goals: readonly ServiceGoal[] = ['min-power', 'max-load', 'max-valu
 export interface ServicesQuestion extends AskedPlan {
   readonly services: readonly AskedService[]
   readonly objective: ServiceGoal
-  /** Factor on the rates that the plan must serve. */
+  /** The plan must serve the request rates multiplied by this factor. */
   readonly rateMargin: number
-  /** Fraction of each objective that is kept free. */
+  /** Fraction of each latency objective that the plan keeps as a margin. */
   readonly latencyMargin: number
-  /** Index of dispersion of the arrivals: variance over mean of a count. */
+  /** Index of dispersion of the arrivals: the variance of the number of arrivals divided by its mean. */
   readonly burstiness: number
 }
 
@@ -31,8 +31,8 @@ export const firstServicesQuestion: ServicesQuestion = {
 }
 
 /**
- * Number of layouts that a search evaluates: counted and not timed, so that a link shows the same plan on every
- * machine. Layouts take longer where services must be shed.
+ * Number of layouts that a search evaluates. A count instead of a time limit lets a link show the same plan on every
+ * machine. A layout takes longer if services must be shed.
  */
 export const layoutBudgets: Readonly<Record<ServiceGoal, number>> = {
   'min-power': 300,
@@ -40,7 +40,7 @@ export const layoutBudgets: Readonly<Record<ServiceGoal, number>> = {
   'max-value': 40,
 }
 
-/** The options of the search, for `planServices` and for the command line. */
+/** Returns the search options for `planServices` and for the command line. */
 export function servicesOptions(question: ServicesQuestion): ServicePlanOptions {
   const { objective, powerCapW, powerMarginW, rateMargin, latencyMargin, burstiness, sharePercentStep } = question
   const { maxTenants, memClockMhz } = question

@@ -3,11 +3,11 @@ import { type Configuration, PctodlError, type Tenant } from '@pctodl/platform'
 import { planClocks } from '@pctodl/scheduler'
 import type { PlanQuestion } from './plan-question.js'
 
-/** A simple set-up, at the clocks that keep it under the cap. */
+/** A simple configuration, at clocks that keep it under the cap. */
 export interface Alternative {
   readonly name: string
   readonly configuration: Configuration
-  /** Samples/s; null if its clocks cannot keep the cap. */
+  /** Throughput, samples/s; null if no clocks keep the cap. */
   readonly throughput: number | null
   readonly powerW: number
 }
@@ -15,7 +15,8 @@ export interface Alternative {
 const USUAL_BATCH = 32
 
 /**
- * What somebody would do without a planner: equal shares, or, for one network, a single process with the whole board.
+ * Returns the configurations that a user would choose without a planner: equal shares, or, for one network, a single
+ * process on the whole board.
  */
 export function alternativesTo(model: PerfModel, question: PlanQuestion): Alternative[] {
   const names = question.networks.map((network) => network.model)
@@ -47,7 +48,7 @@ function atPlannedClocks(
     const { throughput, powerW } = model.predict(configuration)
     return { name, configuration, throughput: powerW <= capW ? throughput : null, powerW }
   } catch (error) {
-    // A set-up that the predictor cannot predict is no comparison.
+    // A configuration that the predictor cannot predict is left out of the comparison.
     if (error instanceof PctodlError) return undefined
     throw error
   }

@@ -3,11 +3,11 @@ export interface AskedPlan {
   /** Key of a board, or name of an opened parameter file. */
   readonly board: string
   readonly powerCapW: number
-  /** Watts to stay below the cap. */
+  /** Margin between the planned power and the cap, W. */
   readonly powerMarginW: number
   readonly sharePercentStep: number
-  /** Maximum number of tenants; null for the limit of MPS. */
+  /** Maximum number of tenants; null for the MPS limit. */
   readonly maxTenants: number | null
-  /** MHz; null for the best one. */
+  /** Memory clock, MHz; null to choose the best one. */
   readonly memClockMhz: number | null
 }

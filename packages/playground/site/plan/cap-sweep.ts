@@ -18,7 +18,10 @@ export interface SweepPoint {
 
 const CAPS = 40
 
-/** Whole watts from the lowest feasible cap to the board's highest limit; empty if no cap is feasible. */
+/**
+ * Returns the caps of a sweep: whole watts from the lowest feasible cap to the board's highest limit. Empty if no cap
+ * is feasible.
+ */
 export function sweepCaps(model: PerfModel, question: PlanQuestion): number[] {
   const { powerCapW: _, ...options } = searchOptions(question)
   const lowest = lowestFeasibleCap(model, options)
@@ -28,7 +31,7 @@ export function sweepCaps(model: PerfModel, question: PlanQuestion): number[] {
   return [...new Set(caps)]
 }
 
-/** The plan for one cap; undefined if there is none. */
+/** Returns the best plan under one cap; undefined if the cap is infeasible. */
 export function sweepPoint(model: PerfModel, question: PlanQuestion, powerCapW: number): SweepPoint | undefined {
   const result = partition(model, searchOptions({ ...question, powerCapW }))
   if (!result.feasible) return undefined

@@ -4,12 +4,12 @@ import { type Configuration, smsOfShare } from '@pctodl/platform'
 import { type Alternative, alternativesTo } from './alternatives.js'
 import { type PlanQuestion, searchOptions } from './plan-question.js'
 
-/** Probabilities of the bounds of a 95 % interval. */
+/** Quantiles that bound a 95 % interval. */
 const INTERVAL = [0.025, 0.975] as const
 
 export type Interval = readonly [low: number, high: number]
 
-/** A plan and the figures shown with it. */
+/** A plan, with the figures shown beside it. */
 export interface FoundPlan {
   readonly feasible: true
   readonly configuration: Configuration
@@ -21,11 +21,11 @@ export interface FoundPlan {
   readonly marginW: number
   /** Probability that true power is above the cap. */
   readonly capExceedanceProbability: number | null
-  /** The board's highest limit, W, if it is below the cap. */
+  /** The board's highest power limit, W, if this limit is below the cap. */
   readonly boardLimitW: number | null
-  /** In which respects the plan leaves the measured range, in words. */
+  /** Quantities of the plan that are outside the measured range, in words. */
   readonly outside: readonly string[]
-  /** SMs that each tenant may use. */
+  /** Number of SMs that each tenant may use. */
   readonly sms: readonly number[]
   readonly alternatives: readonly Alternative[]
   readonly evaluations: number
@@ -35,9 +35,9 @@ export interface FoundPlan {
 export type PlanAnswer = FoundPlan | InfeasiblePartition
 
 /**
- * The plan and its alternatives.
+ * Searches a plan and evaluates its alternatives.
  *
- * @throws InvalidInputError, UnknownNameError for a question that no search could answer
+ * @throws InvalidInputError, UnknownNameError for an invalid question
  */
 export function answerPlan(model: PerfModel, question: PlanQuestion): PlanAnswer {
   const startMs = performance.now()
@@ -61,7 +61,7 @@ export function answerPlan(model: PerfModel, question: PlanQuestion): PlanAnswer
   }
 }
 
-/** The predictor's 95 % intervals of a configuration. */
+/** Returns the predictor's 95 % intervals of a configuration. */
 export function intervalsOf(
   model: PerfModel,
   configuration: Configuration,

@@ -7,7 +7,7 @@ import { SearchLimits } from './plan-parts.js'
 import type { Demand, PlanQuestion } from './plan-question.js'
 import type { Planning } from './plan-state.js'
 
-/** What a plan is for, the cap aside. */
+/** Form for all parameters of a plan except the cap. */
 export function PlanForm({ state }: { readonly state: Planning<PlanQuestion> }): JSX.Element {
   const { known } = state
   const question = state.question.value

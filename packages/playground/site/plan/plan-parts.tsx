@@ -4,7 +4,7 @@ import { CapSlider, Choice, NumberField } from '../parts/fields.js'
 import type { AskedPlan } from './asked-plan.js'
 import type { Planning } from './plan-state.js'
 
-/** The cap that a plan must keep; nothing while the board is not known. */
+/** Slider for the cap of a plan; empty until the board's properties are loaded. */
 export function PlanCap<Question extends AskedPlan>(props: {
   readonly state: Planning<Question>
 }): JSX.Element | undefined {
@@ -23,7 +23,7 @@ export function PlanCap<Question extends AskedPlan>(props: {
   )
 }
 
-/** Where a search looks: how far below the cap, how many processes, which shares, which memory clock. */
+/** Form for the limits of a search: power margin, number of processes, MPS shares, and memory clock. */
 export function SearchLimits<Question extends AskedPlan>(props: { readonly state: Planning<Question> }): JSX.Element {
   const { state } = props
   const question = state.question.value
@@ -69,7 +69,10 @@ export function SearchLimits<Question extends AskedPlan>(props: { readonly state
   )
 }
 
-/** In the place of a plan: what is wrong with the question, why no plan exists, or that the search goes on. */
+/**
+ * Shown if there is no plan: the error in the question, the reason why no plan exists, or a note that the search still
+ * runs.
+ */
 export function NoPlan<Question extends AskedPlan>(props: {
   readonly state: Planning<Question>
   readonly message: string
@@ -96,17 +99,17 @@ export function NoPlan<Question extends AskedPlan>(props: {
   )
 }
 
-/** Something to know of a plan. */
+/** A remark about a plan. */
 export function Remark({ children }: { readonly children: ComponentChildren }): JSX.Element {
   return <p class="remark">{children}</p>
 }
 
 const ROWS = 4
 
-/** The board's SMs, each in the colour of the tenant that may use it. */
+/** Draws the board's SMs, each in the colour of the tenant that may use it. */
 export function BoardDrawing(props: {
   readonly tenants: readonly Tenant[]
-  /** SMs that each tenant may use. */
+  /** Number of SMs that each tenant may use. */
   readonly sms: readonly number[]
   readonly smCount: number
   readonly nameOf: (tenant: Tenant) => string

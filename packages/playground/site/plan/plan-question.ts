@@ -1,30 +1,30 @@
 import type { PartitionOptions } from '@pctodl/greedy-partition'
 import type { AskedPlan } from './asked-plan.js'
 
-/** A network that shares the board, and the weight of one of its samples. */
+/** A network that shares the board, and the weight of one of its samples in the objective. */
 export interface Demand {
   readonly model: string
   readonly weight: number
 }
 
-/** All parameters of the Plan room: its whole state. */
+/** All parameters of the Plan room. */
 export interface PlanQuestion extends AskedPlan {
   readonly networks: readonly Demand[]
-  /** Maximum latency of a batch, ms; null for any. */
+  /** Maximum latency of a batch, ms; null for no limit. */
   readonly latencySloMs: number | null
-  /** Which latency the objective bounds. */
+  /** The latency that the objective limits: mean or p99. */
   readonly latencyPercentile: 'mean' | 'p99'
-  /** Highest probability that true power exceeds the cap; `mean` to keep only the mean power below it. */
+  /** Highest probability that true power exceeds the cap; `mean` constrains only the mean power. */
   readonly risk: number | 'mean'
 }
 
 /**
- * Number of configurations that a search evaluates. Counted and not timed, so that a link shows the same plan on every
- * machine; about 40 ms of search on a typical one.
+ * Number of configurations that a search evaluates. A count instead of a time limit lets a link show the same plan on
+ * every machine. A search takes about 40 ms on a typical machine.
  */
 export const SEARCH_EVALUATIONS = 1500
 
-/** The default risk of a plan. */
+/** Default probability that a plan's power exceeds the cap. */
 export const RISK = 0.05
 
 export const firstPlan: PlanQuestion = {
@@ -40,7 +40,7 @@ export const firstPlan: PlanQuestion = {
   memClockMhz: null,
 }
 
-/** The options of the search, for `partition` and for the command line. */
+/** Returns the search options for `partition` and for the command line. */
 export function searchOptions(question: PlanQuestion): PartitionOptions {
   const { networks, powerCapW, powerMarginW, sharePercentStep, latencySloMs, latencyPercentile } = question
   const { risk, maxTenants, memClockMhz } = question

@@ -18,7 +18,7 @@ import { planCommand, planProgram } from './written-plan.js'
 
 type State = PlanState<PlanQuestion, PlanAnswer, Sweep>
 
-/** Plans for processes that never wait, and the best plan under every cap. */
+/** The room that plans for processes that never wait. It also shows the best plan under every cap. */
 export function PlanRoom({ state, onRun }: { readonly state: State; readonly onRun: () => void }): JSX.Element {
   useEffect(() => state.enter(), [state])
   const question = state.question.value
@@ -79,7 +79,7 @@ interface Swept {
 
 const energyOf = ({ powerW, throughput }: SweepPoint) => powerW / throughput
 
-/** The throughput, or the energy of a sample, of the best plan under every cap. */
+/** Plots the throughput, or the energy per sample, of the best plan under every cap. */
 function SweepChart({
   points,
   powerCapW,
@@ -99,7 +99,7 @@ function SweepChart({
       xLabel="power cap, W"
       yLabel={isEnergy ? 'J a sample' : 'samples/s'}
       xRange={[Math.floor((first?.powerCapW ?? 100) / 10) * 10, Math.ceil(highestW / 10) * 10]}
-      // Close to the lowest cap a sample costs many times the lowest energy.
+      // Near the lowest feasible cap, energy per sample is many times the minimum and would flatten the curve.
       yRange={[0, isEnergy && Number.isFinite(lowest) ? 2.5 * lowest : null]}
       markers={[{ x: powerCapW, color: '--cap' }]}
       fromMarker
@@ -225,7 +225,7 @@ function Found(props: {
   )
 }
 
-/** The processes of a plan; equal neighbours share a row. */
+/** Lists the processes of a plan; equal consecutive processes share a row. */
 function TenantTable(props: { readonly plan: FoundPlan; readonly colorOf: (model: string) => string }): JSX.Element {
   const { configuration, prediction } = props.plan
   const { tenants } = configuration

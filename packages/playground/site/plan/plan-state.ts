@@ -3,23 +3,23 @@ import type { KnownBoards } from '../work/known-boards.js'
 import { LatestAnswer } from '../work/latest-answer.js'
 import type { AskedPlan } from './asked-plan.js'
 
-/** An activity that lasts while a room is entered. */
+/** An activity that runs while its room is shown. */
 interface Followed {
   follow(): () => void
 }
 
-/** The state that the parts of a room need. */
+/** The part of the state that the forms of a room need. */
 export type Planning<Question extends AskedPlan> = Pick<
   PlanState<Question, unknown, Followed>,
   'question' | 'known' | 'change'
 >
 
-/** State of a planning room; it asks its worker whenever its question changes. */
+/** State of a planning room. It asks the worker for a new plan whenever the question changes. */
 export class PlanState<Question extends AskedPlan, Answer, More extends Followed> {
   readonly question: Signal<Question>
   readonly known: KnownBoards
   readonly plan: LatestAnswer<Question, Answer>
-  /** Set-ups to compare the plan with, or plans under other caps. */
+  /** Configurations to compare with the plan, or plans under other caps. */
   readonly more: More
 
   constructor(
@@ -34,7 +34,7 @@ export class PlanState<Question extends AskedPlan, Answer, More extends Followed
     this.more = more
   }
 
-  /** Answer until the room is left. */
+  /** Keeps the answers up to date. Returns a function that stops this. */
   enter(): () => void {
     const leave = [this.plan.follow(), this.more.follow()]
     return () => {

@@ -3,14 +3,14 @@ import type { WorkerThread } from '../work/worker-thread.js'
 import type { SweepPoint } from './cap-sweep.js'
 import type { PlanQuestion } from './plan-question.js'
 
-/** The best plan under each cap. */
+/** Computes the best plan under each cap. */
 export class Sweep {
   readonly points: Signal<readonly SweepPoint[]> = signal([])
-  /** All caps are there. */
+  /** True if the sweep is complete. */
   readonly isWhole: Signal<boolean> = signal(false)
   readonly #question: Signal<PlanQuestion>
   readonly #worker: WorkerThread
-  /** All but the cap, on which a sweep does not depend. */
+  /** The question without its cap, because a sweep does not depend on the cap. */
   readonly #subject = computed(() => JSON.stringify({ ...this.#question.value, powerCapW: 0 }))
   #sweptSubject: string | undefined
 
@@ -20,7 +20,7 @@ export class Sweep {
   }
 
   /**
-   * Sweep again whenever the subject changes.
+   * Repeats the sweep whenever the question changes, except for its cap.
    *
    * @returns a function that stops it
    */
@@ -39,10 +39,10 @@ export class Sweep {
     }
     const onProgress = (point: SweepPoint) => {
       points.push(point)
-      // The old curve stays until the new one can replace it at once.
+      // The chart is updated after every eight points; until then the old curve stays.
       if (points.length % 8 === 0) show()
     }
-    // The curve waits while somebody types.
+    // The sweep starts after a delay, so that typing does not start one for each key.
     const timer = setTimeout(async () => {
       try {
         await this.#worker.call('sweep', this.#question.peek(), { onProgress, signal })
@@ -50,7 +50,7 @@ export class Sweep {
         this.#sweptSubject = subject
         this.isWhole.value = true
       } catch {
-        // Another sweep has replaced this one, or the plan already shows the error in the question.
+        // If the sweep was aborted, a newer one replaces its curve. Otherwise the plan already shows the error.
         if (!signal.aborted) this.points.value = []
       }
     }, 120)

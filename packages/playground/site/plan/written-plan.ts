@@ -4,7 +4,7 @@ import { type PlanQuestion, SEARCH_EVALUATIONS } from './plan-question.js'
 
 export const SERVICES_FILE = 'services.yaml'
 
-/** An option of the command line, the equivalent of the library, its value, and their common default. */
+/** One option: its command-line flag, its name in the library, its value, and the default value. */
 type Option = readonly [flag: string, name: string, value: string | number | null, byDefault?: unknown]
 
 const asked = (options: readonly Option[]) => options.filter(([, , value, byDefault = null]) => value !== byDefault)
@@ -47,19 +47,19 @@ const servicesOptions = (question: ServicesQuestion): readonly Option[] => [
   ...limits(question, layoutBudgets[question.objective]),
 ]
 
-/** The command that gives the same plan. */
+/** Returns the command that produces the same plan. */
 export function planCommand(question: PlanQuestion): string {
   const models = question.networks.map(({ model, weight }) => (weight === 1 ? model : `${model}=${weight}`)).join(',')
   const searched = '--objective throughput'
   return `npx pctodl partition --gpu ${question.board} --model ${models}${flags(planOptions(question))} ${searched}`
 }
 
-/** The command that gives the same plan from the file of services. */
+/** Returns the command that produces the same plan from the services file. */
 export function servicesCommand(question: ServicesQuestion): string {
   return `npx pctodl partition --services ${SERVICES_FILE} --gpu ${question.board}${flags(servicesOptions(question))}`
 }
 
-/** A program that gives the same plan. */
+/** Returns a program that produces the same plan. */
 export function planProgram(question: PlanQuestion): string {
   const demands = question.networks.map(
     ({ model, weight }) => `{ model: ${JSON.stringify(model)}${weight === 1 ? '' : `, weight: ${weight}`} }`,
@@ -73,7 +73,7 @@ ${fields(planOptions(question))}})
 ${PRINT}`
 }
 
-/** A program that gives the same plan. */
+/** Returns a program that produces the same plan for services. */
 export function servicesProgram(question: ServicesQuestion): string {
   const { board, services, objective } = question
   return `import { planServices } from '@pctodl/greedy-partition/services'

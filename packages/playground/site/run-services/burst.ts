@@ -3,7 +3,7 @@ import type { Arrivals } from '@pctodl/platform'
 import { type ArrivalProcess, poissonArrivals } from '@pctodl/traffic'
 import { BURST_FACTOR, BURST_S } from './burst-size.js'
 
-/** The additional requests of a burst. */
+/** The additional requests of one burst. */
 interface Burst {
   readonly arrivals: Arrivals
   readonly fromMs: number
@@ -11,14 +11,14 @@ interface Burst {
 }
 
 /**
- * Arrivals to which bursts can be added while they come. Each burst begins with the first usual request at or after its
- * time, so it makes no difference whether it was known in advance.
+ * Arrivals to which bursts can be added during the run. A burst begins with the first usual request at or after its
+ * time, so the arrivals are the same whether the burst is requested before or during the run.
  */
 export class BurstableArrivals implements Arrivals {
   readonly #usual: Arrivals
   readonly #extra: ArrivalProcess
   readonly #seed: number
-  /** Requested bursts that have not begun, ascending, ms. */
+  /** Start times of requested bursts that have not begun, ascending, ms. */
   #asked: number[] = []
   #nextUsualMs: number
   #lastUsualMs = -1
@@ -26,7 +26,7 @@ export class BurstableArrivals implements Arrivals {
 
   /**
    * @param ratePerS rate of the usual requests, above 0
-   * @param seed seed of the bursts' own requests
+   * @param seed seed of the additional requests
    */
   constructor(usual: Arrivals, ratePerS: number, seed: number) {
     this.#usual = usual
@@ -35,7 +35,11 @@ export class BurstableArrivals implements Arrivals {
     this.#nextUsualMs = usual.nextMs()
   }
 
-  /** @param fromMs a future time, ms after the begin of the arrivals */
+  /**
+   * Requests a burst.
+   *
+   * @param fromMs a future time, ms after the start of the arrivals
+   */
   burst(fromMs: number): void {
     this.#asked = [...this.#asked, fromMs].sort((a, b) => a - b)
     this.#beginBursts()
@@ -55,7 +59,7 @@ export class BurstableArrivals implements Arrivals {
     return this.#lastUsualMs
   }
 
-  /** Bursts whose first usual request has been emitted. */
+  /** Begins the bursts whose first usual request has been emitted. */
   #beginBursts(): void {
     for (let atMs = this.#asked[0]; atMs !== undefined && atMs <= this.#lastUsualMs; atMs = this.#asked[0]) {
       this.#asked.shift()

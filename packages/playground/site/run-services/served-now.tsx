@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { Chip, colorAt, RowHead, Table } from '../parts/table.js'
 import { ATTAINMENT_S, type Lane } from '../run/lane.js'
 
-/** What becomes of each service's requests now, under each policy. */
+/** Shows the recent outcome of each service's requests under each policy. */
 export function ServedNow(props: {
   readonly lanes: readonly Lane[]
   readonly services: readonly { readonly name: string; readonly p99Ms: number }[]

@@ -9,8 +9,7 @@ import { loadOf } from './services-load.js'
 import type { ServicePolicyName, ServicesRunQuestion } from './services-run-question.js'
 
 /**
- * One policy that serves requests on one simulated board at an adjustable pace: the runs of `bench-runner --set
- * services`.
+ * One policy that serves requests on one simulated board at an adjustable pace, as in `bench-runner --set services`.
  */
 export class ServedRun extends PacedRun {
   readonly #question: ServicesRunQuestion

@@ -6,7 +6,8 @@ import { serviceOf } from '../services/asked-service.js'
 import { type ServicesRunQuestion, USUAL_CAP_W } from './services-run-question.js'
 
 /**
- * The load of a question: services with their traffic, caps and length. @throws UnknownNameError, InvalidInputError
+ * Returns the load of a question: services with their traffic, caps and duration. @throws UnknownNameError,
+ * InvalidInputError
  */
 export function loadOf(question: ServicesRunQuestion): Pick<ServerLoad, 'services' | 'caps' | 'durationS'> {
   const asked =

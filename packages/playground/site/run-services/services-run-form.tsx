@@ -17,7 +17,7 @@ const meanings: Readonly<Record<ServicePolicyName, string>> = {
 
 const OWN = 'your own services'
 
-/** What is served, and what can be done meanwhile. */
+/** Form for the services of a run, and for changes during the run. */
 export function ServicesRunForm({ state }: { readonly state: ServicesRunState }): JSX.Element {
   const question = state.question.value
   const tasks = state.tasks.value

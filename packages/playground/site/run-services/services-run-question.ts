@@ -5,7 +5,7 @@ import { firstServices } from '../services/asked-service.js'
 
 export type ServicePolicyName = Exclude<(typeof serverPolicyNames)[number], 'fixed-clock'>
 
-/** The policies that a page can run: those of `bench-runner --set services` that need no search beforehand. */
+/** The policies that a page can run: those of `bench-runner --set services` that need no search before the run. */
 export const servicePolicyNames: readonly ServicePolicyName[] = serverPolicyNames.filter(
   (name) => name !== 'fixed-clock',
 )
@@ -13,23 +13,28 @@ export const servicePolicyNames: readonly ServicePolicyName[] = serverPolicyName
 /** All parameters that determine a run of services. */
 export interface ServicesRunQuestion {
   readonly board: string
-  /** Name of a task of `bench-runner --set services`, with its services, caps and length; null for custom services. */
+  /**
+   * Name of a task of `bench-runner --set services`, which sets services, caps and duration; null for custom services.
+   */
   readonly task: string | null
-  /** Custom services; a task has its own. */
+  /** Custom services. Ignored if a task is named. */
   readonly services: readonly AskedService[]
-  /** Custom services: variance of the gaps between requests over their squared mean; 1 for independent users. */
+  /**
+   * Only for custom services: variance of the time between requests, divided by its squared mean; 1 for independent
+   * users.
+   */
   readonly burstiness: number
-  /** Null for the task's caps; custom services always have some. */
+  /** Null for the task's caps; never null with custom services. */
   readonly caps: readonly CapFrom[] | null
   readonly policies: readonly ServicePolicyName[]
-  /** Common factor on all rates. */
+  /** Factor on the request rates of all services. */
   readonly loadFactor: number
-  /** Of arrivals and board. */
+  /** Seed of the arrivals and of the board. */
   readonly seed: number
-  /** Of services of one's own, s. */
+  /** Only for custom services: duration of the run, s. */
   readonly durationS: number
   readonly disturbances: readonly Disturbance[]
-  /** Times from which all services get three times their rate for a while, s. */
+  /** Start times of bursts, s. During a burst, all services receive three times their request rate. */
   readonly bursts: readonly number[]
 }
 
@@ -47,5 +52,5 @@ export const firstServicesRun: ServicesRunQuestion = {
   bursts: [],
 }
 
-/** Default cap of custom services, W. */
+/** Default cap for custom services, W. */
 export const USUAL_CAP_W = 250

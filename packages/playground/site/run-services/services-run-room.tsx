@@ -10,7 +10,7 @@ import type { ServicesRunState } from './services-run-state.js'
 import { taskOf } from './task-of.js'
 import { servicesRunCommand, servicesRunProgram } from './written-services-run.js'
 
-/** Policies that serve the same requests on a simulated board, side by side. */
+/** The room in which policies serve the same requests, each on its own simulated board. */
 export function ServicesRunRoom({ state }: { readonly state: ServicesRunState }): JSX.Element {
   const question = state.question.value
   const tasks = state.tasks.value

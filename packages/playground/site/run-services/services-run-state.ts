@@ -6,9 +6,9 @@ import type { ServicesRunQuestion } from './services-run-question.js'
 import { servicesRuns } from './services-runs.js'
 import type { TaskDescription } from './task-description.js'
 
-/** State of the room of services. */
+/** State of the room that runs services. */
 export class ServicesRunState extends RunRoomState<ServicesRunQuestion> {
-  /** Tasks of `bench-runner --set services`; empty until the worker has reported them. */
+  /** Tasks of `bench-runner --set services`; empty until the worker reports them. */
   readonly tasks: Signal<readonly TaskDescription[]>
 
   constructor(question: Signal<ServicesRunQuestion>, known: KnownBoards) {
@@ -25,7 +25,7 @@ export class ServicesRunState extends RunRoomState<ServicesRunQuestion> {
     this.tasks.value = await worker.call('tasks', null)
   }
 
-  /** Three times the requests of every service for a while, at the same time in all runs. */
+  /** Triples the requests of every service for the length of a burst, at the same time in all runs. */
   burst(): void {
     this.act('burst', (atS) => {
       const question = this.question.peek()

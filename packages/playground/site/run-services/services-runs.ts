@@ -10,9 +10,9 @@ export function colorOfServicePolicy(policy: ServicePolicyName): string {
 }
 
 /**
- * Runs of services whose requests arrive.
+ * Defines runs of services.
  *
- * @param tasks read at each call, because they come from the worker
+ * @param tasks read at each call, because the worker reports the tasks later
  */
 export function servicesRuns(tasks: () => readonly TaskDescription[]): RunKind<ServicesRunQuestion> {
   return {

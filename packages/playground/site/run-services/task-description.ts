@@ -2,20 +2,20 @@ import { type ServerTask, serverTasks } from '@pctodl/bench-runner/server'
 import type { CapFrom } from '../run/run-question.js'
 import type { AskedService } from '../services/asked-service.js'
 
-/** A task of `bench-runner --set services`, as a page shows it. */
+/** The properties of a task of `bench-runner --set services` that the page shows. */
 export interface TaskDescription {
   readonly id: number
   readonly name: string
   readonly board: string
-  /** What happens, in a few words. */
+  /** Short description of the task. */
   readonly what: string
   readonly caps: readonly CapFrom[]
   readonly durationS: number
-  /** With their mean rates. */
+  /** The services with their mean request rates. */
   readonly services: readonly AskedService[]
 }
 
-/** Every task of every board. */
+/** Returns the descriptions of all tasks of all boards. */
 export function describeTasks(): readonly TaskDescription[] {
   return serverTasks.map(describeTask)
 }

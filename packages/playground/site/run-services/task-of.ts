@@ -2,7 +2,7 @@ import type { CapFrom } from '../run/run-question.js'
 import { type ServicesRunQuestion, USUAL_CAP_W } from './services-run-question.js'
 import type { TaskDescription } from './task-description.js'
 
-/** The task that a question names; undefined for custom services and unknown names. */
+/** Returns the task that a question names; undefined for custom services and unknown names. */
 export function taskOf(
   { board, task }: ServicesRunQuestion,
   tasks: readonly TaskDescription[],
@@ -10,7 +10,7 @@ export function taskOf(
   return tasks.find((each) => each.board === board && each.name === task)
 }
 
-/** The caps of a question; by default its task's. */
+/** Returns the caps of a question; by default, the caps of its task. */
 export function capsOfServices(question: ServicesRunQuestion, tasks: readonly TaskDescription[]): readonly CapFrom[] {
   return question.caps ?? taskOf(question, tasks)?.caps ?? [{ atS: 0, powerCapW: USUAL_CAP_W }]
 }

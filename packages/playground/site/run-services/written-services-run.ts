@@ -3,7 +3,9 @@ import type { ServicesRunQuestion } from './services-run-question.js'
 import type { TaskDescription } from './task-description.js'
 import { capsOfServices, taskOf } from './task-of.js'
 
-/** The command that makes the same runs; undefined if there is none: custom services, caps or bursts. */
+/**
+ * Returns the command that repeats the runs; undefined for custom services, caps or bursts, which no command supports.
+ */
 export function servicesRunCommand(
   question: ServicesRunQuestion,
   tasks: readonly TaskDescription[],
@@ -18,7 +20,7 @@ export function servicesRunCommand(
   ].join(' ')
 }
 
-/** A program that makes the same runs, without bursts and disturbances. */
+/** Returns a program that repeats the runs, without bursts and disturbances. */
 export function servicesRunProgram(question: ServicesRunQuestion, tasks: readonly TaskDescription[]): string {
   const { board, task, policies, loadFactor, seed } = question
   const options = [`boardName: '${board}'`, `seed: ${seed}`, ...(loadFactor === 1 ? [] : [`loadFactor: ${loadFactor}`])]

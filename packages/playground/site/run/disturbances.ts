@@ -7,7 +7,7 @@ interface Described {
   readonly fault: (atMs: number) => Fault
 }
 
-/** The fault that each disturbance causes on the board. */
+/** The fault that each disturbance injects into the simulated board. */
 export const disturbances: Readonly<Record<DisturbanceKind, Described>> = {
   kill: {
     name: 'kill a process',

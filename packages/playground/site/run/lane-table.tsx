@@ -2,10 +2,10 @@ import type { JSX } from 'preact'
 import { RowHead, Table } from '../parts/table.js'
 import type { Lane } from './lane.js'
 
-/** The figures of a lane, by their names: heads of columns, and `data-figure` of cells. */
+/** The figures of a lane by name. The name sets the `data-figure` attribute of the cell. */
 export type Figures = Readonly<Record<string, readonly [head: string, text: string | undefined]>>
 
-/** The policies side by side, a row each: what runs, its figures, and its record to save. */
+/** A table with one row for each policy: its status, its figures, and a button that saves its record. */
 export function LaneTable(props: {
   readonly lanes: readonly Lane[]
   readonly figuresOf: (lane: Lane | undefined) => Figures
@@ -49,7 +49,7 @@ export function LaneTable(props: {
   )
 }
 
-/** How a policy kept its cap and what it got done: the figures of `pctodl run`. */
+/** Returns how well a policy kept its cap, and its throughput and energy: the figures of `pctodl run`. */
 export function runFigures(lane: Lane | undefined): Figures {
   const evaluation = lane?.outcome?.evaluation
   const text = (value: number | null | undefined, digits: number, unit: string) =>
@@ -63,7 +63,7 @@ export function runFigures(lane: Lane | undefined): Figures {
   }
 }
 
-/** How a policy served and kept its cap: the columns of `bench-runner --set services`. */
+/** Returns how well a policy served its requests and kept its cap: the columns of `bench-runner --set services`. */
 export function servedFigures(lane: Lane | undefined): Figures {
   const served = lane?.outcome?.served
   const services = served?.services ?? []

@@ -2,28 +2,28 @@ import type { ServiceReading } from '@pctodl/platform'
 import type { OpenedRecord } from './read-record.js'
 import type { RunFrame, RunOutcome, Said, ServicesReading } from './run-frame.js'
 
-/** Readings come ten times a second. A lane keeps them on that grid, so that lanes can share an axis. */
+/** Readings per second. All lanes keep their readings on this time grid, so that charts can share an axis. */
 const PER_SECOND = 10
 
 export type Column = (number | null)[]
 
-/** Window of live attainments, s. */
+/** Time over which the displayed attainment is computed, s. */
 export const ATTAINMENT_S = 5
 
-/** Recent outcome of the requests of a service. */
+/** Recent outcome of the requests of one service. */
 export interface Served {
   readonly service: string
   readonly arrivedPerS: number
-  /** Fraction of decided requests within the objective, 0..1; null if there were none. */
+  /** Fraction of completed, shed or failed requests that met the objective, 0..1; null without such requests. */
   readonly attainment: number | null
-  /** That wait now. */
+  /** Number of waiting requests. */
   readonly queued: number
 }
 
-/** The run of one policy so far. */
+/** The data of one policy's run so far. */
 export class Lane {
   readonly name: string
-  /** Of the style sheet. */
+  /** CSS variable of the colour. */
   readonly color: string
   /** Origin of a record. */
   readonly source: string | null
@@ -33,11 +33,11 @@ export class Lane {
   readonly temperatureC: Column = []
   readonly throughput: Column = []
   readonly said: Said[] = []
-  /** Of runs that serve. */
+  /** Only in runs of services. */
   readonly services: ServicesReading[] = []
-  /** Per second, over the last `ATTAINMENT_S`: attainment of the worst service, percent. */
+  /** Attainment of the worst service over the last `ATTAINMENT_S` seconds, percent; one value for each second. */
   readonly attainment: Column = []
-  /** Per second: waiting requests of all services. */
+  /** Number of waiting requests of all services; one value for each second. */
   readonly waiting: Column = []
   tenants = ''
   timeS = 0
@@ -90,7 +90,7 @@ export class Lane {
     )
   }
 
-  /** Outcome of each service's requests in the last seconds. */
+  /** Returns the outcome of each service's requests in the last seconds. */
   servedOf(seconds: number): readonly Served[] {
     const now = this.services.at(-1)
     if (!now) return []
@@ -114,13 +114,13 @@ export class Lane {
   }
 }
 
-/** The common times of lanes, s. */
+/** Returns the time axis that covers all lanes, s. */
 export function timesOf(lanes: readonly Lane[]): number[] {
   const length = Math.max(0, ...lanes.map((lane) => lane.length))
   return Array.from({ length }, (_, i) => i / PER_SECOND)
 }
 
-/** A column with the length of the common times. */
+/** Returns a column extended to the length of the time axis. */
 export function padded(column: Column, length: number): Column {
   return column.length === length ? column.slice() : [...column, ...new Array<null>(length - column.length).fill(null)]
 }

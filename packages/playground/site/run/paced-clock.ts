@@ -2,8 +2,8 @@ import { type Clock, Sleepers } from '@pctodl/platform'
 import { nextTurn } from '../work/next-turn.js'
 
 /**
- * Virtual time that advances only as far as allowed. The same sleepers wake in the same order as on a `VirtualClock`,
- * so a run is the same at any pace.
+ * A virtual clock that advances only as far as allowed. Sleepers wake in the same order as on a `VirtualClock`, so a
+ * run gives the same result at any pace.
  */
 export class PacedClock implements Clock {
   #nowMs = 0
@@ -20,13 +20,13 @@ export class PacedClock implements Clock {
     return new Date(this.#epochMs + this.#nowMs)
   }
 
-  /** Allow time to advance to this point, ms. */
+  /** Allows virtual time to advance to this point, ms. */
   allow(untilMs: number): void {
     this.#allowedMs = Math.max(this.#allowedMs, untilMs)
     void this.#pump()
   }
 
-  /** Stop here, whatever was allowed before. */
+  /** Stops virtual time at its present value, whatever was allowed before. */
   hold(): void {
     this.#allowedMs = this.#nowMs
   }
@@ -41,7 +41,7 @@ export class PacedClock implements Clock {
     if (this.#pumping) return
     this.#pumping = true
     for (;;) {
-      // A separate task runs after all pending microtasks; then all code waits for this clock.
+      // The next turn begins after all pending microtasks. All other code then waits for this clock.
       await nextTurn()
       const next = this.#sleepers.next()
       if (!next || next.wakeMs > this.#allowedMs) break

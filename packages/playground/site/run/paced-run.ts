@@ -6,12 +6,14 @@ import { PacedClock } from './paced-clock.js'
 import { FrameBuilder, type RunFrame, type RunOutcome } from './run-frame.js'
 import type { CapFrom, Disturbance } from './run-question.js'
 
-/** A run in virtual time that advances only as far as allowed, and that can be disturbed meanwhile. */
+/**
+ * A run in virtual time that advances only as far as allowed. It accepts disturbances and changes of the cap meanwhile.
+ */
 export abstract class PacedRun {
   protected readonly clock: PacedClock = new PacedClock()
-  /** The schedule in force; changes of the cap during the run enter here. */
+  /** The cap schedule of the run. Changes of the cap during the run are written into this array. */
   protected readonly caps: CapStep[]
-  /** Absent before the run begins. */
+  /** Undefined before the run begins. */
   protected gpu: SimulatedGpu | undefined
   readonly #frames = new FrameBuilder()
   readonly #lines: string[] = []
@@ -20,44 +22,44 @@ export abstract class PacedRun {
     this.caps = [...caps]
   }
 
-  /** Run to the end. @throws what its policy throws; the signal's reason */
+  /** Runs to the end. @throws what the policy throws, or the signal's reason */
   abstract run(signal: AbortSignal): Promise<RunOutcome>
 
-  /** Runs of services: additional requests from a time on, s. */
+  /** Adds a burst of requests from a time on, s. Only runs of services support this. */
   burst(_atS: number): void {}
 
-  /** Where the run has come to, ms. */
+  /** Present virtual time of the run, ms. */
   get timeMs(): number {
     return this.clock.now()
   }
 
-  /** Let it go on to a time, ms. */
+  /** Allows the run to continue to this time, ms. */
   allow(untilMs: number): void {
     this.clock.allow(untilMs)
   }
 
-  /** Stand still. */
+  /** Stops virtual time. */
   hold(): void {
     this.clock.hold()
   }
 
-  /** The caps from now on, including those of the past. */
+  /** Replaces the cap schedule by another one, which includes the past caps. */
   changeCaps(caps: readonly CapFrom[]): void {
     this.caps.splice(0, Infinity, ...stepsOf(caps))
   }
 
-  /** A disturbance whose time has passed strikes at once. */
+  /** Injects a disturbance. If its time has passed, it takes effect at once. */
   disturb(disturbance: Disturbance): void {
     const fault = faultOf(disturbance)
     this.gpu?.strike({ ...fault, atMs: Math.max(0, fault.atMs - this.timeMs) })
   }
 
-  /** Events since the last call; undefined if there are none. */
+  /** Returns the events since the last call; undefined without new events. */
   frame(): RunFrame | undefined {
     return this.#frames.isEmpty ? undefined : this.#frames.take()
   }
 
-  /** All events and decisions so far, as the log of `pctodl run`: one line of JSON per event. */
+  /** Returns all events and decisions so far in the log format of `pctodl run`: one line of JSON for each event. */
   record(): string {
     return this.#lines.join('')
   }

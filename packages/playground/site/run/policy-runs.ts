@@ -7,7 +7,7 @@ export function colorOfPolicy(policy: PolicyName): string {
   return colors[policyNames.indexOf(policy)]!
 }
 
-/** Runs of one network whose processes never wait. */
+/** Defines runs of one network whose processes never wait. */
 export const policyRuns: RunKind<RunQuestion> = {
   begin: (worker, question, policy, { pace, ...how }) => worker.call('run', { question, policy, pace }, how),
   capsOf: ({ caps }) => caps,

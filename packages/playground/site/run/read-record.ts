@@ -3,7 +3,7 @@ import { evaluate, RunRecorder, type RunRecording } from '@pctodl/report/evaluat
 import type { RunEvent } from '@pctodl/scheduler'
 import { FrameBuilder, type RunFrame, type RunOutcome } from './run-frame.js'
 
-/** A complete run from a file. */
+/** A complete run that was read from a file. */
 export interface OpenedRecord {
   /** Policy or algorithm. */
   readonly policy: string
@@ -14,10 +14,10 @@ export interface OpenedRecord {
 }
 
 /**
- * Read the log of `pctodl run --log-file` (`*.events.jsonl`, of a real board as well), or a record of the matrix
+ * Reads a log of `pctodl run --log-file` (`*.events.jsonl`), also of a real board, or a record of a benchmark matrix
  * (`*.record.json`).
  *
- * @throws InvalidInputError naming file, line and what is missing
+ * @throws InvalidInputError that names the file, the line and the missing field
  */
 export function readRecord(name: string, text: string): OpenedRecord {
   const [firstLine = ''] = text.split('\n', 1)
@@ -26,7 +26,7 @@ export function readRecord(name: string, text: string): OpenedRecord {
     return first['recordVersion'] === 1 ? recordOfMatrix(name, first) : recordOfEvents(name, text)
   } catch (error) {
     if (error instanceof PctodlError) throw error
-    // Only the fields that are shown were checked.
+    // An error here comes from a field that was not checked above.
     throw new InvalidInputError(name, (error as Error).message, 'a record as pctodl run or bench-runner write it', {
       cause: error,
     })
@@ -35,7 +35,7 @@ export function readRecord(name: string, text: string): OpenedRecord {
 
 function recordOfEvents(name: string, text: string): OpenedRecord {
   const lines = text.split('\n')
-  // Text after the last newline is a truncated line.
+  // Text after the last newline is an incomplete line and is dropped.
   lines.pop()
   const frames = new FrameBuilder()
   const recorder = new RunRecorder()
@@ -69,7 +69,7 @@ function opened(policy: string, board: string, recording: RunRecording, frames: 
   }
 }
 
-/** Longest run that a page can show, ms. */
+/** Longest run that the page can show, ms. */
 const LONGEST_MS = 24 * 3_600_000
 
 type Fields = Readonly<Record<string, unknown>>
@@ -81,24 +81,24 @@ const isNumberOrNone = (value: unknown) => value === undefined || value === null
 const isTime = (value: unknown) => isNumber(value) && value >= 0 && value <= LONGEST_MS
 const timeWords = `milliseconds from 0, at most ${LONGEST_MS} (a day: cut a longer run)`
 
-/** @throws InvalidInputError naming the place and the field */
+/** Checks one field. @throws InvalidInputError that names the place and the field */
 function need(place: string, field: string, value: unknown, fits: boolean, expected: string): void {
   if (!fits) throw new InvalidInputError(`${place}: ${field}`, value, expected)
 }
 
-/** @throws InvalidInputError unless it is an object */
+/** Returns the fields of an object. @throws InvalidInputError if the value is no object */
 function fieldsOf(place: string, field: string, value: unknown): Fields {
   need(place, field, value, typeof value === 'object' && value !== null && !Array.isArray(value), 'an object')
   return value as Fields
 }
 
-/** @throws InvalidInputError unless it is a list of objects */
+/** Returns a list of objects. @throws InvalidInputError if the value is no such list */
 function listOf(place: string, field: string, value: unknown): readonly Fields[] {
   need(place, field, value, Array.isArray(value), 'a list')
   return (value as unknown[]).map((entry, i) => fieldsOf(place, `${field}[${i}]`, entry))
 }
 
-/** The fields of an event that are read, checked; everything else passes unchanged. */
+/** Checks the fields of an event that the page reads. All other fields are passed on unchanged. */
 function eventOf(place: string, event: Fields): RunEvent {
   const must = (field: string, value: unknown, fits: boolean, expected: string) =>
     need(place, field, value, fits, expected)
@@ -169,7 +169,7 @@ function eventOf(place: string, event: Fields): RunEvent {
   return event as unknown as RunEvent
 }
 
-/** The record of a cell of the matrix: series instead of events. */
+/** Reads a record of a benchmark matrix, which contains time series instead of events. */
 function recordOfMatrix(name: string, record: Fields): OpenedRecord {
   for (const field of ['board', 'algorithm']) need(name, field, record[field], isText(record[field]), 'a name')
   const power = fieldsOf(name, 'power', record['power'])
@@ -229,8 +229,8 @@ function recordOfMatrix(name: string, record: Fields): OpenedRecord {
 }
 
 /**
- * Samples completed until a time. The samples of a window are spread over it evenly, because a matrix record has no
- * more detail.
+ * Returns the number of samples completed until a time. Samples are spread evenly over their window, because a matrix
+ * record has only one value for each window.
  */
 function completedAt(windows: readonly Fields[], timeMs: number, samplesOf: (window: Fields) => number): number {
   let sum = 0
@@ -254,7 +254,7 @@ function parsed(place: string, text: string): Fields {
   return json as Fields
 }
 
-/** An unknown board keeps the name in its record. */
+/** Returns the display name of a board; an unknown board keeps its name in the record. */
 function boardName(board: string): string {
   try {
     return findGpuSpec(board).name

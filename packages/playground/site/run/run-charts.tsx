@@ -3,24 +3,24 @@ import { LineChart } from '../parts/line-chart.js'
 import { Chip, Key } from '../parts/table.js'
 import { type Column, type Lane, padded, timesOf } from './lane.js'
 
-/** One quantity of all lanes over the time of the run. */
+/** One quantity of all lanes as a function of time. */
 interface Quantity {
   readonly title: string
   readonly unit: string
   readonly digits: number
   readonly of: (lane: Lane) => Column
-  /** Points of a second. */
+  /** 1 if the column has one value for each second. */
   readonly perSecond?: 1
   readonly range?: readonly [number, number | null]
   readonly isStepped?: boolean
-  /** What the lanes are to keep to. */
+  /** Limit that the lanes must keep, drawn as a curve. */
   readonly limit?: { readonly label: string; readonly of: (times: readonly number[]) => Column; readonly unit: string }
 }
 
 interface Charted {
   readonly lanes: readonly Lane[]
   readonly durationS: number
-  /** When something was done, s. */
+  /** Times at which the user changed or disturbed the runs, s. */
   readonly markers: readonly number[]
 }
 
@@ -28,7 +28,7 @@ function LaneChart(props: Charted & { readonly quantity: Quantity; readonly isKe
   const { lanes, durationS, markers, quantity, isKeyed = false } = props
   const { title, unit, digits, of, perSecond, range, isStepped = false, limit } = quantity
   const all = timesOf(lanes)
-  // Lanes grow in place: all of it is looked at each time.
+  // Lanes are extended in place, so the lengths are computed again at each drawing.
   const length = perSecond ? Math.max(0, ...lanes.map((lane) => of(lane).length)) : all.length
   const times = perSecond ? Array.from({ length }, (_, i) => i) : all
   const series = lanes.map((lane) => padded(of(lane), length))
@@ -59,7 +59,7 @@ function LaneChart(props: Charted & { readonly quantity: Quantity; readonly isKe
   )
 }
 
-/** Power against the cap. */
+/** Plots power and cap. */
 export function PowerChart(props: Charted): JSX.Element {
   const longest = props.lanes.reduce<Lane | undefined>((a, b) => (a && a.length >= b.length ? a : b), undefined)
   return (
@@ -110,7 +110,7 @@ const ofBoards: readonly Quantity[] = [
   { title: 'Temperature', unit: '°C', digits: 0, of: (lane) => lane.temperatureC },
 ]
 
-/** What became of requests and boards, and what was decided. */
+/** Charts of the requests and of the boards, and the list of decisions. */
 export function MoreCharts(props: Charted): JSX.Element {
   const serving = props.lanes.filter(({ services }) => services.length > 0)
   return (

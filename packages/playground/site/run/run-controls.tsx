@@ -5,12 +5,12 @@ import { disturbances } from './disturbances.js'
 import { disturbanceKinds, WINDOW_S } from './run-question.js'
 import type { AskedRuns, RunRoomState } from './run-room-state.js'
 
-/** What can be done to the boards of all runs. */
+/** Controls that disturb the boards of all runs. */
 export function Disturbing<Question extends AskedRuns>(props: {
   readonly state: RunRoomState<Question>
-  /** Whether anything was done that can be forgotten. */
+  /** True if there are changes or disturbances that the user can clear. */
   readonly isDone: boolean
-  /** More of it, for runs that know more. */
+  /** Additional controls for some kinds of run. */
   readonly more?: ComponentChildren
   readonly said?: string
 }): JSX.Element {
@@ -57,7 +57,7 @@ export function LengthField(props: {
   )
 }
 
-/** Which policies run; at least one. */
+/** Selects the policies to run; at least one stays selected. */
 export function Policies<Name extends string>(props: {
   readonly names: readonly Name[]
   readonly chosen: readonly Name[]
@@ -96,7 +96,7 @@ export function Policies<Name extends string>(props: {
   )
 }
 
-/** Records of runs that were made elsewhere. */
+/** Opens records of runs from files. */
 export function OwnRecords<Question extends AskedRuns>(props: { readonly state: RunRoomState<Question> }): JSX.Element {
   const { state } = props
   return (

@@ -16,7 +16,7 @@ const meanings: Readonly<Record<PolicyName, string>> = {
   reference: 'pctodl as it was published',
 }
 
-/** What runs, and what can be done to it. */
+/** Form for the network of a run, and for changes during the run. */
 export function RunForm({ state }: { readonly state: RunRoomState<RunQuestion> }): JSX.Element {
   const question = state.question.value
   const board = state.known.find(question.board)

@@ -3,7 +3,7 @@ import type { ServiceReading } from '@pctodl/platform'
 import type { Evaluation } from '@pctodl/report/evaluate'
 import type { RunEvent } from '@pctodl/scheduler'
 
-/** One reading of a run: ms, W, W, MHz, degrees C; null if missing. */
+/** One reading of a run: time, ms; power, W; cap, W; SM clock, MHz; temperature, degrees C. Null if missing. */
 export type Reading = readonly [
   timeMs: number,
   powerW: number | null,
@@ -12,19 +12,19 @@ export type Reading = readonly [
   temperatureC: number | null,
 ]
 
-/** Throughput of a closed window, samples/s. */
+/** Throughput of a completed window, samples/s. */
 export interface WindowRate {
   readonly endMs: number
   readonly throughput: number
 }
 
-/** Something worth a line. */
+/** An entry of the list of decisions. */
 export interface Said {
   readonly timeMs: number
   readonly text: string
 }
 
-/** Outcome of the requests so far. */
+/** Outcomes of all services' requests until a time. */
 export interface ServicesReading {
   readonly timeMs: number
   readonly of: readonly ServiceReading[]
@@ -35,22 +35,22 @@ export interface RunFrame {
   readonly readings: readonly Reading[]
   readonly windows: readonly WindowRate[]
   readonly said: readonly Said[]
-  /** Runs of services: the counters of each service at each second. */
+  /** In runs of services: the counters of all services, one entry for each second. */
   readonly services: readonly ServicesReading[]
-  /** The present processes, if they have changed. */
+  /** The running processes, if they have changed. */
   readonly tenants?: string
 }
 
-/** How a run came out. */
+/** Result of a run. */
 export interface RunOutcome {
-  /** Of processes that never wait. */
+  /** Only in runs of processes that never wait. */
   readonly evaluation?: Evaluation
-  /** Of services. */
+  /** Only in runs of services. */
   readonly served?: Omit<ServerRun, 'recorded'>
   readonly notes: readonly string[]
 }
 
-/** Gathers events into frames. */
+/** Collects events into frames. */
 export class FrameBuilder {
   #readings: Reading[] = []
   #windows: WindowRate[] = []
@@ -63,7 +63,7 @@ export class FrameBuilder {
     const { timeMs } = event
     if (event.type === 'sample') {
       const { powerAverageW, smClockMhz, temperatureC } = event.telemetry
-      // Records of other programs may lack fields that a page can do without.
+      // Records of other programs may omit these optional fields.
       this.#readings.push([timeMs, powerAverageW, event.powerCapW, smClockMhz ?? null, temperatureC ?? null])
       if (event.services && timeMs >= this.#nextServicesMs) {
         this.#services.push({ timeMs, of: event.services })
@@ -120,7 +120,7 @@ function lineOf(event: RunEvent): string | undefined {
   }
 }
 
-/** Identical tenants grouped: `4 × 10 %, batch 32`. */
+/** Groups identical tenants, e.g. `4 × 10 %, batch 32`. */
 function tenantsText(tenants: readonly { readonly mpsPercent: number; readonly batchSize: number }[]): string {
   const counts = new Map<string, number>()
   for (const { mpsPercent, batchSize } of tenants) {

@@ -1,19 +1,19 @@
-/** Disturbances of a running board. */
+/** Kinds of disturbance that can be injected into a running board. */
 export const disturbanceKinds = ['kill', 'hang', 'hot', 'bias', 'frozen', 'refused', 'mps'] as const
 
 export type DisturbanceKind = (typeof disturbanceKinds)[number]
 
-/** A disturbance at a time of the run. */
+/** A disturbance and its time in the run. */
 export interface Disturbance {
   readonly kind: DisturbanceKind
-  /** Seconds since the run began. */
+  /** Time since the run began, s. */
   readonly atS: number
 }
 
-/** A cap that holds from a time on. */
+/** A cap that applies from a time on. */
 export interface CapFrom {
   readonly powerCapW: number
-  /** Seconds since the run began; 0 first, then ascending. */
+  /** Time since the run began, s. The first entry is at 0; times are ascending. */
   readonly atS: number
 }
 
@@ -42,7 +42,7 @@ export interface RunQuestion {
   readonly disturbances: readonly Disturbance[]
 }
 
-/** Length of a measuring window, s, as everywhere in the family. */
+/** Length of a measuring window, s; the same as in all packages. */
 export const WINDOW_S = 5
 
 export const firstRun: RunQuestion = {
@@ -58,12 +58,12 @@ export const firstRun: RunQuestion = {
   disturbances: [],
 }
 
-/** The cap at a time, W. */
+/** Returns the cap at a time, W. */
 export function capAtS(caps: readonly CapFrom[], timeS: number): number {
   return caps.findLast(({ atS }) => atS <= timeS)?.powerCapW ?? caps[0]!.powerCapW
 }
 
-/** The same schedule with another cap from a time on; later steps are dropped. */
+/** Returns the schedule with another cap from a time on. Later steps are dropped. */
 export function capsWith(caps: readonly CapFrom[], powerCapW: number, atS: number): CapFrom[] {
   if (atS <= 0) return [{ powerCapW, atS: 0 }]
   return [...caps.filter((cap) => cap.atS < atS), { powerCapW, atS }]

@@ -9,22 +9,23 @@ import type { RunControl } from './serve-run.js'
 const recordColors = ['--network-2', '--network-4', '--network-5', '--network-7']
 
 /**
- * A disturbance requested while nothing runs strikes this far into the next run, after the processes have loaded, s.
+ * A disturbance requested while nothing runs takes effect at this time of the next run, s. Processes have loaded by
+ * then.
  */
 const WHEN_OVER_S = 10
 
-/** Pace: simulated seconds per second; 0 pauses. */
+/** Selectable paces, simulated seconds per second; 0 pauses. */
 export const paces = [0, 1, 10, 100] as const
 
 export type Pace = (typeof paces)[number]
 
-/** One policy's worker and its run. */
+/** The worker of one policy, and its run. */
 interface Seat {
   readonly worker: WorkerThread
   opened: string | undefined
 }
 
-/** The part common to all questions about runs: the policies, each on its own identical board. */
+/** The part that all questions about runs share. Each policy runs on its own identical board. */
 export interface AskedRuns {
   readonly board: string
   readonly policies: readonly string[]
@@ -32,7 +33,7 @@ export interface AskedRuns {
   readonly disturbances: readonly Disturbance[]
 }
 
-/** How to run one kind of question. */
+/** Defines how one kind of question is run. */
 export interface RunKind<Question extends AskedRuns> {
   begin(
     worker: WorkerThread,
@@ -41,25 +42,25 @@ export interface RunKind<Question extends AskedRuns> {
     how: { readonly pace: Pace; readonly signal: AbortSignal; readonly onProgress: (frame: RunFrame) => void },
   ): Promise<RunOutcome>
   capsOf(question: Question): readonly CapFrom[]
-  /** Parameters whose change starts a new run; disturbances during a run are not among them. */
+  /** Returns the parameters whose change starts a new run. Disturbances during a run are not included. */
   settingOf(question: Question): unknown
-  /** Without the changes made to board and cap. */
+  /** Returns the question without the changes that the user made to the cap and the board. */
   cleared(question: Question): Question
-  /** Of the style sheet. */
+  /** CSS variable of the colour. */
   colorOf(policy: Question['policies'][number]): string
 }
 
-/** State of a room of runs. Each policy runs in its own worker, on the same board with the same seed. */
+/** State of a room of runs. Each policy runs in its own worker, on an identical board with the same seed. */
 export class RunRoomState<Question extends AskedRuns> {
   readonly question: Signal<Question>
   readonly known: KnownBoards
   readonly pace: Signal<Pace> = signal(10)
-  /** Runs of policies, then opened records. */
+  /** First the runs of the policies, then the opened records. */
   readonly lanes: Signal<readonly Lane[]> = signal([])
   readonly records: Signal<readonly Lane[]> = signal([])
-  /** Increases with each frame, so that views of lanes update. */
+  /** Counts received frames, so that charts of the lanes update. */
   readonly seen: Signal<number> = signal(0)
-  /** The cap in force or requested, W; its views update when it changes, not with each reading. */
+  /** The cap in force or requested, W. Its views update only if the cap changes, not with each reading. */
   readonly capNowW = computed(() => {
     void this.seen.value
     const caps = this.#kind.capsOf(this.question.value)
@@ -71,7 +72,7 @@ export class RunRoomState<Question extends AskedRuns> {
   readonly #seats: Seat[] = []
   readonly #setting = computed(() => JSON.stringify(this.#kind.settingOf(this.question.value)))
   #ending: AbortController | undefined
-  /** The cap that the slider shows before the runs know it. */
+  /** The cap that the slider shows until the runs have received it, W. */
   readonly askedCapW: Signal<number | null> = signal(null)
   readonly #acts = new Map<string, (atS: number) => RunControl>()
   #acting = false
@@ -83,7 +84,7 @@ export class RunRoomState<Question extends AskedRuns> {
     this.#kind = kind
   }
 
-  /** Run, and restart whenever the setting changes, until the room is left. */
+  /** Starts the runs, and restarts them whenever a setting changes. Returns a function that ends them. */
   enter(): () => void {
     const leave = effect(() => {
       void this.#setting.value
@@ -101,7 +102,7 @@ export class RunRoomState<Question extends AskedRuns> {
     }
   }
 
-  /** From the beginning, with caps and disturbances at their times. */
+  /** Restarts all runs, with the recorded caps and disturbances at their times. */
   restart(): void {
     this.#ending?.abort(new Error('another run'))
     const ending = new AbortController()
@@ -133,12 +134,12 @@ export class RunRoomState<Question extends AskedRuns> {
     })
   }
 
-  /** Where the run has come to, s. */
+  /** Present time of the runs, s. */
   get timeS(): number {
     return Math.max(0, ...this.lanes.peek().map(({ timeS }) => timeS))
   }
 
-  /** Another cap from now on; after a run, from the beginning of the next. */
+  /** Changes the cap from now on. If the runs have ended, the cap applies to the next runs from their beginning. */
   changeCap(powerCapW: number): void {
     if (this.isOver.peek()) {
       this.question.value = { ...this.question.peek(), caps: capsWith(this.caps, powerCapW, 0) }
@@ -157,7 +158,7 @@ export class RunRoomState<Question extends AskedRuns> {
     return this.#kind.capsOf(this.question.peek())
   }
 
-  /** Strikes every policy's board at the same time of its run. */
+  /** Disturbs every policy's board at the same time of its run. */
   disturb(kind: DisturbanceKind): void {
     this.act(kind, (atS) => {
       const disturbance = { kind, atS }
@@ -167,7 +168,10 @@ export class RunRoomState<Question extends AskedRuns> {
     })
   }
 
-  /** Do something that the question records, at one time of all runs; if they have ended, in the next ones. */
+  /**
+   * Applies a change at the same time in all runs and records it in the question. If the runs have ended, the change
+   * applies to the next ones.
+   */
   act(name: string, remember: (atS: number) => RunControl): void {
     if (this.isOver.peek()) {
       remember(WHEN_OVER_S)
@@ -176,10 +180,10 @@ export class RunRoomState<Question extends AskedRuns> {
   }
 
   /**
-   * Act at one time of all runs: they pause, report their times, receive the change, and continue. The address then
-   * records the time, and the same run can be repeated.
+   * Applies a change at the same time in all runs. They pause, report their times, receive the change, and continue.
+   * The address then records the time, so the same run can be repeated.
    *
-   * @param name of several pending acts with the same name only the last counts
+   * @param name of several pending changes with the same name, only the last one is applied
    */
   #atOneTime(name: string, act: (atS: number) => RunControl): void {
     this.#acts.set(name, act)
@@ -193,7 +197,7 @@ export class RunRoomState<Question extends AskedRuns> {
     const tell = (control: RunControl) => Promise.all(seats.map(({ worker }) => worker.call('control', control)))
     const times = await tell({ hold: true })
     const atS = (Math.floor(Math.max(...times) / 100) + 1) / 10
-    // Acts requested meanwhile take effect at the same time.
+    // Changes requested meanwhile take effect at the same time.
     for (let next = this.#takeAct(); next; next = this.#takeAct()) {
       if (this.#ending === ending) await tell(next(atS))
     }
@@ -211,13 +215,13 @@ export class RunRoomState<Question extends AskedRuns> {
     return undefined
   }
 
-  /** Forget the changes made to cap and board. */
+  /** Clears all changes of the cap and all disturbances. */
   clear(): void {
     this.question.value = this.#kind.cleared(this.question.peek())
     this.restart()
   }
 
-  /** The record of a policy's run so far, as `pctodl run --log-file` writes it. */
+  /** Returns the record of a policy's run so far, in the format of `pctodl run --log-file`. */
   async record(policy: string): Promise<string> {
     const i = this.question.peek().policies.indexOf(policy)
     return this.#seats[i] ? this.#seats[i].worker.call('record', null) : ''

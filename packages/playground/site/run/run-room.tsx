@@ -11,7 +11,7 @@ import type { CapFrom, RunQuestion } from './run-question.js'
 import { type AskedRuns, paces, type RunRoomState } from './run-room-state.js'
 import { runCommands, scheduleFile } from './written-run.js'
 
-/** Policies that run one network on a simulated board in virtual time. */
+/** The room in which policies run one network on a simulated board in virtual time. */
 export function RunRoom({ state }: { readonly state: RunRoomState<RunQuestion> }): JSX.Element {
   const question = state.question.value
   const schedule = scheduleFile(question)
@@ -41,22 +41,22 @@ export function RunRoom({ state }: { readonly state: RunRoomState<RunQuestion> }
   )
 }
 
-/** A room in which policies run side by side. */
+/** Layout of a room in which policies run side by side. */
 export function RunsRoom<Question extends AskedRuns>(props: {
   readonly state: RunRoomState<Question>
   readonly form: JSX.Element
-  /** The question, up to the name of the board. */
+  /** The question in the heading; the name of the board follows. */
   readonly title: string
-  /** What files of records are named after. */
+  /** Base name of the saved records. */
   readonly subject: string
   readonly durationS: number
-  /** When something was done, s. */
+  /** Times at which the user changed or disturbed the runs, s. */
   readonly markers: readonly number[]
   readonly figuresOf: (lane: Lane | undefined) => Figures
-  /** How the figures are to be read. */
+  /** Explains how to read the figures. */
   readonly judged: string
   readonly takeAlong: ComponentChildren
-  /** What else is shown of the lanes. */
+  /** Additional views of the lanes. */
   readonly more?: (lanes: readonly Lane[]) => ComponentChildren
   readonly children?: ComponentChildren
 }): JSX.Element {
@@ -101,7 +101,7 @@ export function RunsRoom<Question extends AskedRuns>(props: {
   )
 }
 
-/** What comes in while policies run: of the room, only this is drawn again with each reading. */
+/** The charts and tables that change during the runs. Each new reading redraws only this part of the room. */
 function Readings<Question extends AskedRuns>(props: {
   readonly state: RunRoomState<Question>
   readonly children: (lanes: readonly Lane[]) => JSX.Element
@@ -111,7 +111,7 @@ function Readings<Question extends AskedRuns>(props: {
   return children([...state.lanes.value, ...state.records.value])
 }
 
-/** The cap of all runs from now on; nothing while the board is not known. */
+/** Slider for the cap of all runs from now on; empty until the board's properties are loaded. */
 function CapNow<Question extends AskedRuns>(props: {
   readonly state: RunRoomState<Question>
 }): JSX.Element | undefined {
@@ -175,7 +175,7 @@ async function saveRecord<Question extends AskedRuns>(
   setTimeout(() => URL.revokeObjectURL(address), 1000)
 }
 
-/** @returns what ends it */
+/** @returns a function that stops it */
 function takeDrops(onFiles: (files: readonly File[]) => void): () => void {
   const over = (event: DragEvent) => event.preventDefault()
   const drop = (event: DragEvent) => {

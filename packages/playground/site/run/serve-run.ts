@@ -2,26 +2,26 @@ import type { PacedRun } from './paced-run.js'
 import type { RunFrame, RunOutcome } from './run-frame.js'
 import type { CapFrom, Disturbance } from './run-question.js'
 
-/** The ways in which a page can change a running run. */
+/** The ways in which the page can change a run in progress. */
 export type RunControl =
   | { readonly pace: number }
-  /** Pause, so that several runs can be changed at one time, or continue. */
+  /** True pauses the run, so that several runs can be changed at the same time; false continues. */
   | { readonly hold: boolean }
   | { readonly caps: readonly CapFrom[] }
   | { readonly disturb: Disturbance }
-  /** More requests for all services from a time on, s. */
+  /** Adds a burst of requests for all services from this time on, s. */
   | { readonly burst: number }
 
-/** Interval between updates of the allowed time, ms. */
+/** Interval between updates of the allowed virtual time, ms. */
 const TURN_MS = 25
-/** A page in the background must not find that a run has raced ahead. */
+/** Maximum real time that one update counts, ms. It keeps a run in a background page from jumping ahead. */
 const LONGEST_TURN_MS = 250
 
-/** The present run of this worker; each worker has one. */
+/** The present run of this worker, which has at most one. */
 let running: { readonly run: PacedRun; pace: number; allowedMs: number; isHeld: boolean } | undefined
 
 /**
- * Run at an adjustable pace, simulated seconds per second; 0 pauses.
+ * Runs at an adjustable pace, simulated seconds per second; 0 pauses.
  *
  * @throws what the run throws
  */
@@ -38,7 +38,7 @@ export async function serveRun(
     const sinceMs = Math.min(LONGEST_TURN_MS, nowMs - lastMs)
     lastMs = nowMs
     if (mine.pace > 0 && !mine.isHeld) {
-      // If the machine is slower than the pace, lost time is not caught up.
+      // If the machine is slower than the pace, the run does not catch up later.
       const most = run.timeMs + 1000 + LONGEST_TURN_MS * mine.pace
       mine.allowedMs = Math.min(mine.allowedMs + sinceMs * mine.pace, most)
       run.allow(mine.allowedMs)
@@ -57,7 +57,7 @@ export async function serveRun(
   }
 }
 
-/** @returns the time of the run, ms; 0 if there is none */
+/** Changes the present run. @returns its virtual time, ms; 0 without a run */
 export function controlRun(control: RunControl): number {
   if (!running) return 0
   const { run } = running
@@ -73,13 +73,13 @@ export function controlRun(control: RunControl): number {
   return run.timeMs
 }
 
-/** Time allowed at another pace no longer counts. */
+/** Stops the run at its present time and withdraws the time that was allowed before. */
 function stop(mine: { readonly run: PacedRun; allowedMs: number }): void {
   mine.run.hold()
   mine.allowedMs = mine.run.timeMs
 }
 
-/** The record so far; empty before there is a run. */
+/** Returns the record so far; empty without a run. */
 export function recordOfRun(): string {
   return running?.run.record() ?? ''
 }

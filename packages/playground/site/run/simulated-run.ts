@@ -9,7 +9,7 @@ import type { RunOutcome } from './run-frame.js'
 import { type PolicyName, type RunQuestion, WINDOW_S } from './run-question.js'
 import { usualExperiment } from './usual-experiment.js'
 
-/** One policy on one simulated board at an adjustable pace. */
+/** Runs one policy on one simulated board at an adjustable pace. */
 export class SimulatedRun extends PacedRun {
   readonly #question: RunQuestion
   readonly #model: PerfModel
@@ -28,13 +28,15 @@ export class SimulatedRun extends PacedRun {
     })
   }
 
-  /** @throws InfeasibleCapError if the policy knows that it cannot keep the cap; the signal's reason */
+  /**
+   * Runs to the end. @throws InfeasibleCapError if the policy finds that it cannot keep the cap; the signal's reason
+   */
   async run(signal: AbortSignal): Promise<RunOutcome> {
     const { model, caps, seed, durationS } = this.#question
     const gpu = this.gpu!
     const experiment = usualExperiment(this.#policy, model, gpu.spec.key, caps.length > 1)
     const policy = policyOf(this.#model, experiment)
-    // As on the command line, true power is judged.
+    // The evaluation uses true power, as the command line does.
     const recorder = new RunRecorder(() => gpu.truth().meteredEnergyJ)
     await runPolicy({
       gpu,

@@ -3,7 +3,9 @@ import type { PolicyName } from './run-question.js'
 
 const SHARE_STEP = 5
 
-/** The experiment that the command line makes from its default options; keys are in the order of its records. */
+/**
+ * Returns the experiment that the command line runs with its default options. Keys are in the order of its records.
+ */
 export function usualExperiment(algorithm: PolicyName, model: string, board: string, scheduled: boolean): Experiment {
   return {
     algorithm,

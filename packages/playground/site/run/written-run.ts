@@ -2,7 +2,7 @@ import { firstRun, type RunQuestion } from './run-question.js'
 
 const SCHEDULE_FILE = 'caps.csv'
 
-/** The commands that make the same runs, one per policy. */
+/** Returns the commands that repeat the runs, one for each policy. */
 export function runCommands({ board, model, caps, policies, seed, durationS }: RunQuestion): string {
   const cap = caps.length === 1 ? `--power-cap ${caps[0]!.powerCapW}` : `--cap-schedule ${SCHEDULE_FILE}`
   const seeds = seed === firstRun.seed ? '' : ` --seed ${seed}`
@@ -14,7 +14,7 @@ export function runCommands({ board, model, caps, policies, seed, durationS }: R
     .join('\n')
 }
 
-/** The schedule file for `--cap-schedule`; undefined if one cap holds throughout. */
+/** Returns the schedule file for `--cap-schedule`; undefined if the cap does not change. */
 export function scheduleFile({ caps }: RunQuestion): { readonly name: string; readonly text: string } | undefined {
   if (caps.length === 1) return undefined
   const rows = caps.map(({ powerCapW, atS }) => `${atS},${powerCapW}`)

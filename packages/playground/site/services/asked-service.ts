@@ -1,14 +1,14 @@
 import type { Service } from '@pctodl/platform'
 
-/** A service with its objective and its request rate. */
+/** A service with its latency objective and its request rate. */
 export interface AskedService {
   readonly name: string
   readonly model: string
   /** Requests/s. */
   readonly ratePerS: number
-  /** p99 latency objective, ms. */
+  /** Objective for the p99 latency, ms. */
   readonly p99Ms: number
-  /** Weight of an answered request. */
+  /** Weight of an answered request in the objective. */
   readonly weight: number
   readonly maxBatchSize: number
   readonly maxQueueDelayMs: number
@@ -18,10 +18,10 @@ export interface AskedService {
 export const usualService = { weight: 1, maxBatchSize: 64, maxQueueDelayMs: 0 } as const
 
 export const MAX_SERVICES = 12
-/** Longest name, characters. */
+/** Maximum length of a name, characters. */
 export const LONGEST_NAME = 60
 
-/** The numbers of a service in display order, with the bounds of the command line. */
+/** The numeric fields of a service in display order, with the bounds of the command line. */
 export const serviceNumbers: readonly {
   readonly field: 'ratePerS' | 'p99Ms' | 'weight' | 'maxBatchSize' | 'maxQueueDelayMs'
   readonly head: string
@@ -50,7 +50,7 @@ export const serviceNumbers: readonly {
   },
 ]
 
-/** The fields of a service that differ from the defaults. */
+/** Returns the fields of a service that differ from the defaults. */
 export function ownFields(service: AskedService): (readonly [field: string, value: number])[] {
   return (Object.keys(usualService) as (keyof typeof usualService)[])
     .filter((field) => service[field] !== usualService[field])
@@ -67,7 +67,7 @@ export function serviceOf({ name, model, p99Ms, weight, maxBatchSize, maxQueueDe
   return { name, model, objective: { p99Ms }, weight, maxBatchSize, maxQueueDelayMs }
 }
 
-/** An additional service with a new name. */
+/** Returns an additional service with a new name. */
 export function anotherService(services: readonly AskedService[], models: readonly string[]): AskedService {
   const model = models.find((name) => services.every((service) => service.model !== name)) ?? models[0] ?? 'resnet50'
   let count = services.length + 1

@@ -9,8 +9,8 @@ import {
 } from './asked-service.js'
 
 /**
- * Services as a word of an address: `name:network:rate:p99`, then `:weight:batch:delay` if they differ from the
- * defaults; services are separated by commas.
+ * Encodes services as a word of an address: `name:network:rate:p99`, then `:weight:batch:delay` if these differ from
+ * the defaults. Commas separate services.
  */
 export function wordOfServices(services: readonly AskedService[]): string {
   return services
@@ -22,7 +22,7 @@ export function wordOfServices(services: readonly AskedService[]): string {
     .join(',')
 }
 
-/** The services that a word names; undefined if one is malformed or two share a name. */
+/** Decodes services from a word; undefined if a service is malformed or two services share a name. */
 export function servicesOfWord(word: string): readonly AskedService[] | undefined {
   const services = word.split(',', MAX_SERVICES + 1).map(serviceOfPart)
   if (services.length > MAX_SERVICES || services.includes(undefined)) return undefined
@@ -47,7 +47,7 @@ function serviceOfPart(part: string): AskedService | undefined {
   return isNamed && fits && rest.length === 0 ? service : undefined
 }
 
-/** Names may hold what separates. */
+/** Escapes the separators, which may occur in names. */
 function escaped(text: string): string {
   return text.replace(/[%,:@]/g, (sign) => `%${sign.charCodeAt(0).toString(16)}`)
 }
@@ -56,12 +56,12 @@ function unescaped(text: string): string {
   return text.replace(/%([0-9a-f]{2})/gi, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)))
 }
 
-/** The defaults of services, as a line of a program. */
+/** The default fields of services, as a line of a program. */
 export const usualText: string = `const usual = { ${Object.entries(usualService)
   .map(([field, value]) => `${field}: ${value}`)
   .join(', ')} }`
 
-/** A service as a program writes it, on top of `usual`. */
+/** Returns the program text of a service; fields with default values come from `usual`. */
 export function serviceText(service: AskedService): string {
   const { name, model, p99Ms } = service
   const own = ownFields(service).map(([field, value]) => `, ${field}: ${value}`)

@@ -3,10 +3,10 @@ import { NumberCell, TextCell } from '../parts/cells.js'
 import { Chip, colorAt, Table } from '../parts/table.js'
 import { type AskedService, anotherService, LONGEST_NAME, MAX_SERVICES, serviceNumbers } from './asked-service.js'
 
-/** The services as a table whose cells can be changed. */
+/** Table in which the services can be edited. */
 export function ServicesTable(props: {
   readonly services: readonly AskedService[]
-  /** Networks that the board's predictor knows. */
+  /** Networks for which the board's predictor has parameters. */
   readonly models: readonly string[]
   readonly onChange: (services: readonly AskedService[]) => void
 }): JSX.Element {
@@ -23,7 +23,7 @@ export function ServicesTable(props: {
           const change = (part: Partial<AskedService>) => onChange(services.with(i, { ...service, ...part }))
           const isTaken = (text: string) => services.some((other, k) => k !== i && other.name === text)
           return (
-            // By place: names change while they are typed.
+            // The key is the row number, because a name changes while it is typed.
             <tr key={i}>
               <td class="text">
                 <Chip color={colorAt(i)} />

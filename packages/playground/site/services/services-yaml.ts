@@ -1,6 +1,6 @@
 import { type AskedService, ownFields } from './asked-service.js'
 
-/** The file for `pctodl partition --services`. JSON strings are valid YAML. */
+/** Returns the services file for `pctodl partition --services`. JSON strings are valid YAML. */
 export function servicesYaml(services: readonly AskedService[]): string {
   return services.map(entryOf).join('')
 }
@@ -17,7 +17,7 @@ function entryOf(service: AskedService): string {
   return fields.map(([field, value], i) => `${i === 0 ? '- ' : '  '}${field}: ${value}\n`).join('')
 }
 
-/** Unquoted where every YAML parser reads a string. */
+/** Returns the text without quotes if every YAML parser reads it as a string. */
 function word(text: string): string {
   const isPlain = /^[a-z][a-z0-9_-]*$/i.test(text) && !/^(y|n|yes|no|on|off|true|false|null)$/i.test(text)
   return isPlain ? text : JSON.stringify(text)

@@ -11,7 +11,7 @@ import type { CallName, Calls } from './calls.js'
 import { describeBoard, modelNamed, openModel, shippedBoards } from './models.js'
 import { nextTurn } from './next-turn.js'
 
-/** What a call may do while it runs. */
+/** Lets a running call check for cancellation and report progress. */
 export interface Working<Name extends CallName> {
   readonly signal: AbortSignal
   progress(value: Calls[Name]['progress']): void

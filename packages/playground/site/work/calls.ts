@@ -12,14 +12,14 @@ import type { ServicePolicyName, ServicesRunQuestion } from '../run-services/ser
 import type { TaskDescription } from '../run-services/task-description.js'
 import type { BoardDescription } from './models.js'
 
-/** The calls of a page to its worker: the question of each, its progress messages, and its answer. */
+/** The calls from the page to its worker: for each, the question, the progress messages, and the answer. */
 export interface Calls {
   boards: { question: null; progress: never; answer: readonly BoardDescription[] }
   openParameters: { question: { name: string; json: string }; progress: never; answer: BoardDescription }
   plan: { question: PlanQuestion; progress: never; answer: PlanAnswer }
   planServices: { question: ServicesQuestion; progress: never; answer: ServicesAnswer }
   plainServices: { question: ServicesQuestion; progress: never; answer: readonly PlainAnswer[] }
-  /** A run has the worker to itself; the next run replaces it. */
+  /** A run uses the worker exclusively; the next run replaces it. */
   run: {
     question: { question: RunQuestion; policy: PolicyName; pace: number }
     progress: RunFrame
@@ -40,7 +40,7 @@ export interface Calls {
 
 export type CallName = keyof Calls
 
-/** A call on its way to the worker; `cancel` ends the call with the same id. */
+/** A message to the worker. It starts a call, or cancels the call with the same id. */
 export type CallMessage =
   | {
       readonly [Name in CallName]: {
@@ -51,7 +51,7 @@ export type CallMessage =
     }[CallName]
   | { readonly id: number; readonly call: 'cancel' }
 
-/** Messages from the worker, in order; the last message of a call is an answer or an error. */
+/** A message from the worker. Messages arrive in order; the last one of a call is an answer or an error. */
 export type ReplyMessage =
   | { readonly id: number; readonly kind: 'progress' | 'answer'; readonly value: unknown }
   | { readonly id: number; readonly kind: 'error'; readonly message: string }

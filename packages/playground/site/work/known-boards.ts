@@ -2,9 +2,9 @@ import { type Signal, signal } from '@preact/signals'
 import type { BoardDescription } from './models.js'
 import type { WorkerThread } from './worker-thread.js'
 
-/** The boards of a page: the shipped ones, and opened parameter files. */
+/** The boards that the page knows: the shipped ones and those of opened parameter files. */
 export class KnownBoards {
-  /** Empty until the worker has answered. */
+  /** Empty until the worker answers. */
   readonly all: Signal<readonly BoardDescription[]> = signal([])
   readonly #worker: WorkerThread
   readonly #opened = new Map<string, string>()
@@ -21,12 +21,12 @@ export class KnownBoards {
     return this.all.value.find((candidate) => candidate.board === board)
   }
 
-  /** The file of an opened board; undefined for the others. */
+  /** Returns the parameter file of an opened board; undefined for a shipped board. */
   parametersOf(board: string): string | undefined {
     return this.#opened.get(board)
   }
 
-  /** Open a parameter file of `pctodl fit`. @throws Error that says what is wrong with it */
+  /** Opens a parameter file of `pctodl fit`. @throws Error that describes the fault in the file */
   async open(file: File): Promise<BoardDescription> {
     try {
       const json = await file.text()

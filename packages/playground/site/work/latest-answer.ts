@@ -1,10 +1,10 @@
 import { effect, type ReadonlySignal, type Signal, signal } from '@preact/signals'
 
-/** The answer to the newest question: one call at a time; outdated questions are skipped. */
+/** Keeps the answer to the latest question. One call runs at a time; outdated questions are skipped. */
 export class LatestAnswer<Question, Answer> {
-  /** The last answer, and its question. */
+  /** The last answer and the question that it answers. */
   readonly answered: Signal<{ readonly question: Question; readonly answer: Answer } | null> = signal(null)
-  /** Why there is no answer; empty if there is one. */
+  /** The error of the latest question; empty if it was answered. */
   readonly problem: Signal<string> = signal('')
   readonly #question: ReadonlySignal<Question>
   readonly #ask: (question: Question) => Promise<Answer>
@@ -17,7 +17,7 @@ export class LatestAnswer<Question, Answer> {
   }
 
   /**
-   * Ask whenever the question changes.
+   * Asks the worker whenever the question changes.
    *
    * @returns a function that stops it
    */

@@ -1,9 +1,9 @@
 import { loadPerfModel, PerfModel, parsePerfModelParameters, shippedParameters } from '@pctodl/perf-model'
 import { UnknownNameError } from '@pctodl/platform'
 
-/** The properties of a board that a form needs. */
+/** The properties of a board that the forms need. */
 export interface BoardDescription {
-  /** Key, or name of a parameter file. */
+  /** Key of a shipped board, or name of a parameter file. */
   readonly board: string
   readonly name: string
   readonly smCount: number
@@ -23,7 +23,7 @@ const models = new Map<string, PerfModel>()
 /** Keys of the boards with shipped parameters. */
 export const shippedBoards: readonly string[] = Object.keys(shippedParameters)
 
-/** The predictor of a board, or of a parameter file opened earlier. @throws UnknownNameError */
+/** Returns the predictor of a shipped board or of an opened parameter file. @throws UnknownNameError */
 export function modelNamed(board: string): PerfModel {
   const known = models.get(board)
   if (known) return known
@@ -34,7 +34,7 @@ export function modelNamed(board: string): PerfModel {
 }
 
 /**
- * Make a predictor from a file of `pctodl fit`.
+ * Creates a predictor from a file of `pctodl fit`.
  *
  * @throws what parsing throws
  */

@@ -1,4 +1,4 @@
-/** The two ends of a channel, as far as turns need them. */
+/** The part of a `MessageChannel` that is used here. */
 interface Turns {
   readonly port1: { onmessage: (() => void) | null }
   readonly port2: { postMessage(message: null): void }
@@ -14,7 +14,7 @@ export function nextTurn(): Promise<void> {
       setImmediate(resolve)
       return
     }
-    // Timers in pages wait for at least four milliseconds; messages do not.
+    // Browsers delay nested timers by at least four milliseconds; messages have no such delay.
     if (!turns) {
       turns = new MessageChannel() as unknown as Turns
       turns.port1.onmessage = () => waiting.shift()?.()

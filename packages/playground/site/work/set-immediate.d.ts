@@ -1,2 +1,2 @@
-/** A virtual clock needs this function; Node has it, browsers do not. */
+/** The virtual clock needs this function, which exists in Node but not in browsers. */
 declare const setImmediate: (callback: () => void) => void

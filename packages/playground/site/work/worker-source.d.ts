@@ -1,4 +1,4 @@
-/** The bundled worker, inserted by the build. */
+/** The bundled worker, which the build inserts. */
 declare module '*worker-source.txt' {
   const source: string
   export default source

@@ -7,7 +7,10 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** A worker and its pending calls. Its program is part of the page, because pages opened as files may load none. */
+/**
+ * A worker and its pending calls. The worker's program is embedded in the page, because a page opened as a file cannot
+ * load other files.
+ */
 export class WorkerThread {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
@@ -20,7 +23,7 @@ export class WorkerThread {
     this.#worker.addEventListener('error', ({ message }) => this.#fail(new Error(`the worker: ${message}`)))
   }
 
-  /** Ask, and receive progress meanwhile. An aborted call rejects with the signal's reason. */
+  /** Calls the worker and passes on its progress messages. An aborted call rejects with the signal's reason. */
   call<Name extends CallName>(
     call: Name,
     question: Calls[Name]['question'],
