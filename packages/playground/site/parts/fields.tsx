@@ -64,7 +64,7 @@ export function NumberField(props: {
   )
 }
 
-/** One of a few. */
+/** Selects one of a few values. */
 export function Choice<Value extends string>(props: {
   readonly label: string
   readonly value: Value

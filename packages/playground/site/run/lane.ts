@@ -25,7 +25,7 @@ export class Lane {
   readonly name: string
   /** CSS variable of the colour. */
   readonly color: string
-  /** Origin of a record. */
+  /** File and board of an opened record; null for a run of this page. */
   readonly source: string | null
   readonly powerW: Column = []
   readonly powerCapW: Column = []

@@ -39,7 +39,7 @@ export function Disturbing<Question extends AskedRuns>(props: {
   )
 }
 
-/** Whole windows. */
+/** Field for the duration of a run, a multiple of the measuring window. */
 export function LengthField(props: {
   readonly durationS: number
   readonly onChange: (durationS: number) => void

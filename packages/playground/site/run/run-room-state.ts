@@ -259,7 +259,7 @@ export class RunRoomState<Question extends AskedRuns> {
     return seat
   }
 
-  /** Once a frame is enough. */
+  /** Collects updates, so that the views are not redrawn for each message. */
   #look(): void {
     if (this.#drawn) return
     this.#drawn = true
