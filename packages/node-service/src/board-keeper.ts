@@ -151,7 +151,7 @@ export class BoardKeeper {
     const { process, audit } = this.#options
     this.heldBy(target, holder)
     const { isInForce, found } = await process.ask('before', change)
-    // No `await` may come between this line and the request, so that neither the lease nor the policy changes
+    // No other work may come between this line and the request, so that neither the lease nor the policy changes
     // meanwhile.
     const held = this.heldBy(target, holder)
     // The setting has this value already, and not through this lease. So the lease must not restore it at its end.

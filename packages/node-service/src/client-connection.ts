@@ -226,7 +226,7 @@ export class ClientConnection {
     const due = () => setImmediate(end, performance.now())
     const silence = silenceMs === undefined ? undefined : setTimeout(due, silenceMs)
     this.#leased.set(board, { keeper, holder, silence })
-    // If the lease ended while it was being acquired, `onEnded` came before the lease was stored here.
+    // If the lease ended while it was being acquired, its notice came before the lease was stored here.
     if (!keeper.holds(board, holder)) this.#forget(board)
     return { found }
   }

@@ -146,7 +146,7 @@ export class Policy {
   }
 
   /**
-   * Returns why a lease that has lasted `leasedMs` must end, or null if it may continue. If several rules apply, the
+   * Returns why a lease of this age must end, or null if it may continue. If several rules apply, the
    * longest allowed duration counts.
    */
   whyLeaseEnds(peer: Peer, board: string, leasedMs: number, target: string = board): string | null {
@@ -266,8 +266,7 @@ export function parsePolicy(text: string, file = 'the policy', idOf: IdOf = () =
 }
 
 /**
- * Parse JSON and reject objects with a duplicate key. `JSON.parse` would silently ignore the first of two `ceilings`
- * lists.
+ * Parse JSON and reject objects with a duplicate key. Of two lists of ceilings, the first would be lost silently.
  */
 function parseOnce(text: string): unknown {
   let keys = 0
@@ -290,7 +289,7 @@ function allows(rule: Rule, change: BoardChange): boolean {
     case 'mem-clock': {
       const allowed = change.kind === 'sm-clock' ? smClockMhz : memClockMhz
       if (allowed === undefined) return false
-      // Removing the lock lets the board run up to its maximum clock, so no range allows it. `assertMayChange` allows
+      // Removing the lock lets the board run up to its maximum clock, so no range allows it. The policy allows
       // it only to restore the value that the lease found.
       return (
         change.range !== null && Object.values(change.range).every((end) => end >= allowed.min && end <= allowed.max)
