@@ -16,10 +16,11 @@ export interface PublishedPolicyOptions {
 }
 
 /**
- * PctoDL as published, for comparison. Once per window, it applies the three-stage law to the window's highest power,
- * then its guard, and locks the nearest clock. It sets no hardware limit. After every cap change it makes a fresh plan
- * and adopts it one window later, whatever the restarts cost. Partitioner and predictor are those of `PctodlPolicy`, so
- * only the control differs.
+ * PctoDL as published, for comparison. Once per window, the published three-stage control law (`PublishedController`)
+ * computes a clock from the window's highest power. `publishedGuard` checks this clock, and the supported clock nearest
+ * to the result is locked. No hardware limit is set. After every cap change, the policy makes a new plan and adopts it
+ * one window later, whatever the restarts cost. The partitioner and the predictor are those of `PctodlPolicy`, so only
+ * the control differs.
  */
 export class PublishedPolicy implements PowerCapPolicy {
   readonly name = 'reference'

@@ -6,7 +6,8 @@ import { capsWOf, isServed, type Task } from './tasks.js'
 /**
  * Refuse caps that no configuration of the board can meet, before anything runs.
  *
- * @throws InfeasibleCapError naming the lowest cap that can be kept; PctodlError `INFEASIBLE_LATENCY` where none helps
+ * @throws InfeasibleCapError naming the lowest cap that can be kept; PctodlError `INFEASIBLE_LATENCY` if the latency
+ *   objective cannot be met under any cap
  */
 export function assertCapsFeasible(tasks: readonly Task[], parametersFolder?: string): void {
   for (const task of tasks) {

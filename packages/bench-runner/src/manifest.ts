@@ -18,7 +18,10 @@ export const MANIFEST_VERSION = 1
 export interface Manifest {
   readonly manifestVersion: typeof MANIFEST_VERSION
   readonly cell: Cell
-  /** What decides the result besides the cell. When resuming, a result with other values is made again. */
+  /**
+   * Everything besides the cell that affects the result. A resumed matrix reruns each cell whose result was made with
+   * other values.
+   */
   readonly madeBy: MadeBy
   readonly board: BoardIdentity
   /** By the clock of the run: on a simulated board the simulator's own. */
@@ -88,7 +91,7 @@ export function sha256(content: string | Uint8Array): string {
 
 const known = new Map<string, MadeBy>()
 
-/** What decides the results of a cell besides the cell itself. */
+/** Returns everything besides the cell itself that affects its results. */
 export function madeBy({ task: { board }, parametersFolder }: Pick<Cell, 'task' | 'parametersFolder'>): MadeBy {
   const key = `${board}\n${parametersFolder ?? ''}`
   let made = known.get(key)

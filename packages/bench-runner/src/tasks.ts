@@ -67,7 +67,7 @@ export const benchTasks: readonly BenchTask[] = catalogue.boards.flatMap(({ boar
 
 const fixedCapTasks = benchTasks.filter(({ schedule }) => schedule === null)
 
-/** Task 206 is task 6 with twice the solo latency, 406 with four times. */
+/** Task 206 is task 6 with twice the solo latency as its objective; task 406, with four times. */
 const latencyTasks = catalogue.latencyFactors.flatMap((latencyFactor) =>
   fixedCapTasks.map(
     (task): BenchTask => ({ ...task, id: 100 * latencyFactor + task.id, set: 'latency', latencyFactor }),

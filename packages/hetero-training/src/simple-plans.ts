@@ -35,8 +35,8 @@ export function simplePlans(job: TrainingJob): ReadonlyMap<SimplePlanName, Train
 }
 
 /**
- * Returns integer shares proportional to weights that add up to the batch. Shares are rounded down, and the largest
- * remainders get the samples that are left.
+ * Returns integer shares that add up to the batch, in proportion to the weights. Shares are rounded down; those with
+ * the largest remainders get the samples that are left.
  */
 export function splitInProportion(globalBatch: number, weights: readonly number[]): number[] {
   const total = weights.reduce((a, b) => a + b, 0)

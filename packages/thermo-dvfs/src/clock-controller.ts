@@ -48,7 +48,7 @@ export interface ClockMemory {
   trustedRatio: number
 }
 
-/** What a step knows after its reading. */
+/** What one control step works with once it has processed its sensor reading. */
 interface Outlook {
   readonly capW: number
   /** Mean power of the last second, W. */

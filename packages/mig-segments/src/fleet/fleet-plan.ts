@@ -28,7 +28,7 @@ export interface FleetPlan {
   readonly unserved: readonly UnservedService[]
   /** Sum of the prices of the boards in use. */
   readonly cost: number
-  /** No plan costs less. Equal to `cost` if the plan is proved cheapest. */
+  /** Lower bound: no plan can cost less than this. Equal to `cost` if this plan is proved cheapest. */
   readonly lowerBoundCost: number
   /** Power of all boards at full load, W; NaN if the power of some instance was not measured. */
   readonly powerW: number

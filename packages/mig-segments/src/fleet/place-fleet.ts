@@ -32,7 +32,10 @@ export interface FleetBoard {
   readonly group: number
   /** Key of the board. */
   readonly gpu: string
-  /** Counted from 0 over boards of one type; nodes of a later group of this type follow those of earlier groups. */
+  /**
+   * Index of the node among all nodes with this board type, from 0. The nodes of a later group follow those of earlier
+   * groups.
+   */
   readonly node: number
   /** Index on its node, from 0. */
   readonly index: number

@@ -68,7 +68,7 @@ export interface ProgramCounts {
   readonly values: Float64Array
   /** New instances of each row, including those on running boards. */
   readonly instances: Int32Array
-  /** Additional boards, by lane and pattern. */
+  /** Number of additional boards, by lane (a group at one SM clock) and pattern. */
   readonly boards: readonly Int32Array[]
   /** Whether each instance stays, by running board. */
   readonly kept: readonly (readonly boolean[])[]

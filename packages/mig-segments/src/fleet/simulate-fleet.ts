@@ -16,7 +16,7 @@ import type { FleetBoard } from './place-fleet.js'
 /** Instances that run a model identically. */
 interface Kind {
   count: number
-  /** Share of the service's requests that each of them gets, 0..1. */
+  /** Share of the service's requests that each instance gets, 0..1. */
   readonly share: number
   readonly workers: number
   readonly batchMs: Float64Array

@@ -23,8 +23,8 @@ export interface StatedTraffic {
 const CALMER = [0.25, 2]
 
 /**
- * A service under the stated errors. Longer batches are modelled by slowing down the whole queue: its rate rises and
- * its objective shrinks by the same factor.
+ * A service under the stated errors. Batch times stay as measured. Longer batches are modelled by rescaling time
+ * instead: the request rate rises, and the latency objective shrinks, by the same factor.
  */
 export function underErrors<T extends ServiceObjective>(
   service: T,
@@ -41,8 +41,8 @@ export function statedArrivals({ burstiness = 1, arrivals = [] }: StatedTraffic)
 }
 
 /**
- * Samples of processes whose rate changes; the worst one decides. One run contains few bursts, however many requests it
- * has.
+ * Number of simulation runs for each arrival process whose rate changes. A plan must pass all of them, because one run
+ * contains few bursts, however many requests it has.
  */
 const CORRELATED_SAMPLES = 10
 /** Samples of all others: whether many workers near their capacity fall behind at the start is a matter of chance. */

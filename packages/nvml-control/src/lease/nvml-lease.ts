@@ -230,8 +230,8 @@ export class NvmlLease implements BoardLease {
   }
 
   /**
-   * If another program has set the power limit, `release` will restore that limit. A reading taken during a change of
-   * ours is ignored.
+   * Checks whether another program has set the power limit; if so, `release` will restore that limit. Nothing is
+   * checked while a change of our own is in progress.
    *
    * @throws NvmlError
    */

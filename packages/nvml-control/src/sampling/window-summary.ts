@@ -38,7 +38,7 @@ export interface MeasuredWindow {
   readonly samples: number
   /** Number of scheduled samples that are not in the window: skipped, failed or overwritten. */
   readonly missed: number
-  /** Longest time without a sample, ms. The begin and end of the window count as samples. */
+  /** Longest time without a sample, ms. The start and end of the window count as samples. */
   readonly longestGapMs: number
   /** Null if no reading of the quantity succeeded. The same applies to the quantities below. */
   readonly powerAverageW: QuantitySummary | null

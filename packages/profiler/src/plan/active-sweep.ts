@@ -21,7 +21,9 @@ export interface ActiveOptions {
   readonly sdOf: (configuration: Configuration) => number | undefined
 }
 
-/** Number of candidates for each requested row, with bounds that keep the choice to seconds. */
+/**
+ * Number of candidates for each requested row. The bounds on the total limit the time for choosing rows to seconds.
+ */
 const POOL_PER_ROW = 4
 const MIN_POOL = 400
 const MAX_POOL = 1200

@@ -23,7 +23,7 @@ export interface ProofEvaluation {
   readonly tested: number
   readonly throughput: Errors
   readonly power: Errors
-  /** Number of mixes that draw more power than a planner assumes at a risk of 5 %. */
+  /** Number of tested mixes that draw more power than a planner assumes if it accepts a risk of 5 %. */
   readonly plansAtRisk: number
   readonly predictions: readonly {
     readonly row: number

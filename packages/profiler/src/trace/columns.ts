@@ -122,9 +122,9 @@ export function quoted(text: string): string {
   return text === '' ? '' : `"${text.replaceAll('"', '""').replaceAll(/\s+/g, ' ')}"`
 }
 
-/** Columns of both files. */
+/** Row number, in the profile file and in the static-power file. */
 export const row: Column = integer('row', 'row')
-/** How a row was measured, in both files. */
+/** Columns that say how a row was measured, in the profile file and in the static-power file. */
 export const outcome: readonly Column[] = [
   integer('repeat', 'repeat'),
   { name: 'status', write: (row) => row.status, read: (field) => ({ status: field.oneOf(rowStatuses) }) },

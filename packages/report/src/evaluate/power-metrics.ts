@@ -13,7 +13,8 @@ export const EXCESS_TOLERANCE = 0.01
 export const STEADY_TOLERANCE = 0.02
 
 /**
- * The same share for start-up: 10 % allows the one second of ten in which a board at full clock settles at its limit.
+ * As `STEADY_TOLERANCE`, for the first 10 s after a start or a reconfiguration. 10 % allows for the one second in which
+ * a board at full clock settles at its limit.
  */
 export const START_UP_TOLERANCE = 0.1
 

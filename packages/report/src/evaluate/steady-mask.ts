@@ -2,7 +2,9 @@ import type { PowerSeries, PowerSource } from './power-signal.js'
 
 /** Times after the start of a run and after each cap change that do not belong to the steady state. */
 export interface SteadyDefinition {
-  /** Default 30 000, by which processes have loaded and the board is nearly warm. */
+  /**
+   * Time after the start of a run, ms. Default 30 000: by then, processes have loaded and the board is nearly warm.
+   */
   readonly afterStartMs?: number
   /** Time after each cap change, ms. Default 15 000. */
   readonly afterCapChangeMs?: number

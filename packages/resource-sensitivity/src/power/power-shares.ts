@@ -142,7 +142,8 @@ export class PowerShares {
   }
 
   /**
-   * Distribute the budget among running jobs. Newly seated jobs may change seats for a better price.
+   * Distribute the budget among running jobs. Several prices of a watt are tried; newly seated jobs may get other seats
+   * if one of them gives more throughput.
    *
    * @returns seated jobs that get no watts and must wait
    */

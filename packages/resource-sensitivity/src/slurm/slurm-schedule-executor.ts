@@ -115,7 +115,10 @@ export class SlurmScheduleExecutor implements ScheduleExecutor {
   readonly #given = new Map<number, SlurmJobEnd>()
   #resizes = 0
   #facts: RunFact[] = []
-  /** True until the first poll after a resume. Ends found by that poll get the time that their node recorded. */
+  /**
+   * True from a resume until its first poll is processed. Job ends found by that poll are dated by the time that the
+   * node recorded.
+   */
   #isBehind = false
 
   /** Starts the schedule's clock. */
