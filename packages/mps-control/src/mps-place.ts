@@ -105,8 +105,8 @@ export class MpsPlace {
 
   /**
    * Creates the folders, owned by this user. If the clients belong to another user, only that user may also enter the
-   * folders, to open known paths, but cannot create files there. A secret folder name would not protect them, since the
-   * kernel shows the paths of listening sockets to everybody.
+   * folders, to open known paths, but cannot create files there. A folder name that is hard to guess would not protect
+   * them, since the kernel shows the paths of listening sockets to everybody.
    *
    * @param uid user who owns the clients
    * @throws MpsError `MPS_FOLDER` if a folder belongs to another user, or cannot be created
