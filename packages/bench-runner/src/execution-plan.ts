@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, readlinkSync, symlinkSync } from 'node:fs'
 import path from 'node:path'
 import { type CommandFunction, newCommand, parseCommand, writeFileAtomically } from '@pctodl/command-line'
 import { InvalidInputError } from '@pctodl/platform'
@@ -16,7 +16,10 @@ export interface ExecutionPlan {
   readonly cells: readonly Cell[]
 }
 
-/** Folder with one file for each cell that a worker has taken: the index of the cell as name, the worker as content. */
+/**
+ * Folder with one symbolic link for each cell that a worker has taken, named by the index of the cell and pointing to
+ * the name of the worker. A link exists with its content or not at all, even if its maker is killed; a file may be empty.
+ */
 const takenFolder = (planFile: string) => path.join(path.dirname(planFile), 'taken')
 
 /** @returns the file of the plan */
@@ -36,17 +39,16 @@ function readPlan(file: string): ExecutionPlan {
 
 /** The cells that a worker has taken; without `worker`, those that no worker has taken. */
 export function cellsTakenBy(worker: string | undefined, planFile: string, cells: readonly Cell[]): Cell[] {
-  return cells.filter((_, i) => {
-    const file = path.join(takenFolder(planFile), `${i}`)
-    return worker === (existsSync(file) ? readFileSync(file, 'utf8') : undefined)
-  })
+  const folder = takenFolder(planFile)
+  const taken = new Set(readdirSync(folder))
+  return cells.filter((_, i) => worker === (taken.has(`${i}`) ? readlinkSync(path.join(folder, `${i}`)) : undefined))
 }
 
 const taskOf = ({ task }: Cell) => `${task.board} ${task.id}`
 
 /**
  * Takes the next cell for a worker: one of its present task, whose plan it has made, else one of a task that no worker
- * has begun, else any. A cell is taken by creating a file, which only one process can do.
+ * has begun, else any. A cell is taken by creating a link, which only one process can do.
  */
 function take(worker: string, planFile: string, cells: readonly Cell[], present: string | undefined): Cell | undefined {
   for (;;) {
@@ -57,7 +59,7 @@ function take(worker: string, planFile: string, cells: readonly Cell[], present:
     const [first] = left.sort((a, b) => rank(taskOf(a.cell)) - rank(taskOf(b.cell)))
     if (!first) return undefined
     try {
-      writeFileSync(path.join(takenFolder(planFile), `${first.i}`), worker, { flag: 'wx' })
+      symlinkSync(worker, path.join(takenFolder(planFile), `${first.i}`))
       return first.cell
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error

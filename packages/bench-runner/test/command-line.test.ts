@@ -195,9 +195,10 @@ describe('bench-runner', () => {
     expect(readFileSync(path.join(folder, 'taken'), 'utf8')).toBe('a file where a folder is wanted')
   })
 
-  it('runs what a killed worker leaves, and names the runs that ended with it', async () => {
+  it('runs what killed workers leave, and names the runs that ended with them', async () => {
     const cwd = newFolder()
-    const argv = ['--gpu', '3080Ti', '--algorithm', 'pctodl', '--iterations', '3', '--jobs', '2', '--json']
+    // Runs of some tenths of a second, so that a signal hits a worker in the middle of one.
+    const argv = ['--gpu', '3080Ti', '--algorithm', 'pctodl', '--iterations', '100', '--jobs', '2', '--json']
     const child = spawn(process.execPath, [command, ...argv], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
     let [stdout, stderr, killed] = ['', '', false]
     child.stdout.on('data', (chunk: Buffer) => {
@@ -207,8 +208,9 @@ describe('bench-runner', () => {
       stderr += chunk.toString()
       if (killed || !stderr.includes('[2/16]')) return
       killed = true
-      const [worker] = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')
-      process.kill(Number(worker), 'SIGKILL')
+      // Both: while one runs its third cell, the other may be starting still.
+      const workers = readFileSync(`/proc/${child.pid}/task/${child.pid}/children`, 'utf8').trim().split(' ')
+      for (const worker of workers) process.kill(Number(worker), 'SIGKILL')
     })
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1)
     const { summaries, failures } = JSON.parse(stdout) as { summaries: unknown[]; failures: { message: string }[] }
