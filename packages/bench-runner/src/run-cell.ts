@@ -7,7 +7,7 @@ import { predictorOf } from './predictors.js'
 import { runTaskOn } from './run-task.js'
 import { maxLoad, steadyMix } from './services/max-load.js'
 import { runServerLoad, type ServerRun } from './services/serve.js'
-import { createServerPolicy, type ServerPolicyName } from './services/service-policies.js'
+import { createServerPolicy, lockedShares, type ServerPolicyName } from './services/service-policies.js'
 import { type ServerTask, serverTasksOf } from './services/service-tasks.js'
 import { bestFixedClocks, bestLockedClock } from './services/services-oracle.js'
 import { equalShares, plannedShares } from './services/share-plans.js'
@@ -47,7 +47,8 @@ async function serve(cell: Cell, told: ServerTask, signal?: AbortSignal): Promis
     const { run } = await bestLockedClock(task, load, model, [plannedShares, equalShares], 0.99, signal)
     return recordOf(cell, task, run)
   }
-  const fixed = algorithm === 'fixed-clock' ? { fixedClocks: await bestFixedClocks(task, load, model, signal) } : {}
+  const shares = lockedShares[algorithm]
+  const fixed = shares ? { fixedClocks: await bestFixedClocks(task, load, model, shares, signal) } : {}
   const create = (of: Pick<ServerTask, 'services'>, loadFactor: number) =>
     createServerPolicy(algorithm as ServerPolicyName, of, { model, loadFactor, ...fixed })
   if (!cell.maxLoad) return recordOf(cell, task, await runServerLoad(load, create(task, loadFactor), abort))

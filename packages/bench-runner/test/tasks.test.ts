@@ -67,6 +67,7 @@ describe('a list of algorithms', () => {
       'equal-split-step',
       'equal-split',
       'measured-60s',
+      'plan-fixed-clock',
       'fixed-clock',
       'equal-shares',
       'morak-tuned',

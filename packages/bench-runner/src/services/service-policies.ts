@@ -9,12 +9,19 @@ import { equalShares, planned, plannedShares } from './share-plans.js'
 export const serverPolicyNames = [
   'pctodl',
   'plan-limit-step',
+  'plan-fixed-clock',
   'fixed-clock',
   'equal-shares',
   'latency-governor',
 ] as const
 
 export type ServerPolicyName = (typeof serverPolicyNames)[number]
+
+/** The shares of the policies that run at one locked clock, found offline with {@link bestFixedClocks}. */
+export const lockedShares: Partial<Record<string, SharePlan>> = {
+  'plan-fixed-clock': plannedShares,
+  'fixed-clock': equalShares,
+}
 
 /** Shares, batches and clocks for services. */
 export type SharePlan = (model: PerfModel, load: PlannedLoad) => Configuration
@@ -24,7 +31,7 @@ export interface ServerPolicyOptions {
   readonly model: PerfModel
   /** Common factor on the rates of the task. Default 1. */
   readonly loadFactor?: number
-  /** Clocks of `fixed-clock`, found offline with `bestFixedClocks`; required for it. */
+  /** Clocks found offline, required for `plan-fixed-clock` and `fixed-clock`. */
   readonly fixedClocks?: ClockPlan
 }
 
@@ -53,9 +60,10 @@ export function createServerPolicy(
       return new LimitPolicy(start(plannedShares))
     case 'equal-shares':
       return new LimitPolicy(start(equalShares))
+    case 'plan-fixed-clock':
     case 'fixed-clock':
       if (fixedClocks === undefined) throw new InvalidInputError('fixedClocks', fixedClocks, 'clocks found offline')
-      return fixedClockPolicy(start(equalShares), fixedClocks)
+      return fixedClockPolicy(start(lockedShares[name]!), fixedClocks)
     case 'latency-governor':
       return new LimitPolicy({ ...start(plannedShares), clock: new LatencyGovernor() })
   }

@@ -4,7 +4,6 @@ import type { ClockPlan } from '@pctodl/scheduler'
 import { runServerLoad, type ServerLoad, type ServerRun } from './serve.js'
 import { fixedClockPolicy, limitOptions, type SharePlan } from './service-policies.js'
 import type { ServerTask } from './service-tasks.js'
-import { equalShares } from './share-plans.js'
 
 /** A locked clock and the run at that clock. */
 export interface LockedRun {
@@ -57,20 +56,21 @@ export async function bestLockedClock(
   return best!
 }
 
-/** `fixed-clock` is tuned on other arrivals and another sensor error than it is judged on. */
+/** Locked clocks are tuned on other arrivals and another sensor error than they are judged on. */
 const TUNING_SEEDS_APART = 500_000
-/** It is tuned to half of the late requests that the objective permits, so that it also meets the objective on these. */
+/** They are tuned to half of the late requests that the objective permits, so that they also meet it when judged. */
 const TUNED_ATTAINMENT = 0.995
 
-/** The clocks that `fixed-clock` uses: tuned for equal shares on the same board, with other arrivals. */
+/** The locked clocks that suit some shares best: tuned on the same board, with other arrivals. */
 export async function bestFixedClocks(
   task: Pick<ServerTask, 'services'>,
   load: ServerLoad,
   model: PerfModel,
+  shares: SharePlan,
   signal?: AbortSignal,
 ): Promise<ClockPlan> {
   const tuning = { ...load, seed: load.seed + TUNING_SEEDS_APART }
-  return (await bestLockedClock(task, tuning, model, [equalShares], TUNED_ATTAINMENT, signal)).clocks
+  return (await bestLockedClock(task, tuning, model, [shares], TUNED_ATTAINMENT, signal)).clocks
 }
 
 function worst({ services }: ServerRun): number {

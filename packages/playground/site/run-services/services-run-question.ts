@@ -3,11 +3,11 @@ import type { CapFrom, Disturbance } from '../run/run-question.js'
 import type { AskedService } from '../services/asked-service.js'
 import { firstServices } from '../services/asked-service.js'
 
-export type ServicePolicyName = Exclude<(typeof serverPolicyNames)[number], 'fixed-clock'>
+export type ServicePolicyName = Exclude<(typeof serverPolicyNames)[number], `${string}fixed-clock`>
 
 /** The policies that a page can run: those of `bench-runner --set services` that need no search before the run. */
 export const servicePolicyNames: readonly ServicePolicyName[] = serverPolicyNames.filter(
-  (name) => name !== 'fixed-clock',
+  (name): name is ServicePolicyName => !name.endsWith('fixed-clock'),
 )
 
 /** All parameters that determine a run of services. */

@@ -6,6 +6,7 @@ export const matrixAlgorithms = [
   'equal-split-step',
   'equal-split',
   'measured-60s',
+  'plan-fixed-clock',
   'fixed-clock',
   'equal-shares',
   'morak-tuned',
@@ -25,10 +26,10 @@ export const matrixAlgorithms = [
 export const notCompeting: readonly string[] = ['static-best', 'oracle']
 
 /**
- * pctodl's plan with one step of feedback instead of its controller. It separates the gain of planning from the gain of
- * control.
+ * pctodl's tenants without its controller: one step of feedback under the board's limit, or one locked clock tuned
+ * offline. They separate the gain of planning from the gain of control.
  */
-export const PLANNED_STEP = 'plan-limit-step'
+export const planOnly: readonly string[] = ['plan-limit-step', 'plan-fixed-clock']
 
 /** Algorithms that choose tenants without a throughput model. */
 export const planLess: readonly string[] = [

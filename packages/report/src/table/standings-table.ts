@@ -64,9 +64,15 @@ export function headlineTable({ tasks, subject }: Standings): ReportTable {
       const [set, board] = JSON.parse(key) as [string, string]
       const { outcomes: counted, ratio, planning, control } = tallyOf(group)
       const boards = Math.max(...group.map((task) => task.boards.length))
-      // A plan that runs at the cap is no opponent in energy, because services need less than its full throughput.
-      const parts = set.startsWith('services') ? ['-', '-'] : [planning, control].map(withSpread)
-      return [setWords[set] ?? set, board, `${boards}`, outcomesText(group, counted), withSpread(ratio), ...parts]
+      return [
+        setWords[set] ?? set,
+        board,
+        `${boards}`,
+        outcomesText(group, counted),
+        withSpread(ratio),
+        withSpread(planning),
+        withSpread(control),
+      ]
     }),
   }
 }
@@ -74,7 +80,8 @@ export function headlineTable({ tasks, subject }: Standings): ReportTable {
 export const headlineCaption: string =
   'Ratios are geometric means over tasks, on n boards. In parentheses: the 95 % confidence interval over boards (Student\u2019s t) for 16 ' +
   'boards or more; for fewer, the values of the lowest and the highest board. Best other: the best opponent of each task that holds the cap. ' +
-  'Plan / no plan: plan-limit-step divided by the best opponent that does not use our plan.'
+  'Plan: the better of plan-limit-step and plan-fixed-clock, which run pctodl\u2019s tenants without its controller. No plan: the best opponent ' +
+  'with other tenants.'
 
 /** The first table of a report: an algorithm compared with the best other algorithm of each task. */
 export function standingsTable({ subject, tasks }: Standings): ReportTable {

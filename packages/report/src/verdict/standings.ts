@@ -1,6 +1,6 @@
 import { mean } from '@pctodl/numerics'
 import { findGpuSpec, UnknownNameError } from '@pctodl/platform'
-import { limitOnly, notCompeting, PLANNED_STEP, planLess } from '../chart/matrix-algorithms.js'
+import { limitOnly, notCompeting, planLess, planOnly } from '../chart/matrix-algorithms.js'
 import { combineRepeatedRuns } from './combine-runs.js'
 import { groupBy } from './group-by.js'
 import { merit, type RunSummary, taskKey } from './run-summary.js'
@@ -66,9 +66,9 @@ export interface TaskStanding {
   readonly boards: readonly BoardStanding[]
   /** The board with the lowest ratio; null if there is only one board. */
   readonly worst: BoardStanding | null
-  /** Merit of `plan-limit-step` divided by the best opponent's that has no plan. */
+  /** Merit of the best opponent with pctodl's tenants, divided by that of the best opponent without a plan. */
   readonly planning: Ratio | null
-  /** Merit of the subject divided by that of `plan-limit-step`. */
+  /** Merit of the subject divided by that of the best opponent with pctodl's tenants. */
   readonly control: Ratio | null
   /** Ratio of the same task in the set `equal-p99`; null if that was not run. */
   readonly equalP99: Ratio | null
@@ -194,10 +194,14 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
   const boards = boardsOf(runs)
   const names = [...new Set(runs.map(({ algorithm }) => algorithm))].filter((name) => name !== subject)
   const rivals = opponents(boards, names)
-  const planless = opponents(
-    boards,
-    names.filter((name) => planLess.includes(name)),
-  )
+  const bestOf = (group: readonly string[]) => {
+    const best = opponents(
+      boards,
+      names.filter((name) => group.includes(name)),
+    )
+    return (instance: string) => best.get(instance)
+  }
+  const planned = bestOf(planOnly)
   const run = (name: string) => (instance: string) => boards.get(instance)!.get(name)
   const ratio = ratioOf(boards, run(subject), (instance) => rivals.get(instance))
   const standing = [...boards.keys()].map((instance): BoardStanding => {
@@ -225,8 +229,8 @@ function standingOf(runs: readonly RunSummary[], subject: string): Omit<TaskStan
     ratio,
     boards: standing,
     worst: standing.length > 1 ? worst : null,
-    planning: ratioOf(boards, run(PLANNED_STEP), (instance) => planless.get(instance)),
-    control: subject === PLANNED_STEP ? null : ratioOf(boards, run(subject), run(PLANNED_STEP)),
+    planning: ratioOf(boards, planned, bestOf(planLess)),
+    control: planOnly.includes(subject) ? null : ratioOf(boards, run(subject), planned),
     outcome: outcome === 'win' && blind ? 'no-feedback' : outcome,
   }
 }
