@@ -1,11 +1,5 @@
 // Maps of segments on GPUs.
-export {
-  DEFAULT_GPUS_PER_NODE,
-  formatDeploymentMap,
-  type MappedGpu,
-  mapColumns,
-  parseDeploymentMap,
-} from './map/deployment-map.js'
+export { DEFAULT_GPUS_PER_NODE, formatDeploymentMap, mapColumns, parseDeploymentMap } from './map/deployment-map.js'
 export { fleetMapColumns, formatFleetMap, type MappedBoard, parseFleetMap, segmentConflict } from './map/fleet-map.js'
 export { boardsOf } from './map/boards-of.js'
 export { readMap } from './map/read-map.js'
@@ -29,7 +23,7 @@ export {
 export { formatMigParted } from './kubernetes/mig-parted.js'
 export { formatKubernetes } from './kubernetes/kubernetes.js'
 // On a node.
-export { type DeployAction, deployActions, segmentsOfNode } from './node/deploy-actions.js'
+export { deployActions, segmentsOfNode } from './node/deploy-actions.js'
 export { renderAction } from './node/render-actions.js'
 export { type DeployedSegment, readDeployment } from './node/deployment-state.js'
 export { gpuListQuery, parseGpuList, parseInstanceList } from './node/mig-layout.js'

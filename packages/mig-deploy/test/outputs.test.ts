@@ -8,11 +8,11 @@ import {
   formatDeploymentMap,
   formatKubernetes,
   formatMigParted,
-  type MappedGpu,
   mapColumns,
   parseDeploymentMap,
   SegmentFileError,
 } from '../src/index.js'
+import type { MappedGpu } from '../src/map/deployment-map.js'
 
 const board = findMigBoard('A100-80GB')
 const gpus: MappedGpu[] = [

@@ -3,16 +3,10 @@ import { SeededRandom } from '@pctodl/numerics'
 import { freePlacements } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
-import {
-  type Fleet,
-  type FleetReplan,
-  type InstanceCoRunners,
-  type ProfilePoint,
-  planFleet,
-  replanFleet,
-  type ServiceObjective,
-  stepFleetMaps,
-} from '../src/index.js'
+import type { InstanceCoRunners } from '../src/fleet/shared-points.js'
+import { type Fleet, type ProfilePoint, planFleet, replanFleet, type ServiceObjective } from '../src/index.js'
+import { stepFleetMaps } from '../src/replan/fleet-migration.js'
+import type { FleetReplan } from '../src/replan/replan-fleet.js'
 
 const models = ['a', 'b', 'c']
 

@@ -1,16 +1,8 @@
-import {
-  figureEstimate,
-  mean,
-  meanInterval,
-  medianEstimate,
-  pairedTest,
-  ratioEstimate,
-  SeededRandom,
-  welchTest,
-} from '@pctodl/numerics'
+import { mean, meanInterval, pairedTest, ratioEstimate, SeededRandom, welchTest } from '@pctodl/numerics'
 import { InvalidInputError } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { figureEstimate, medianEstimate } from '../src/bootstrap.js'
 
 const sampleOf = (random: SeededRandom, size: number, centre = 0, deviation = 1) =>
   Array.from({ length: size }, () => centre + deviation * random.normal())

@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { SeededRandom } from '@pctodl/numerics'
-import { imageFolder, readImages, syntheticImages } from '@pctodl/tenants'
+import { imageFolder, syntheticImages } from '@pctodl/tenants'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { assertImageCount } from '../src/images/image-pool.js'
+import { assertImageCount, readImages } from '../src/images/image-pool.js'
 
 const scratch = mkdtempSync(path.join(tmpdir(), 'pctodl-images-'))
 afterAll(() => rmSync(scratch, { recursive: true, force: true, maxRetries: 5 }))
