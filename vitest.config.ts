@@ -16,7 +16,7 @@ const root = import.meta.dirname
 
 /** Test files that only compute. */
 const pure = [
-  'packages/{baselines,colocation,gpu-sim,greedy-partition,mig-deploy,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
+  'packages/{baselines,colocation,gpu-sim,greedy-partition,mig-deploy,numerics,platform,reference-data,scheduler,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/command-line/test/**/!(open-to-write|own-files).test.ts',
   'packages/perf-model/test/**/*.test.ts',
   'packages/published/test/**/!(import-reference).test.ts',

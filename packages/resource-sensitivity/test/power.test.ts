@@ -1,5 +1,5 @@
 import { SeededRandom } from '@pctodl/numerics'
-import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/solver'
+import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/numerics/programs'
 import { describe, expect, it } from 'vitest'
 import { planNow, simulate } from '../src/index.js'
 import type { SimulationOptions } from '../src/simulate/simulation-options.js'
