@@ -19,7 +19,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sim-host': ['platform', 'numerics', 'command-line', 'model-zoo', 'gpu-sim'],
   'perf-model': ['platform', 'numerics', 'command-line'],
   'greedy-partition': ['platform', 'numerics', 'command-line', 'perf-model'],
-  published: ['platform', 'numerics', 'command-line', 'perf-model', 'colocation', 'mig-deploy'],
+  published: ['platform', 'numerics', 'command-line', 'perf-model', 'colocation'],
   'thermo-dvfs': ['platform'],
   'nvml-control': ['platform', 'command-line'],
   'mps-control': ['platform', 'command-line', 'nvml-control'],
@@ -30,8 +30,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   scheduler: ['platform', 'numerics', 'perf-model', 'greedy-partition', 'thermo-dvfs'],
   baselines: ['platform', 'perf-model', 'published', 'scheduler'],
   govern: ['platform', 'numerics', 'command-line', 'perf-model', 'nvml-control', 'scheduler'],
-  'mig-deploy': ['platform', 'command-line'],
-  'mig-segments': ['platform', 'numerics', 'traffic', 'command-line', 'colocation', 'mig-deploy'],
+  'mig-segments': ['platform', 'numerics', 'traffic', 'command-line', 'colocation'],
   colocation: ['platform', 'numerics', 'command-line'],
   'hetero-training': ['platform', 'numerics', 'command-line'],
   'resource-sensitivity': ['platform', 'numerics', 'command-line', 'job-array'],
@@ -97,7 +96,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const mayLoadOnDemand: Readonly<Record<string, readonly string[]>> = {
   'perf-model': ['report', 'model-zoo'],
   profiler: ['report', 'perf-model', 'greedy-partition'],
-  'mig-deploy': ['nvml-control', 'mps-control'],
+  'mig-segments': ['nvml-control', 'mps-control'],
   colocation: ['report'],
   'hetero-training': ['nvml-control', 'gpu-sim', 'model-zoo'],
 }
@@ -275,7 +274,6 @@ describe('the import graph', () => {
       'thermo-dvfs',
       'scheduler',
       'baselines',
-      'mig-deploy',
       'mig-segments',
       'colocation',
     ]) {

@@ -1,6 +1,5 @@
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
-import { findMigBoard } from '@pctodl/mig-deploy'
-import { VirtualClock } from '@pctodl/platform'
+import { findMigBoard, VirtualClock } from '@pctodl/platform'
 import { sustainedClock } from '../scripts/measure-slice.js'
 import type { FleetBoard } from '../src/fleet/place-fleet.js'
 import type { PlannedGpu } from '../src/index.js'

@@ -1,7 +1,7 @@
-import type { MappedBoard } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
 import { checkFleet } from '../src/fleet/check-fleet.js'
 import { type ProfilePoint, planFleet } from '../src/index.js'
+import type { MappedBoard } from '../src/map/fleet-map.js'
 import { type FleetStep, keepWatts, stepFleetMaps } from '../src/replan/fleet-migration.js'
 
 const point = (more: Partial<ProfilePoint> = {}): ProfilePoint => ({

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Workload } from '@pctodl/colocation'
-import { geometryOf } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
+import { geometryOf } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import type { InstanceCoRunners } from '../src/fleet/shared-points.js'
 import {

@@ -1,5 +1,4 @@
-import { placementConflict } from '@pctodl/mig-deploy'
-import { InvalidInputError } from '@pctodl/platform'
+import { InvalidInputError, placementConflict } from '@pctodl/platform'
 import { planAsPublished } from '@pctodl/published/segments'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'

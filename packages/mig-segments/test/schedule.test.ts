@@ -1,11 +1,12 @@
-import { type MappedBoard, placementConflict, segmentSizes } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
+import { placementConflict, segmentSizes } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { DayOptions } from '../src/day/plan-day.js'
 import { servingW } from '../src/day/plan-day.js'
 import type { FleetBoard, FleetSegment } from '../src/fleet/place-fleet.js'
 import { fleetOf, gpusOf, planDay, planSegments, type ServiceObjective, type ServiceProfile } from '../src/index.js'
+import type { MappedBoard } from '../src/map/fleet-map.js'
 import { stepFleetMaps } from '../src/replan/fleet-migration.js'
 import { arbitraryServices } from './arbitrary-services.js'
 

@@ -18,6 +18,20 @@ export {
   migLayouts,
 } from './mig-geometry.js'
 export {
+  assignStarts,
+  COMPUTE_SLICES,
+  findMigBoard,
+  footprints,
+  geometryOf,
+  isSegmentSize,
+  type MigBoard,
+  migBoardKeys,
+  type Placement,
+  placementConflict,
+  type SegmentSize,
+  segmentSizes,
+} from './mig-placement.js'
+export {
   findMigProfile,
   MEMORY_SLICES,
   type MigProfile,

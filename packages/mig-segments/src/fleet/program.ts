@@ -1,4 +1,3 @@
-import type { MappedBoard } from '@pctodl/mig-deploy'
 import {
   type Answer,
   type LinearConstraint,
@@ -8,6 +7,7 @@ import {
   type Variable,
 } from '@pctodl/numerics/programs'
 import type { MigSlot } from '@pctodl/platform'
+import type { MappedBoard } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
 import { patternsOf } from './board-patterns.js'
 import { cheapestCover } from './cheapest-cover.js'
