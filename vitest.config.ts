@@ -16,15 +16,15 @@ const root = import.meta.dirname
 
 /** Test files that only compute. */
 const pure = [
-  'packages/{baselines,colocation,gpu-sim,greedy-partition,mig-deploy,numerics,platform,reference-data,scheduler,solver,thermo-dvfs,traffic}/test/**/*.test.ts',
+  'packages/{baselines,colocation,gpu-sim,greedy-partition,numerics,platform,reference-data,scheduler,thermo-dvfs,traffic}/test/**/*.test.ts',
   'packages/command-line/test/**/!(open-to-write|own-files).test.ts',
   'packages/perf-model/test/**/*.test.ts',
   'packages/published/test/**/!(import-reference).test.ts',
   'packages/backend/test/{open-backend,readme,visible-gpus,worker-words}.test.ts',
-  'packages/bench-runner/test/{compare,no-peeking,oracle-throughput,report-page.slow,server-scenario.slow,services-under-caps.slow,settle-place,tasks,tuned-forms}.test.ts',
+  'packages/bench-runner/test/{compare,matrix-options,no-peeking,oracle-throughput,report-page.slow,server-scenario.slow,services-under-caps.slow,settle-place,tasks,tuned-forms}.test.ts',
   'packages/govern/test/{energy,law,metrics,readme}.test.ts',
   'packages/hetero-training/test/{by-hand.slow,curves,find-plan,golden,memory,pctodl-hetero,readers,readme,replan,simulated-loop,strange-clusters,within-power}.test.ts',
-  'packages/mig-segments/test/{cheapest-cover,cli,commands-say,cool-down,fleet,fleet-ends,fleet-limits,fleet-sharing,geometry,inputs,migration,outputs,plan.slow,power,published,readme,replan-fleet.slow,replan-one-board,report,same-plans,schedule,stated-traffic.slow,tail.slow,tail-plans.slow,until-kept}.test.ts',
+  'packages/mig-segments/test/{cheapest-cover,cli,commands-say,cool-down,deploy-actions,deploy-outputs,fleet,fleet-ends,fleet-limits,fleet-outputs,fleet-sharing,geometry,inputs,kubernetes-schemas,migration,outputs,plan.slow,power,published,readme,replan-fleet.slow,replan-one-board,report,same-plans,schedule,stated-traffic.slow,tail.slow,tail-plans.slow,until-kept}.test.ts',
   'packages/model-zoo/test/{decoder,exported-graphs,graph-from-onnx,network-facts,network-work,onnx-export,onnx-operators,published-facts,shapes,torchvision,training-graph,work,write-onnx}.test.ts',
   'packages/mps-control/test/mps-state.test.ts',
   'packages/node-service/test/{identity,policy}.test.ts',

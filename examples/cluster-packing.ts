@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { drawMap, findMigBoard } from '@pctodl/mig-deploy'
 import {
   exampleFolder,
   latencyGateMs,
@@ -9,7 +8,8 @@ import {
   planSegments,
   scenarioAt,
 } from '@pctodl/mig-segments'
-import { findGpuSpec } from '@pctodl/platform'
+import { drawMap } from '@pctodl/mig-segments/deploy'
+import { findGpuSpec, findMigBoard } from '@pctodl/platform'
 import { ALARM_COLOR, chartConfig, palette, renderPng, renderSvg, type TopLevelSpec } from '@pctodl/report/charts'
 import { type BoardAtClock, keepsObjectives, meetBudget } from './power-budget.js'
 import { measureBoard } from './run-planned-gpu.js'

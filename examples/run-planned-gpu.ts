@@ -1,7 +1,6 @@
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
-import { findMigBoard } from '@pctodl/mig-deploy'
 import type { PlannedGpu } from '@pctodl/mig-segments'
-import { VirtualClock } from '@pctodl/platform'
+import { findMigBoard, VirtualClock } from '@pctodl/platform'
 import type { BoardAtClock, SegmentAtClock } from './power-budget.js'
 
 const WARM_UP_MS = 60_000

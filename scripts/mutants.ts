@@ -24,7 +24,6 @@ const corePackages = [
   'scheduler',
   'nvml-control',
   'tenants',
-  'mig-deploy',
   'mig-segments',
   'colocation',
 ]

@@ -13,10 +13,6 @@ export const exampleCalls: Readonly<Record<string, { readonly call: string; read
   'greedy-partition': { call: "plan('3080Ti', 'resnet50', 200)", answer: /samples\/s, 19\d\.\d W/ },
   'hetero-training': { call: 'plan(0.3)', answer: /\d+ on big at \d+ W.*the knee of/ },
   'job-array': { call: 'squares([3, 4])', answer: /4: 16/ },
-  'mig-deploy': {
-    call: "commandsFor('Num instance,Num GPU,Model,Placement,Instance size,Batch size,Num proc\\n0,0,net,4,3,8,1', 0, 'H100', ['serve'])",
-    answer: /-cgi 3g.40gb:4/,
-  },
   'mig-segments': { call: "plan('A100', 1)", answer: /^"?\d+ GPUs/ },
   playground: { call: "besideResults('.')", answer: /playground.index\.html/ },
   profiler: { call: "alongTheClock('resnet50')", answer: /\d+ MHz: \d+\.\d\/J/ },

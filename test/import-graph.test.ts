@@ -11,7 +11,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   platform: [],
   numerics: ['platform'],
   traffic: ['platform', 'numerics'],
-  solver: ['platform'],
   'reference-data': [],
   'command-line': ['platform'],
   'job-array': ['platform', 'command-line'],
@@ -20,7 +19,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'sim-host': ['platform', 'numerics', 'command-line', 'model-zoo', 'gpu-sim'],
   'perf-model': ['platform', 'numerics', 'command-line'],
   'greedy-partition': ['platform', 'numerics', 'command-line', 'perf-model'],
-  published: ['platform', 'numerics', 'command-line', 'perf-model', 'colocation', 'mig-deploy'],
+  published: ['platform', 'numerics', 'command-line', 'perf-model', 'colocation'],
   'thermo-dvfs': ['platform'],
   'nvml-control': ['platform', 'command-line'],
   'mps-control': ['platform', 'command-line', 'nvml-control'],
@@ -31,11 +30,10 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   scheduler: ['platform', 'numerics', 'perf-model', 'greedy-partition', 'thermo-dvfs'],
   baselines: ['platform', 'perf-model', 'published', 'scheduler'],
   govern: ['platform', 'numerics', 'command-line', 'perf-model', 'nvml-control', 'scheduler'],
-  'mig-deploy': ['platform', 'command-line'],
-  'mig-segments': ['platform', 'numerics', 'traffic', 'solver', 'command-line', 'colocation', 'mig-deploy'],
-  colocation: ['platform', 'numerics', 'solver', 'command-line'],
+  'mig-segments': ['platform', 'numerics', 'traffic', 'command-line', 'colocation'],
+  colocation: ['platform', 'numerics', 'command-line'],
   'hetero-training': ['platform', 'numerics', 'command-line'],
-  'resource-sensitivity': ['platform', 'numerics', 'solver', 'command-line', 'job-array'],
+  'resource-sensitivity': ['platform', 'numerics', 'command-line', 'job-array'],
   report: ['platform', 'numerics', 'command-line'],
   run: ['platform', 'command-line', 'perf-model', 'gpu-sim', 'backend', 'scheduler', 'baselines', 'report'],
   // What its page shows is bundled into it; only its command is loaded by others.
@@ -98,7 +96,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 const mayLoadOnDemand: Readonly<Record<string, readonly string[]>> = {
   'perf-model': ['report', 'model-zoo'],
   profiler: ['report', 'perf-model', 'greedy-partition'],
-  'mig-deploy': ['nvml-control', 'mps-control'],
+  'mig-segments': ['nvml-control', 'mps-control'],
   colocation: ['report'],
   'hetero-training': ['nvml-control', 'gpu-sim', 'model-zoo'],
 }
@@ -276,7 +274,6 @@ describe('the import graph', () => {
       'thermo-dvfs',
       'scheduler',
       'baselines',
-      'mig-deploy',
       'mig-segments',
       'colocation',
     ]) {

@@ -1,5 +1,5 @@
 import { libraryBuild, type PackageBuild } from '../../tsup.base'
 
-const build: PackageBuild = libraryBuild({ entry: ['src/index.ts', 'src/commands.ts'] })
+const build: PackageBuild = libraryBuild({ entry: ['src/index.ts', 'src/deploy.ts', 'src/commands.ts'] })
 
 export default build

@@ -1,4 +1,3 @@
-import { placementConflict } from '@pctodl/mig-deploy'
 import {
   type BoundedPlan,
   formatProfileCsv,
@@ -13,6 +12,7 @@ import {
   simulatePlan,
   throughputOf,
 } from '@pctodl/mig-segments'
+import { placementConflict } from '@pctodl/platform'
 import { planAsPublished } from '@pctodl/published/segments'
 import { describe, expect, it } from 'vitest'
 import { type Asked, drawnServices, fleetProfiles } from './drawn-services.js'

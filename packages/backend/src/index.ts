@@ -1,6 +1,5 @@
 export { type Detection, detectGpus } from './detect-gpus.js'
-export { type BackendOptions, openBackend } from './open-backend.js'
+export { openBackend } from './open-backend.js'
 export { type Backend, type BackendKind, backendKinds } from './backend.js'
 export { openSimulated } from './open-simulated.js'
 export { openReal } from './open-real.js'
-export { MpsTenants } from './mps-tenants.js'

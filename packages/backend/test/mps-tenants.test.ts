@@ -1,7 +1,7 @@
-import { MpsTenants } from '@pctodl/backend'
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { type Tenant, VirtualClock } from '@pctodl/platform'
 import { expect, it } from 'vitest'
+import { MpsTenants } from '../src/mps-tenants.js'
 
 it('tenants that were stopped come back with the next ones, in the pool that there is', async () => {
   const clock = new VirtualClock()

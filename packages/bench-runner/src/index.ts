@@ -1,4 +1,3 @@
-export { type BenchTask, benchTasks, capsOf, tasksOf } from './tasks.js'
+export { tasksOf } from './tasks.js'
 export { type AlgorithmName, algorithmNames, createPolicy, parseAlgorithms } from './algorithms.js'
 export { runTask } from './run-task.js'
-export { benchRunner } from './matrix-command.js'

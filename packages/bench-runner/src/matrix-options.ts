@@ -2,7 +2,6 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import {
   asUsage,
-  type ExecutorOptions,
   integerFrom,
   listOf,
   newCommand,
@@ -10,11 +9,8 @@ import {
   oneOf,
   parseCommand,
   positiveNumber,
-  type SlurmOptions,
-  slurmOptions,
   type Terminal,
   UsageError,
-  withExecutorOptions,
 } from '@pctodl/command-line'
 import { fixedCap } from '@pctodl/platform'
 import { type BackendKind, backendKinds } from '@pctodl/run'
@@ -29,7 +25,7 @@ import { anyTasksOf, isServed, type Task, type TaskSet, taskSets } from './tasks
 const MAX_JOBS = 8
 
 /** Options as typed, before names are resolved. */
-export interface RawBenchOptions extends ExecutorOptions {
+export interface RawBenchOptions {
   readonly gpu?: string
   readonly detectGpu?: boolean
   readonly backend: BackendKind
@@ -54,6 +50,9 @@ export interface RawBenchOptions extends ExecutorOptions {
   readonly resume?: boolean
   readonly timeout?: number
   readonly jobs?: number
+  readonly executor: 'local' | 'slurm'
+  readonly slurmElements: number
+  readonly slurmArgument?: readonly string[]
   readonly chart?: boolean
   readonly saveSummary?: boolean
   readonly dryRun?: boolean
@@ -64,8 +63,8 @@ export interface RawBenchOptions extends ExecutorOptions {
 export interface BenchOptions extends Omit<RawBenchOptions, 'seeds'>, CellRequest {
   /** Processes that run cells in parallel on this machine. */
   readonly jobs: number
-  /** Options for a Slurm cluster; absent for runs on this machine. */
-  readonly slurm?: SlurmOptions
+  /** A Slurm job array among whose elements the work is divided; absent for runs on this machine. */
+  readonly slurm?: { readonly elements: number; readonly sbatchArguments: readonly string[] }
 }
 
 /** @throws UsageError for anything that a user could have mistyped */
@@ -147,7 +146,9 @@ export async function parseRawOptions(argv: readonly string[], terminal: Termina
     .option('--resume', 'keep complete results, run the others')
     .option('--timeout <seconds>', 'end a run that takes longer', positiveNumber('seconds'))
     .option('--jobs <n>', 'runs at the same time, each in its own process (default: by cores)', integerFrom(1))
-  withExecutorOptions(command)
+    .option('--executor <name>', 'local or slurm', oneOf('local', 'slurm'), 'local')
+    .option('--slurm-elements <n>', 'elements of the job array; the work is spread over them', integerFrom(1), 8)
+    .option('--slurm-argument <argument...>', 'arguments of sbatch, e.g. --slurm-argument=--gres=gpu:a100:1')
     .option('--chart', 'draw power against the cap and throughput over time, as SVG and PNG')
     .option('--save-summary', 'write the closing table to <result-dir>/summary.txt and .json')
     .option('--dry-run', 'print what would run, and write nothing')
@@ -166,7 +167,7 @@ export function checkOptions(raw: RawBenchOptions, { boards, isReal }: Place): B
   const { worker, datasetPath, params } = raw
   const real: RealBoard = { worker, ...(datasetPath === undefined ? {} : { datasetPath: path.resolve(datasetPath) }) }
   const first = isReal ? 1 : raw.seed
-  const slurm = slurmOptions(raw)
+  const slurm = { elements: raw.slurmElements, sbatchArguments: raw.slurmArgument ?? [] }
   return asUsage(() => ({
     ...raw,
     tasks,
@@ -177,7 +178,7 @@ export function checkOptions(raw: RawBenchOptions, { boards, isReal }: Place): B
     shadow: raw.enableShadow ?? false,
     ...(params === undefined ? {} : { parametersFolder: path.resolve(params) }),
     jobs: isReal ? 1 : (raw.jobs ?? Math.min(MAX_JOBS, availableParallelism())),
-    ...(slurm ? { slurm } : {}),
+    ...(raw.executor === 'slurm' ? { slurm } : {}),
   }))
 }
 

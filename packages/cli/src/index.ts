@@ -1,6 +1,4 @@
 export { pctodl } from './pctodl-command.js'
-export { commandNamed, commands } from './command-table.js'
-export type { Finding, Verdict } from './doctor/finding.js'
+export { commands } from './command-table.js'
 export { examineMachine } from './doctor/examine-machine.js'
 export { findLeftovers } from './cleanup/find-leftovers.js'
-export { candidatesFor } from './completion/candidates.js'

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { loadNvml } from '@pctodl/nvml-control'
 import { describe, expect, it, vi } from 'vitest'
 import { othersReach } from '../../../test/others-reach.js'
-import type { Finding } from '../src/index.js'
+import type { Finding } from '../src/doctor/finding.js'
 import { run } from './run-pctodl.js'
 
 const built = fileURLToPath(new URL('../bin/pctodl.js', import.meta.url))

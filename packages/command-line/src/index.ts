@@ -6,13 +6,7 @@ export { asUsage, newCommand, exampleText, parseCommand } from './new-command.js
 export { commandOfCommands, newSubcommand, Subcommands } from './subcommands.js'
 export type { OptionAliases } from './aliases.js'
 export { given, integerFrom, listOf, numberBetween, oneOf, positiveNumber } from './option-values.js'
-export {
-  type ExecutorOptions,
-  type SlurmOptions,
-  slurmOptions,
-  withExecutorOptions,
-  withNvmlOptions,
-} from './option-blocks.js'
+export { withNvmlOptions } from './option-blocks.js'
 export { Progress } from './progress.js'
 export {
   createOwnFile,

@@ -1,14 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import {
-  endpointState,
-  parseConfig,
-  readMapped,
-  readTriton,
-  readTritonLimits,
-  readVllm,
-  type ServiceSample,
-} from '../src/index.js'
-import { since } from '../src/metrics/service-sample.js'
+import { parseConfig } from '../src/config.js'
+import { readTriton, readVllm } from '../src/index.js'
+import { readMapped } from '../src/metrics/histograms.js'
+import { endpointState, type ServiceSample, since } from '../src/metrics/service-sample.js'
+import { readTritonLimits } from '../src/metrics/triton.js'
 
 const triton = `# HELP nv_inference_request_success Number of successful inference requests
 nv_inference_request_success{model="a",version="1"} 30

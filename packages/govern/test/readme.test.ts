@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { parseConfig } from '../src/index.js'
+import { parseConfig } from '../src/config.js'
 
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')
 const readme = read('../README.md')

@@ -4,15 +4,9 @@ import type { Arrivals, GpuLease } from '@pctodl/platform'
 import { diurnalArrivals, during, poissonArrivals, superposed } from '@pctodl/traffic'
 import { givenNetwork } from '../../sim-host/src/control-protocol.js'
 import { LlmEngine } from '../../sim-host/src/llm-engine.js'
-import {
-  GovernLaw,
-  type HistogramSample,
-  type Latencies,
-  type LatencyKind,
-  type MetricNames,
-  readMapped,
-  readVllm,
-} from '../src/index.js'
+import { GovernLaw, readVllm } from '../src/index.js'
+import { type HistogramSample, type LatencyKind, type MetricNames, readMapped } from '../src/metrics/histograms.js'
+import type { Latencies } from '../src/metrics/service-sample.js'
 import { ManualClock } from './virtual-server.js'
 import { type GovernedRun, LatencyFeedback } from './virtual-trials.js'
 

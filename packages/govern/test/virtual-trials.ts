@@ -9,7 +9,9 @@ import {
   poissonArrivals,
   superposed,
 } from '@pctodl/traffic'
-import { type GovernDecision, GovernLaw, readTriton, readTritonLimits } from '../src/index.js'
+import { GovernLaw, readTriton } from '../src/index.js'
+import type { GovernDecision } from '../src/law/govern-law.js'
+import { readTritonLimits } from '../src/metrics/triton.js'
 import { type VirtualLoad, VirtualServer } from './virtual-server.js'
 
 export const SCRAPE_MS = 250

@@ -1,4 +1,5 @@
-import type { BoardPhysics, HostProfile } from '../src/index.js'
+import type { HostProfile } from '../src/host-profile.js'
+import type { BoardPhysics } from '../src/index.js'
 
 /** What the calibration fits: a board, and the host that it was measured in. */
 export interface Calibrated {

@@ -1,8 +1,8 @@
 import { findGpuSpec, findMigProfile, migBoard, networkNames, type Tenant } from '@pctodl/platform'
 import { golden } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
-import type { HostName } from '../src/host-profile.js'
-import { type HostProfile, hostOfBoard, simulateSteadyState } from '../src/index.js'
+import type { HostName, HostProfile } from '../src/host-profile.js'
+import { hostOfBoard, simulateSteadyState } from '../src/index.js'
 
 const spec = findGpuSpec('A100-80GB')
 const profiles: Readonly<Record<string, string>> = {

@@ -1,8 +1,9 @@
 import { createServer } from 'node:net'
 import path from 'node:path'
 import { execa } from 'execa'
+import { launchEnvironment } from '../src/carry-out/launch-environment.js'
 import type { PlanFile } from '../src/carry-out/plan-file.js'
-import { findPlan, type GpuProfile, launchEnvironment, type TrainingJob, type TrainingPlan } from '../src/index.js'
+import { findPlan, type GpuProfile, type TrainingJob, type TrainingPlan } from '../src/index.js'
 import { prepareJob } from '../src/training-job.js'
 
 // Real data-parallel processes (PyTorch, gloo) on CPUs, the second of which does each batch three times: what a plan made of measurements of

@@ -4,9 +4,9 @@ import path from 'node:path'
 import { execa } from 'execa'
 import { describe, expect, it } from 'vitest'
 import { pythonWith } from '../../../test/python-environment.js'
+import { launchEnvironment } from '../src/carry-out/launch-environment.js'
 import type { PlanFile } from '../src/carry-out/plan-file.js'
 import { DEFAULT_STEP_PATTERN } from '../src/carry-out/training-process.js'
-import { launchEnvironment } from '../src/index.js'
 
 const folder = path.join(import.meta.dirname, '..', 'python')
 const trainer = path.join(import.meta.dirname, 'fixtures', 'train_ddp.py')

@@ -7,12 +7,11 @@ import {
   fitConvergence,
   type GpuProfile,
   InfeasibleBudgetError,
-  type ReplanState,
   replan,
   startReplanning,
   type TrainingJob,
 } from '../src/index.js'
-import type { GpuReport } from '../src/replan.js'
+import type { GpuReport, ReplanState } from '../src/replan.js'
 import { prepareJob } from '../src/training-job.js'
 
 const profileOf = (name: string, samplesPerS: number): GpuProfile => ({

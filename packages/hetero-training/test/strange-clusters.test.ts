@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
+import { keepsBudgets } from '../src/find-plan.js'
 import {
   type Budgets,
   findPlan,
   type GpuProfile,
   InfeasibleBudgetError,
-  keepsBudgets,
   simplePlans,
   type TrainingJob,
 } from '../src/index.js'

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { keepsBudgets } from '../src/find-plan.js'
 import {
   type Budgets,
   curvesOf,
   findPlan,
   type GpuProfile,
   InfeasibleBudgetError,
-  keepsBudgets,
   type TrainingJob,
 } from '../src/index.js'
 import type { ProfileRow } from '../src/profile/gpu-profile.js'

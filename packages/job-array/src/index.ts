@@ -1,5 +1,5 @@
 export { workFolder, readNote } from './work-folder.js'
-export type { Job, JobExecutor, JobOutcome } from './job-array.js'
+export type { Job, JobExecutor } from './job-array.js'
 export { LocalExecutor } from './local-executor.js'
 export { type SlurmNodeChange, SlurmNodes } from './slurm-nodes.js'
 export { type SlurmPatienceOptions, type SlurmSilence, silenceLine } from './slurm-patience.js'

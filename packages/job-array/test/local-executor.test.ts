@@ -1,10 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Job, type JobOutcome, LocalExecutor } from '@pctodl/job-array'
+import { type Job, LocalExecutor } from '@pctodl/job-array'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { squares } from '../examples/squares.js'
+import type { JobOutcome } from '../src/job-array.js'
 
 const node = (script: string, ...args: string[]) => [process.execPath, '-e', script, ...args] as const
 

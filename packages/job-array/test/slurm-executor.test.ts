@@ -11,8 +11,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { type Job, type JobOutcome, SlurmExecutor } from '@pctodl/job-array'
+import { type Job, SlurmExecutor } from '@pctodl/job-array'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { JobOutcome } from '../src/job-array.js'
 import { arrayScript, compactIndices, shellQuote } from '../src/slurm-script.js'
 import { OneNodeSlurm, slurmHindrance } from './one-node-slurm.js'
 

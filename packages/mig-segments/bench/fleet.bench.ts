@@ -3,12 +3,12 @@ import {
   exampleFolder,
   type Fleet,
   type FleetPlan,
-  loadCoRunners,
   loadObjectives,
   loadProfiles,
   planFleet,
   simulateFleet,
 } from '../src/index.js'
+import { loadCoRunners } from '../src/input/load-co-runners.js'
 import { idlePowerW, runFleetBoard } from './simulated-fleet.js'
 
 // Prints what models that share instances, and boards with clocks of their own, save on H100 boards with the example profiles, at the p99 of a

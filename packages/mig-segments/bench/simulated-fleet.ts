@@ -1,8 +1,8 @@
 import { SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
-import { findMigBoard } from '@pctodl/mig-deploy'
-import { VirtualClock } from '@pctodl/platform'
+import { findMigBoard, VirtualClock } from '@pctodl/platform'
 import { sustainedClock } from '../scripts/measure-slice.js'
-import type { FleetBoard, PlannedGpu } from '../src/index.js'
+import type { FleetBoard } from '../src/fleet/place-fleet.js'
+import type { PlannedGpu } from '../src/index.js'
 
 /** What a planned board does while every process on it runs. */
 export interface BoardRun {

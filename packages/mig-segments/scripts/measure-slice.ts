@@ -1,6 +1,12 @@
 import { type MigInstance, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
-import { findMigBoard, type SegmentSize } from '@pctodl/mig-deploy'
-import { findGpuSpec, PctodlError, type TenantCounters, VirtualClock } from '@pctodl/platform'
+import {
+  findGpuSpec,
+  findMigBoard,
+  PctodlError,
+  type SegmentSize,
+  type TenantCounters,
+  VirtualClock,
+} from '@pctodl/platform'
 import type { ProfilePoint } from '../src/index.js'
 
 const WINDOW_MS = 1000

@@ -1,7 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findMigBoard, segmentSizes } from '@pctodl/mig-deploy'
-import { networkNames } from '@pctodl/platform'
+import { findMigBoard, networkNames, segmentSizes } from '@pctodl/platform'
 import { formatProfileCsv, type ProfilePoint } from '../src/index.js'
 import { measureSlice } from './measure-slice.js'
 

@@ -1,4 +1,4 @@
-import type { SegmentSize } from '@pctodl/mig-deploy'
+import type { SegmentSize } from '@pctodl/platform'
 
 /**
  * One measured way to run a network: MPS processes in a MIG instance, which is given by compute slices or by profile.

@@ -1,4 +1,4 @@
-import { segmentSizes } from '@pctodl/mig-deploy'
+import { segmentSizes } from '@pctodl/platform'
 import fc from 'fast-check'
 import type { ProfilePoint, ServiceObjective, ServiceProfile } from '../src/index.js'
 

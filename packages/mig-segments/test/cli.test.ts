@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { mapColumns } from '@pctodl/mig-deploy'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
 import { segments } from '../src/commands.js'
+import { mapColumns } from '../src/map/deployment-map.js'
 
 let folder: string
 beforeAll(() => {

@@ -3,20 +3,15 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { exitCodeOf } from '@pctodl/command-line'
-import {
-  type DeployedSegment,
-  fleetMapColumns,
-  gpuListQuery,
-  mapColumns,
-  parseGpuList,
-  parseInstanceList,
-  readDeployment,
-} from '@pctodl/mig-deploy'
 import { LeaseFolder, loadNvml, type Nvml } from '@pctodl/nvml-control'
 import type { SimulatedHost } from '@pctodl/sim-host'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type BuiltPrograms, buildPrograms, missingCompiler, startHost } from '../../sim-host/test/built-host.js'
 import { segments } from '../src/commands.js'
+import { mapColumns } from '../src/map/deployment-map.js'
+import { fleetMapColumns } from '../src/map/fleet-map.js'
+import { type DeployedSegment, readDeployment } from '../src/node/deployment-state.js'
+import { gpuListQuery, parseGpuList, parseInstanceList } from '../src/node/mig-layout.js'
 
 describe.skipIf(missingCompiler)(`a node of a simulated host${missingCompiler ? ` (${missingCompiler})` : ''}`, () => {
   let folder: string

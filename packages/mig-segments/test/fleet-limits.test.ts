@@ -1,7 +1,8 @@
-import { formatFleetMap, type MappedBoard, parseFleetMap } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
 import { describe, expect, it } from 'vitest'
-import { type BoardGroup, type Fleet, type ProfilePoint, planFleet, replanFleet } from '../src/index.js'
+import type { BoardGroup } from '../src/fleet/fleet.js'
+import { type Fleet, type ProfilePoint, planFleet, replanFleet } from '../src/index.js'
+import { formatFleetMap, type MappedBoard, parseFleetMap } from '../src/map/fleet-map.js'
 
 const models = ['a', 'b']
 const point = (processThroughput: number, more: Partial<ProfilePoint> = {}): ProfilePoint => ({

@@ -2,20 +2,20 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { Workload } from '@pctodl/colocation'
-import { geometryOf } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
+import { geometryOf } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
+import type { InstanceCoRunners } from '../src/fleet/shared-points.js'
 import {
   exampleFolder,
   type Fleet,
   type FleetPlan,
-  type InstanceCoRunners,
-  loadCoRunners,
   type ProfilePoint,
   planFleet,
   type ServiceObjective,
   simulateFleet,
 } from '../src/index.js'
+import { loadCoRunners } from '../src/input/load-co-runners.js'
 
 const workload = (model: string, batchSize: number, exclusiveThroughput: number): Workload => ({
   ...{ name: `${model}_batch${batchSize}-inf`, batchSize, training: false, exclusiveThroughput, memoryGib: 1 },

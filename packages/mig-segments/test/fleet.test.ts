@@ -1,5 +1,4 @@
-import { findMigBoard, formatFleetMap, formatMigParted } from '@pctodl/mig-deploy'
-import { findMigGeometry, freePlacements } from '@pctodl/platform'
+import { findMigBoard, findMigGeometry, freePlacements } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
@@ -13,6 +12,8 @@ import {
   type ServiceProfile,
 } from '../src/index.js'
 import { parseProfileCsv } from '../src/input/parse-profile-csv.js'
+import { formatMigParted } from '../src/kubernetes/mig-parted.js'
+import { formatFleetMap } from '../src/map/fleet-map.js'
 import { arbitraryServices } from './arbitrary-services.js'
 
 const point = (profile: string, ratePerS: number, more: Partial<ProfilePoint> = {}): ProfilePoint => ({

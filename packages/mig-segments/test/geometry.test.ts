@@ -1,14 +1,14 @@
 import {
   assignStarts,
   findMigBoard,
+  findMigGeometry,
   footprints,
   migBoardKeys,
   type Placement,
   placementConflict,
   type SegmentSize,
   segmentSizes,
-} from '@pctodl/mig-deploy'
-import { findMigGeometry } from '@pctodl/platform'
+} from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { patternsOf } from '../src/fleet/board-patterns.js'
 

@@ -1,7 +1,7 @@
-import { formatDeploymentMap, parseDeploymentMap } from '@pctodl/mig-deploy'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { planSegments } from '../src/index.js'
+import { formatDeploymentMap, parseDeploymentMap } from '../src/map/deployment-map.js'
 import { explainBounds, explainPlan } from '../src/output/explain.js'
 import { arbitraryServices } from './arbitrary-services.js'
 

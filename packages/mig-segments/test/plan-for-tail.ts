@@ -1,10 +1,5 @@
-import {
-  type BoundedPlan,
-  type PlanOptions,
-  planSegments,
-  type ServiceObjective,
-  type ServiceProfile,
-} from '../src/index.js'
+import { type BoundedPlan, planSegments, type ServiceObjective, type ServiceProfile } from '../src/index.js'
+import type { PlanOptions } from '../src/plan-segments.js'
 
 /** A plan by the tail, in little work. */
 export const planForTail = (

@@ -1,10 +1,10 @@
-import { placementConflict } from '@pctodl/mig-deploy'
-import { InvalidInputError } from '@pctodl/platform'
+import { InvalidInputError, placementConflict } from '@pctodl/platform'
 import { planAsPublished } from '@pctodl/published/segments'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
-import { type BoundedPlan, planSegments, type ServiceProfile, TooFewGpusError } from '../src/index.js'
+import { type BoundedPlan, planSegments, type ServiceProfile } from '../src/index.js'
+import { TooFewGpusError } from '../src/plan-segments.js'
 import { arbitraryServices, type Services } from './arbitrary-services.js'
 import { dataSets, outcomes, publishedData, randomScenarios } from './published-data.js'
 

@@ -1,4 +1,4 @@
-import { placementConflict } from '@pctodl/mig-deploy'
+import { placementConflict } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type BoundedPlan, formatProfileCsv, parseProfileCsv, planSegments, throughputOf } from '../src/index.js'

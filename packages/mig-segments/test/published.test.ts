@@ -1,7 +1,8 @@
-import { formatDeploymentMap, placementConflict } from '@pctodl/mig-deploy'
+import { placementConflict } from '@pctodl/platform'
 import { planAsPublished } from '@pctodl/published/segments'
 import { describe, expect, it } from 'vitest'
 import type { ServiceProfile } from '../src/index.js'
+import { formatDeploymentMap } from '../src/map/deployment-map.js'
 import { goldenFile, publishedData } from './published-data.js'
 
 describe('the published algorithm', () => {

@@ -1,18 +1,12 @@
-import { formatFleetMap, geometryOf, type MappedBoard, parseFleetMap } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
-import { freePlacements } from '@pctodl/platform'
+import { freePlacements, geometryOf } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
-import {
-  type Fleet,
-  type FleetReplan,
-  type InstanceCoRunners,
-  type ProfilePoint,
-  planFleet,
-  replanFleet,
-  type ServiceObjective,
-  stepFleetMaps,
-} from '../src/index.js'
+import type { InstanceCoRunners } from '../src/fleet/shared-points.js'
+import { type Fleet, type ProfilePoint, planFleet, replanFleet, type ServiceObjective } from '../src/index.js'
+import { formatFleetMap, type MappedBoard, parseFleetMap } from '../src/map/fleet-map.js'
+import { stepFleetMaps } from '../src/replan/fleet-migration.js'
+import type { FleetReplan } from '../src/replan/replan-fleet.js'
 
 const models = ['a', 'b', 'c']
 

@@ -1,6 +1,7 @@
-import { boardsOf } from '@pctodl/mig-deploy'
 import { describe, expect, it } from 'vitest'
-import { fleetOf, gpusOf, planSegments, replanFleet, stepFleetMaps } from '../src/index.js'
+import { fleetOf, gpusOf, planSegments, replanFleet } from '../src/index.js'
+import { boardsOf } from '../src/map/boards-of.js'
+import { stepFleetMaps } from '../src/replan/fleet-migration.js'
 import { publishedData } from './published-data.js'
 
 const board = 'A100-80GB'

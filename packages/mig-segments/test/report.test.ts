@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { boardTable, serviceTable } from '../src/cli/plan-report.js'
-import type { FleetBoard } from '../src/index.js'
+import type { FleetBoard } from '../src/fleet/place-fleet.js'
 import { lintProfile } from '../src/input/lint-profile.js'
 
 const terminal = {

@@ -1,20 +1,13 @@
-import { type MappedBoard, placementConflict, segmentSizes } from '@pctodl/mig-deploy'
 import { SeededRandom } from '@pctodl/numerics'
+import { placementConflict, segmentSizes } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { DayOptions } from '../src/day/plan-day.js'
 import { servingW } from '../src/day/plan-day.js'
-import type { FleetSegment } from '../src/fleet/place-fleet.js'
-import {
-  type DayOptions,
-  type FleetBoard,
-  fleetOf,
-  gpusOf,
-  planDay,
-  planSegments,
-  type ServiceObjective,
-  type ServiceProfile,
-  stepFleetMaps,
-} from '../src/index.js'
+import type { FleetBoard, FleetSegment } from '../src/fleet/place-fleet.js'
+import { fleetOf, gpusOf, planDay, planSegments, type ServiceObjective, type ServiceProfile } from '../src/index.js'
+import type { MappedBoard } from '../src/map/fleet-map.js'
+import { stepFleetMaps } from '../src/replan/fleet-migration.js'
 import { arbitraryServices } from './arbitrary-services.js'
 
 const costs: DayOptions = { periodS: 3600, migrationS: 60, parkedW: 0 }

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { childrenOf } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parsePolicy } from '../src/index.js'
+import { parsePolicy } from '../src/policy.js'
 import {
   buildPrograms,
   eventually,

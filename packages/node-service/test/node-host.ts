@@ -13,7 +13,8 @@ import {
   simulator,
   startHostProcess,
 } from '../../nvml-control/test/simulated-host.js'
-import { NodeService, type NodeServiceOptions } from '../src/index.js'
+import { NodeService } from '../src/index.js'
+import type { NodeServiceOptions } from '../src/node-service.js'
 import type { ControlGroup } from './control-group.js'
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url))

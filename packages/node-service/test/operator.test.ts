@@ -5,7 +5,7 @@ import { SeededRandom } from '@pctodl/numerics'
 import { type BoardChange, childrenOf, commandLineOf, LeaseFolder } from '@pctodl/nvml-control'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { cases } from '../../../test/long-tests.js'
-import { loadPolicy } from '../src/index.js'
+import { loadPolicy } from '../src/policy.js'
 import {
   eventually,
   everything,

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parsePolicy } from '../src/index.js'
+import { parsePolicy } from '../src/policy.js'
 
 const packageFolder = fileURLToPath(new URL('..', import.meta.url))
 const read = (file: string) => readFileSync(path.join(packageFolder, file), 'utf8')

@@ -4,7 +4,7 @@ import { connect, createServer } from 'node:net'
 import path from 'node:path'
 import { openGpu, type ServiceLease } from '@pctodl/nvml-control'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { loadPolicy } from '../src/index.js'
+import { loadPolicy } from '../src/policy.js'
 import {
   eventually,
   everything,

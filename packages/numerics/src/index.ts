@@ -4,12 +4,11 @@ export { conformalQuantile, median, quantile, quantileOfSorted, upperMedian } fr
 
 // Confidence and tests
 export { type MeanInterval, meanInterval } from './mean-interval.js'
-export { type Estimate, figureEstimate, medianEstimate, ratioEstimate } from './bootstrap.js'
+export { type Estimate, ratioEstimate } from './bootstrap.js'
 export { pairedTest, welchTest } from './tests-of-means.js'
 
 // Distributions
 export { normalCdf, normalDensity, normalQuantileOfTail, normalTail } from './normal-distribution.js'
-export { studentQuantile975, studentTwoSided } from './student-distribution.js'
 export { incompleteBeta, logGamma } from './gamma-functions.js'
 
 // Regression
@@ -17,7 +16,7 @@ export { makeNonDecreasing } from './isotonic-regression.js'
 export { nearestMonotoneGrid } from './nearest-monotone-grid.js'
 export { leastSquares } from './least-squares.js'
 export { type LeastSquaresProblem, type LevenbergMarquardtResult, levenbergMarquardt } from './levenberg-marquardt.js'
-export { factorise, inverseFromFactor, solveFactorised, solveLower } from './cholesky.js'
+export { factorise, inverseFromFactor, solveFactorised } from './cholesky.js'
 
 // Gaussian processes
 export { GaussianProcess } from './gaussian-process.js'

@@ -4,9 +4,10 @@
  */
 
 import { SeededRandom } from '@pctodl/numerics'
-import { batchOutput, loadPerfModel } from '@pctodl/perf-model'
+import { loadPerfModel } from '@pctodl/perf-model'
 import type { Tenant } from '@pctodl/platform'
 import { Bench } from 'tinybench'
+import { batchOutput } from '../src/prediction-batch.js'
 
 const model = loadPerfModel('3080Ti')
 const names = model.networks

@@ -1,8 +1,3 @@
-export { type BatchCosts, BatchCostTable, batchSizesUpTo } from './serving/batch-costs.js'
-export { BatchQueue, type BatchQueueInput } from './serving/batch-queue.js'
-export {
-  type ServicePrediction,
-  ServingModel,
-  type ServingModelOptions,
-  type ServingPrediction,
-} from './serving/serving-model.js'
+export { BatchCostTable, batchSizesUpTo } from './serving/batch-costs.js'
+export { BatchQueue } from './serving/batch-queue.js'
+export { type ServicePrediction, ServingModel, type ServingPrediction } from './serving/serving-model.js'

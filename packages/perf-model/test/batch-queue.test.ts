@@ -1,6 +1,7 @@
 import { SeededRandom, seedFrom } from '@pctodl/numerics'
-import { BatchQueue, type BatchQueueInput, batchSizesUpTo } from '@pctodl/perf-model/serving'
+import { BatchQueue, batchSizesUpTo } from '@pctodl/perf-model/serving'
 import { describe, expect, it } from 'vitest'
+import type { BatchQueueInput } from '../src/serving/batch-queue.js'
 
 interface Case extends BatchQueueInput {
   readonly sizes: readonly number[]

@@ -1,14 +1,9 @@
-import {
-  type BoardParameters,
-  type NetworkParameters,
-  PerfModel,
-  parsePerfModelParameters,
-  shippedParameters,
-} from '@pctodl/perf-model'
+import { PerfModel, parsePerfModelParameters, shippedParameters } from '@pctodl/perf-model'
 import { memoryBandwidth, smClocksAt, type Tenant } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { CORRECTION_NODES, correctionGrid, HOST_NODES } from '../src/correction-grid.js'
+import type { BoardParameters, NetworkParameters } from '../src/parameters.js'
 
 const shipped = parsePerfModelParameters(shippedParameters['A100'])
 const anyNetwork = shipped.networks[0]!

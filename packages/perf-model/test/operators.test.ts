@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { median, quantile } from '@pctodl/numerics'
 import { addGpuSpec, gpuSpecs } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import { costOperator, findOperatorBoard, type Operator, operatorBoards } from '../src/llm.js'
+import { costOperator, findOperatorBoard } from '../src/llm.js'
+import { operatorBoards } from '../src/operators/operator-board.js'
+import type { Operator } from '../src/operators/operator-work.js'
 
 interface Unseen {
   readonly board: string

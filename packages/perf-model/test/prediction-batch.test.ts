@@ -1,8 +1,9 @@
 import { SeededRandom } from '@pctodl/numerics'
-import { type BatchInput, batchOutput, loadPerfModel, PerfModel, refit } from '@pctodl/perf-model'
+import { loadPerfModel, PerfModel, refit } from '@pctodl/perf-model'
 import { type Configuration, InvalidInputError, smClocksAt } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type BatchInput, batchOutput } from '../src/prediction-batch.js'
 import { arbitraryTenants } from './arbitrary-tenants.js'
 import { measuredRows } from './synthetic-rows.js'
 

@@ -10,7 +10,6 @@ export {
 export { addGpuSpec, findGpuSpec, gpuSpecs } from './boards.js'
 export {
   findMigGeometry,
-  findMigSlot,
   freePlacements,
   type MigGeometry,
   type MigPlacement,
@@ -19,6 +18,20 @@ export {
   migLayouts,
 } from './mig-geometry.js'
 export {
+  assignStarts,
+  COMPUTE_SLICES,
+  findMigBoard,
+  footprints,
+  geometryOf,
+  isSegmentSize,
+  type MigBoard,
+  migBoardKeys,
+  type Placement,
+  placementConflict,
+  type SegmentSize,
+  segmentSizes,
+} from './mig-placement.js'
+export {
   findMigProfile,
   MEMORY_SLICES,
   type MigProfile,
@@ -26,7 +39,7 @@ export {
   migProfiles,
 } from './mig-profiles.js'
 export { formatPlatformFile, parsePlatformFile, PlatformFileError, readPlatform } from './platform-file.js'
-export { snapDown, snapNearest, snapUp } from './snap.js'
+export { snapDown, snapNearest } from './snap.js'
 export { networkName, type NetworkName, networkNames } from './network-names.js'
 export type { NetworkWork } from './network-work.js'
 export {
@@ -38,7 +51,7 @@ export {
   type Tenant,
 } from './configuration.js'
 export type { Arrivals } from './arrivals.js'
-export { assertServices, type LatencyObjective, type Service } from './service.js'
+export { assertServices, type Service } from './service.js'
 export type { ServiceDesk } from './service-desk.js'
 export {
   attainmentBetween,

@@ -1,4 +1,4 @@
-import { PctodlError, UnknownNameError } from './errors.js'
+import { UnknownNameError } from './errors.js'
 
 /** A GPU instance profile: the size of a MIG instance and its possible placements. */
 export interface MigSlot {
@@ -150,12 +150,4 @@ export function migLayouts({ computeSlices, profiles }: MigGeometry): MigPlaceme
   }
   visit(0, [], computeSlices)
   return layouts
-}
-
-/** @throws PctodlError `NOT_SUPPORTED` for an unknown profile, listing the board's profiles */
-export function findMigSlot({ key, profiles }: MigGeometry, name: string): MigSlot {
-  const found = profiles.find((profile) => profile.name === name)
-  if (found) return found
-  const known = profiles.map((profile) => profile.name).join(', ')
-  throw new PctodlError('NOT_SUPPORTED', `${key} has no MIG profile ${name}; it has ${known}`)
 }

@@ -1,6 +1,7 @@
-import { snapDown, snapNearest, snapUp } from '@pctodl/platform'
+import { snapDown, snapNearest } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { snapUp } from '../src/snap.js'
 
 const states = fc
   .uniqueArray(fc.integer({ min: 100, max: 2200 }), { minLength: 1, maxLength: 130 })

@@ -1,4 +1,4 @@
-import type { Observation } from '@pctodl/profiler'
+import type { Observation } from '../src/measure/observation.js'
 
 export interface Load {
   readonly powerW?: (second: number) => number

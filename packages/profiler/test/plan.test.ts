@@ -1,21 +1,14 @@
 import { findGpuSpec, smClocksAt } from '@pctodl/platform'
-import {
-  anchorSweep,
-  clockSweep,
-  expectedDuration,
-  frequencyScaling,
-  makePlan,
-  mixSweep,
-  orderRows,
-  type PlannedRow,
-  parseMatrix,
-  parsePlan,
-} from '@pctodl/profiler'
+import { makePlan, mixSweep, parsePlan } from '@pctodl/profiler'
 import { goldenJson } from '@pctodl/reference-data'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { anchorGrid } from '../src/plan/anchor-grid.js'
-import { clocksOfRange } from '../src/plan/clock-sweep.js'
+import { anchorGrid, anchorSweep } from '../src/plan/anchor-grid.js'
+import { clockSweep, clocksOfRange, frequencyScaling } from '../src/plan/clock-sweep.js'
+import { expectedDuration } from '../src/plan/expected-duration.js'
+import { parseMatrix } from '../src/plan/make-plan.js'
+import { orderRows } from '../src/plan/order-rows.js'
+import type { PlannedRow } from '../src/plan/profile-plan.js'
 
 const a100 = findGpuSpec('A100')
 const rtx3080Ti = findGpuSpec('3080Ti')

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openSimulated } from '@pctodl/backend'
 import { SeededRandom } from '@pctodl/numerics'
-import { type Manifest, makePlan, parseProfileCsv, runPlan, TraceStore } from '@pctodl/profiler'
+import { makePlan, parseProfileCsv, runPlan, TraceStore } from '@pctodl/profiler'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Manifest } from '../src/trace/manifest.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-resume-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))

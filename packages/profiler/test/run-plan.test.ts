@@ -1,7 +1,8 @@
 import { type FaultScenario, SimulatedGpu, SimulatedTenants } from '@pctodl/gpu-sim'
 import { type Tenant, VirtualClock } from '@pctodl/platform'
-import { makePlan, type PlanRequest, type ProfileRow, runPlan } from '@pctodl/profiler'
+import { makePlan, type ProfileRow, runPlan } from '@pctodl/profiler'
 import { describe, expect, it } from 'vitest'
+import type { PlanRequest } from '../src/plan/make-plan.js'
 
 const quarter: Tenant = { model: 'resnet50', mpsPercent: 25, batchSize: 16 }
 

@@ -1,7 +1,9 @@
 import { SeededRandom } from '@pctodl/numerics'
-import { defaultMeasure, isSettled, windowErrors } from '@pctodl/profiler'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { isSettled } from '../src/measure/settle.js'
+import { windowErrors } from '../src/measure/standard-error.js'
+import { defaultMeasure } from '../src/plan/profile-plan.js'
 import { observe } from './observations.js'
 
 const settled = (observations: Parameters<typeof isSettled>[0]) => isSettled(observations, defaultMeasure)

@@ -1,6 +1,7 @@
 import { openSimulated } from '@pctodl/backend'
-import { makePlan, type ProfileRow, runPlan, summarizeRepeats } from '@pctodl/profiler'
+import { makePlan, type ProfileRow, runPlan } from '@pctodl/profiler'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { summarizeRepeats } from '../src/trace/summarize-repeats.js'
 
 describe('summarizeRepeats', () => {
   let rows: ProfileRow[]

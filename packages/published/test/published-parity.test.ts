@@ -1,6 +1,7 @@
-import { loadPublishedParameters, type PublishedParameters } from '@pctodl/published'
+import { loadPublishedParameters } from '@pctodl/published'
 import { goldenRows, referenceFolder } from '@pctodl/reference-data'
 import { describe, expect, it } from 'vitest'
+import type { PublishedParameters } from '../src/predictor/published-parameters.js'
 
 type GoldenRow = Readonly<Record<string, string>>
 

@@ -2,13 +2,9 @@ import type { PartitionOptions } from '@pctodl/greedy-partition'
 import type { Prediction, Predictor } from '@pctodl/perf-model'
 import { type Configuration, findGpuSpec, type GpuSpec, smClocksAt, type Tenant } from '@pctodl/platform'
 import { referenceFolder } from '@pctodl/reference-data'
-import {
-  loadPublishedParameters,
-  type PublishedParameters,
-  type PublishedPredictor,
-  type PublishedSearchResult,
-  publishedSearch,
-} from '../src/index.js'
+import { loadPublishedParameters, type PublishedPredictor, publishedSearch } from '../src/index.js'
+import type { PublishedParameters } from '../src/predictor/published-parameters.js'
+import type { PublishedSearchResult } from '../src/search/published-search.js'
 import type { PublishedRun } from './published-cases.js'
 
 /** Where the published enumeration of the reference predictor begins, MHz. */

@@ -1,6 +1,4 @@
 export type { TopLevelSpec } from 'vega-lite'
-export { ALARM_COLOR, CHART_FONT, chartConfig, FAINT_INK, INK, palette } from './draw/chart-style.js'
-export { compileChart, vegaForBrowsers } from './draw/interactive-chart.js'
+export { ALARM_COLOR, chartConfig, INK, palette } from './draw/chart-style.js'
 export { renderPng, renderSvg } from './draw/render-chart.js'
 export { renderPdf } from './draw/render-pdf.js'
-export { svgSize } from './draw/svg-size.js'

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { type Actuation, evaluate, powerMetrics, type RunRecording, steadyMask } from '../src/evaluate/index.js'
+import { evaluate, powerMetrics, type RunRecording } from '../src/evaluate/index.js'
+import type { Actuation } from '../src/evaluate/run-recording.js'
+import { steadyMask } from '../src/evaluate/steady-mask.js'
 
 interface Story {
   readonly seconds: number

@@ -1,7 +1,8 @@
 import { InvalidInputError } from '@pctodl/platform'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type PowerMetrics, type PowerSeries, powerMetrics } from '../src/evaluate/index.js'
+import { type PowerMetrics, powerMetrics } from '../src/evaluate/index.js'
+import type { PowerSeries } from '../src/evaluate/power-signal.js'
 import { metricsOf, type Step } from './power-steps.js'
 
 describe('powerMetrics of series whose measures are known', () => {

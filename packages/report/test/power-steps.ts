@@ -1,4 +1,5 @@
-import { type PowerMetrics, type PowerSeries, powerMetrics } from '../src/evaluate/index.js'
+import { type PowerMetrics, powerMetrics } from '../src/evaluate/index.js'
+import type { PowerSeries } from '../src/evaluate/power-signal.js'
 
 export interface Step {
   readonly ms: number

@@ -4,9 +4,10 @@ import path from 'node:path'
 import type { RunEvent, RunEventBody } from '@pctodl/scheduler'
 import { afterAll, describe, expect, it } from 'vitest'
 import { callCommand } from '../../../test/call-command.js'
-import { parseRunEvents, pctodlReport, recordOfEvents, reportContent, runsOfLogs, summarizeRun } from '../src/index.js'
+import { parseRunEvents, recordOfEvents, reportContent, runsOfLogs, summarizeRun } from '../src/index.js'
 import { markdownReport } from '../src/page/markdown-report.js'
 import type { JudgedEvent } from '../src/record/judged-event.js'
+import { pctodlReport } from '../src/report-logs.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'report-logs-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }))

@@ -1,7 +1,8 @@
 import { simulatePublished } from '@pctodl/published/scheduling'
 import { exampleProfiles } from '@pctodl/resource-sensitivity/job-profile'
 import { Bench } from 'tinybench'
-import { generateTrace, type MechanismName, type PolicyName, simulate } from '../src/index.js'
+import type { MechanismName, PolicyName } from '../src/engine/scheduling-options.js'
+import { generateTrace, simulate } from '../src/index.js'
 
 /** Jobs a second of the published simulator on 128 GPUs, measured on a machine like this one. */
 const PUBLISHED_JOBS_PER_SECOND = 4

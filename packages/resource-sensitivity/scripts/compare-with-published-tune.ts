@@ -6,7 +6,8 @@
  */
 
 import { simulatePublished } from '@pctodl/published/scheduling'
-import { generateTrace, policyNames, simulate, summarize } from '../src/index.js'
+import { policyNames } from '../src/engine/scheduling-options.js'
+import { generateTrace, simulate, summarize } from '../src/index.js'
 import { exampleProfiles as profiles } from '../src/job-profile.js'
 
 const [count = 60, firstSeed = 1001] = process.argv.slice(2).map(Number)

@@ -6,7 +6,8 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { type PublishedOptions, simulatePublished } from '@pctodl/published/scheduling'
-import { type MechanismName, parseReplayCsv, policyNames, simulate } from '../src/index.js'
+import { type MechanismName, policyNames } from '../src/engine/scheduling-options.js'
+import { parseReplayCsv, simulate } from '../src/index.js'
 import { parseSynergyTables } from '../src/job-profile.js'
 
 const folder = process.argv[2]

@@ -1,5 +1,5 @@
+import type { Grant, ScheduleAction, Seat } from '../src/engine/actions.js'
 import { isSameGrant } from '../src/engine/actions.js'
-import type { Grant, ScheduleAction, Seat } from '../src/index.js'
 
 /** What one job holds, as the actions so far say. */
 export interface Assignment extends Grant {

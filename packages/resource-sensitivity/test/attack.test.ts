@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type EngineOptions, generateTrace, policyNames, ScheduleEngine, simulate } from '../src/index.js'
+import { type EngineOptions, policyNames } from '../src/engine/scheduling-options.js'
+import { generateTrace, ScheduleEngine, simulate } from '../src/index.js'
 import { exampleProfiles } from '../src/job-profile.js'
 import { executeSchedule } from '../src/node.js'
 import { scenario } from './arbitrary-scenario.js'

@@ -1,18 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { countGpus, expandServers } from '../src/cluster/cluster.js'
+import type { PlaceAction, ScheduleAction } from '../src/engine/actions.js'
 import {
-  countGpus,
-  type EngineEvent,
   type EngineOptions,
-  expandServers,
   type MechanismName,
-  type PlaceAction,
   type PolicyName,
   policyNames,
-  type ScheduleAction,
-  ScheduleEngine,
-  simulate,
-} from '../src/index.js'
+} from '../src/engine/scheduling-options.js'
+import { type EngineEvent, ScheduleEngine, simulate } from '../src/index.js'
 import { type ArbitraryScenario, scenario } from './arbitrary-scenario.js'
 import { Assignments } from './assignments.js'
 

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { generateTrace, type MechanismName, policyNames, shortDurations, simulate } from '../src/index.js'
+import { type MechanismName, policyNames } from '../src/engine/scheduling-options.js'
+import { generateTrace, simulate } from '../src/index.js'
 import { exampleProfiles } from '../src/job-profile.js'
+import { shortDurations } from '../src/trace/generate-trace.js'
 
 /** `PCTODL_WRITE_GOLDEN=1` writes it anew: say in the commit why results move. */
 const file = new URL('golden/simulations.json', import.meta.url)

@@ -1,6 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
+import type { ScheduleAction } from '../src/engine/actions.js'
 import type { ScheduleEngine } from '../src/engine/schedule-engine.js'
-import type { EngineEvent, Job, ScheduleAction } from '../src/index.js'
+import type { EngineEvent, Job } from '../src/index.js'
 
 /** What a run really holds on one server, by the actions and by what has happened since. */
 export interface Holding {

@@ -1,14 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  expandServers,
-  loadAllocationSolver,
-  type MechanismName,
-  type Plan,
-  type PolicyName,
-  policyNames,
-  simulate,
-} from '../src/index.js'
+import { expandServers } from '../src/cluster/cluster.js'
+import { type MechanismName, type PolicyName, policyNames } from '../src/engine/scheduling-options.js'
+import { loadAllocationSolver, type Plan, simulate } from '../src/index.js'
 import { throughputAt } from '../src/job-profile.js'
 import { type ArbitraryScenario, scenario } from './arbitrary-scenario.js'
 

@@ -2,9 +2,10 @@ import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import path from 'node:path'
 import type { OneNodeHardware } from '../../job-array/test/one-node-slurm.js'
-import type { Cluster, EngineOptions } from '../src/index.js'
+import type { EngineOptions } from '../src/engine/scheduling-options.js'
+import type { Cluster } from '../src/index.js'
 import type { JobProfile } from '../src/job-profile.js'
-import type { SlurmScheduleOptions } from '../src/node.js'
+import type { SlurmScheduleOptions } from '../src/slurm/slurm-schedule-executor.js'
 
 /** What the one node pretends to have; the jobs on it only wait, so it may. */
 export const hardware: OneNodeHardware = { cpus: 16, gpus: 4, memoryMb: 1000 }

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { type AllocationProblem, loadAllocationSolver, planNow } from '../src/index.js'
+import { loadAllocationSolver, planNow } from '../src/index.js'
 import { exampleProfiles, parseSynergyTables } from '../src/job-profile.js'
+import type { AllocationProblem } from '../src/mechanisms/allocation-solver.js'
 import { placementInstance } from './placement-instances.js'
 import { published, publishedJson } from './published-files.js'
 

@@ -1,6 +1,7 @@
-import type { EngineEvent, Job, ScheduleAction } from '../src/index.js'
+import type { ScheduleAction } from '../src/engine/actions.js'
+import type { ScheduleExecutor } from '../src/execute/schedule-executor.js'
+import type { EngineEvent, Job } from '../src/index.js'
 import { type JobProfile, throughputAt } from '../src/job-profile.js'
-import type { ScheduleExecutor } from '../src/node.js'
 
 interface Run {
   readonly job: Job

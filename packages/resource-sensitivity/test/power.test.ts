@@ -1,7 +1,8 @@
 import { SeededRandom } from '@pctodl/numerics'
-import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/solver'
+import { type LinearConstraint, loadSolver, type Term, type Variable } from '@pctodl/numerics/programs'
 import { describe, expect, it } from 'vitest'
-import { planNow, type SimulationOptions, simulate } from '../src/index.js'
+import { planNow, simulate } from '../src/index.js'
+import type { SimulationOptions } from '../src/simulate/simulation-options.js'
 import { cluster, drawJobs, profiles } from './unequal-gpus.js'
 
 const rules = { cluster, profiles, policy: 'srtf', mechanism: 'tune' } as const

@@ -2,18 +2,16 @@ import { goldenJson } from '@pctodl/reference-data'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {
-  buildMatrix,
   epochWithCache,
   minDemand,
-  parseReportFile,
-  parseReportLines,
   parseSensitivityMatrix,
   profileOfMatrix,
   searchCpus,
-  seriesMean,
-  ThroughputCurve,
   throughputAt,
 } from '../src/job-profile.js'
+import { ThroughputCurve } from '../src/profile/cpu-search.js'
+import { buildMatrix } from '../src/profile/profile-job.js'
+import { parseReportFile, parseReportLines, seriesMean } from '../src/profile/run-report.js'
 import { parsePublishedProfile, publishedSweep } from './published-profile.js'
 
 /** Shapes that loaders have: proportional up to a limit, Amdahl's law, a power, an exponential approach. */

@@ -1,6 +1,7 @@
 import { type PublishedRound, simulatePublished } from '@pctodl/published/scheduling'
 import { describe, expect, it } from 'vitest'
-import { type Cluster, type MechanismName, type PolicyName, parseReplayCsv } from '../src/index.js'
+import type { MechanismName, PolicyName } from '../src/engine/scheduling-options.js'
+import { type Cluster, parseReplayCsv } from '../src/index.js'
 import { parseSynergyTables } from '../src/job-profile.js'
 import { published, publishedJson } from './published-files.js'
 

@@ -1,15 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import {
-  ImpossibleJobError,
-  type MechanismName,
-  parseReplayCsv,
-  planNow,
-  policyNames,
-  type SimulationOptions,
-  simulate,
-  summarize,
-} from '../src/index.js'
+import { type MechanismName, policyNames } from '../src/engine/scheduling-options.js'
+import { ImpossibleJobError, parseReplayCsv, planNow, simulate, summarize } from '../src/index.js'
 import { type JobProfile, parseSynergyTables, profileJob, profileOfMatrix } from '../src/job-profile.js'
+import type { SimulationOptions } from '../src/simulate/simulation-options.js'
 import { published } from './published-files.js'
 
 /** Wants 8 cores a GPU: half speed with 4. */

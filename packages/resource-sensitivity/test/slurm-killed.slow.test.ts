@@ -8,7 +8,7 @@ import { SeededRandom } from '@pctodl/numerics'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { longTests } from '../../../test/long-tests.js'
 import { OneNodeSlurm, slurmHindrance } from '../../job-array/test/one-node-slurm.js'
-import type { ExecutedJob } from '../src/node.js'
+import type { ExecutedJob } from '../src/execute/execute-schedule.js'
 import { hardware } from './one-node-schedule.js'
 
 const hindrance = slurmHindrance()

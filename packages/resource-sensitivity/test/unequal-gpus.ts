@@ -1,6 +1,7 @@
 import { SeededRandom } from '@pctodl/numerics'
 import type { Cluster, Job } from '../src/index.js'
-import { exampleProfiles, type GpuPoint, type JobProfile } from '../src/job-profile.js'
+import { exampleProfiles, type JobProfile } from '../src/job-profile.js'
+import type { GpuPoint } from '../src/profile/job-profile.js'
 
 /** Two types of GPUs; four of the fast one, six of the thrifty one. */
 export const cluster: Cluster = {

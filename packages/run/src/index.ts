@@ -11,4 +11,3 @@ export {
   WINDOW_MS,
 } from './published-schedules.js'
 export { type BackendKind, backendKinds } from './backend-kind.js'
-export { pctodlRun } from './run-command.js'

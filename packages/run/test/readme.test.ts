@@ -4,7 +4,7 @@ import path from 'node:path'
 import { exitCodeOf } from '@pctodl/command-line'
 import { afterAll, describe, expect, it } from 'vitest'
 import { firstDifference } from '../examples/change-the-margin.js'
-import { pctodlRun } from '../src/index.js'
+import { pctodlRun } from '../src/run-command.js'
 
 const read = (file: string): string => readFileSync(new URL(file, import.meta.url), 'utf8')
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-run-readme-'))

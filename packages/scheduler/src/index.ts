@@ -2,11 +2,9 @@ export { type RunOptions, runPolicy } from './run-policy.js'
 export type {
   Action,
   AppliedState,
-  Decision,
   PowerCapPolicy,
   SampleObservation,
   ServiceWindow,
-  TenantWindow,
   WindowObservation,
 } from './policy.js'
 export type { RunEvent, RunEventBody } from './run-event.js'
@@ -25,5 +23,5 @@ export { ServingClocks } from './services/serving-clocks.js'
 export { ArrivalRate } from './services/arrival-rate.js'
 export { CapLaw } from './services/cap-law.js'
 export { type ClockPlan, planClocks } from './plan-clocks.js'
-export { type PlanOptions, planPartition } from './plan-partition.js'
+export { planPartition } from './plan-partition.js'
 export { commonLoad, commonLoadPredictor, type LoadMix } from './common-load.js'

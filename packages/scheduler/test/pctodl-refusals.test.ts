@@ -1,13 +1,8 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import type { Telemetry, Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import {
-  type Action,
-  type Decision,
-  PctodlPolicy,
-  type PctodlPolicyOptions,
-  type SampleObservation,
-} from '../src/index.js'
+import { type Action, PctodlPolicy, type PctodlPolicyOptions, type SampleObservation } from '../src/index.js'
+import type { Decision } from '../src/policy.js'
 
 /** A policy in the loop of a run: what it asks for is in force, and it is asked when idle. */
 class Looped {

@@ -1,13 +1,8 @@
 import { loadPerfModel } from '@pctodl/perf-model'
 import type { Configuration, Service, ServiceReading, Telemetry, Tenant } from '@pctodl/platform'
 import { describe, expect, it } from 'vitest'
-import {
-  type Action,
-  type Decision,
-  type SampleObservation,
-  ServicesPolicy,
-  type ServicesPolicyOptions,
-} from '../src/index.js'
+import { type Action, type SampleObservation, ServicesPolicy, type ServicesPolicyOptions } from '../src/index.js'
+import type { Decision } from '../src/policy.js'
 import type { ServicesPlanner } from '../src/services/services-planner.js'
 import { ServingClocks } from '../src/services/serving-clocks.js'
 import { search } from './two-services.js'

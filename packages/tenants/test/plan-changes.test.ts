@@ -1,7 +1,7 @@
 import { sameProcess, type Tenant } from '@pctodl/platform'
-import { planChanges } from '@pctodl/tenants'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { planChanges } from '../src/pool/plan-changes.js'
 
 const tenants: fc.Arbitrary<Tenant[]> = fc.array(
   fc.record({

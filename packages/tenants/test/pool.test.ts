@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Tenant } from '@pctodl/platform'
-import { assertRunning, commandWorker, InferencePool, type PoolEvent, syntheticImages } from '@pctodl/tenants'
+import { assertRunning, commandWorker, InferencePool, syntheticImages } from '@pctodl/tenants'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
+import type { PoolEvent } from '../src/pool/inference-pool-options.js'
 import { eventually, isAlive } from './eventually.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-pool-'))

@@ -3,18 +3,13 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { SeededRandom } from '@pctodl/numerics'
 import { type Service, systemClock, type Tenant, unaccountedRequests } from '@pctodl/platform'
-import {
-  type Answer,
-  commandWorker,
-  InferencePool,
-  type PoolEvent,
-  RequestDesk,
-  type ServiceTraffic,
-  syntheticImages,
-} from '@pctodl/tenants'
+import { commandWorker, InferencePool, RequestDesk, syntheticImages } from '@pctodl/tenants'
 import { constantArrivals, offlineLoad, poissonArrivals, serverLoad } from '@pctodl/traffic'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { longTests } from '../../../test/long-tests.js'
+import type { PoolEvent } from '../src/pool/inference-pool-options.js'
+import type { Answer } from '../src/requests/pending-request.js'
+import type { ServiceTraffic } from '../src/requests/service-traffic.js'
 import { eventually, isAlive } from './eventually.js'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'pctodl-requests-'))

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { MemoryClockControl, type MemoryClockObservation } from '../src/index.js'
+import { MemoryClockControl } from '../src/index.js'
+import type { MemoryClockObservation } from '../src/memory-clock-control.js'
 
 const memClocksMhz = [9501, 5001, 810]
 const seen = (timeMs: number, overrides: Partial<MemoryClockObservation> = {}): MemoryClockObservation => ({

@@ -11,7 +11,7 @@ export { replayedRates } from './arrivals/replayed-rates.js'
 export { during, faster, superposed, thinned } from './arrivals/changed-arrivals.js'
 
 // Load
-export type { Query, SystemUnderTest } from './load/system-under-test.js'
+export type { SystemUnderTest } from './load/system-under-test.js'
 export type { Scenario } from './load/load-result.js'
 export { serverLoad } from './load/server-load.js'
 export { offlineLoad } from './load/offline-load.js'

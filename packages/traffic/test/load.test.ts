@@ -6,7 +6,6 @@ import {
   offlineLoad,
   percentileWithConfidence,
   poissonArrivals,
-  type Query,
   queriesNeeded,
   replayedTimes,
   type SystemUnderTest,
@@ -16,6 +15,7 @@ import {
 } from '@pctodl/traffic'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { Query } from '../src/load/system-under-test.js'
 
 /** Answers every query after so many ms, any number of them at a time. */
 const slowBy = (clock: VirtualClock, ms: (query: Query) => number): SystemUnderTest => ({

@@ -1,4 +1,4 @@
-import { type LinearProgram, loadSolver, type Term } from '@pctodl/solver'
+import { type LinearProgram, loadSolver, type Term } from '@pctodl/numerics/programs'
 import type { GroupJudge } from './group-judge.js'
 
 export interface CandidateGroup {

@@ -1,9 +1,10 @@
 import { existsSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { integerFrom, numberBetween, type Terminal, UsageError } from '@pctodl/command-line'
-import { DEFAULT_GPUS_PER_NODE, type DeployOptions, deployMaps } from '@pctodl/mig-deploy'
 import { PctodlError } from '@pctodl/platform'
 import type { Command } from 'commander'
+import { DEFAULT_GPUS_PER_NODE } from '../map/deployment-map.js'
+import { type DeployOptions, deployMaps } from '../node/deploy-maps.js'
 import { fleetFile, mapFile } from './plan-report.js'
 
 interface DeployCommandOptions extends DeployOptions {

@@ -1,6 +1,9 @@
 import { integerFrom, listOf, oneOf, UsageError } from '@pctodl/command-line'
-import { formatKubernetes, formatMigParted, type MappedBoard, splitWords } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
+import { formatKubernetes } from '../kubernetes/kubernetes.js'
+import { formatMigParted } from '../kubernetes/mig-parted.js'
+import type { MappedBoard } from '../map/fleet-map.js'
+import { splitWords } from '../worker-command.js'
 
 export interface ManifestOptions {
   readonly migParted?: boolean

@@ -9,17 +9,7 @@ import {
   type Terminal,
   UsageError,
 } from '@pctodl/command-line'
-import {
-  boardsOf,
-  drawMap,
-  formatDeploymentMap,
-  formatFleetMap,
-  type MappedBoard,
-  type MigBoard,
-  parseDeploymentMap,
-  parseFleetMap,
-  readMap,
-} from '@pctodl/mig-deploy'
+import type { MigBoard } from '@pctodl/platform'
 import type { Command } from 'commander'
 import type { Fleet } from '../fleet/fleet.js'
 import { fleetOf, gpusOf } from '../fleet/one-board.js'
@@ -28,6 +18,11 @@ import { simulateFleet } from '../fleet/simulate-fleet.js'
 import { loadFleet } from '../input/load-fleet.js'
 import { exampleFolder, loadObjectives } from '../input/load-inputs.js'
 import { scenarioAt } from '../input/parse-objectives.js'
+import { boardsOf } from '../map/boards-of.js'
+import { formatDeploymentMap, parseDeploymentMap } from '../map/deployment-map.js'
+import { formatFleetMap, type MappedBoard, parseFleetMap } from '../map/fleet-map.js'
+import { drawMap } from '../map/picture.js'
+import { readMap } from '../map/read-map.js'
 import { explainBounds, explainPlan } from '../output/explain.js'
 import { boardsOfGpus, type PowerCap, planSegments } from '../plan-segments.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'

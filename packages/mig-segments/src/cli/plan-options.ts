@@ -1,11 +1,12 @@
 import { existsSync } from 'node:fs'
 import { asUsage, integerFrom, numberBetween, positiveNumber, UsageError } from '@pctodl/command-line'
-import { DEFAULT_GPUS_PER_NODE, findMigBoard, type MigBoard, migBoardKeys } from '@pctodl/mig-deploy'
+import { findMigBoard, type MigBoard, migBoardKeys } from '@pctodl/platform'
 import type { Command } from 'commander'
 import { lintProfile } from '../input/lint-profile.js'
 import { exampleFolder, loadObjectives, loadProfiles } from '../input/load-inputs.js'
 import { DEFAULT_MAX_PROCESSES } from '../input/parse-profile-csv.js'
 import { DEFAULT_LATENCY_SHARE } from '../latency-gate.js'
+import { DEFAULT_GPUS_PER_NODE } from '../map/deployment-map.js'
 import type { ServiceObjective, ServiceProfile } from '../profile.js'
 
 /** Options for a plan's input. */

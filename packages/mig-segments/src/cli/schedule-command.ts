@@ -8,10 +8,11 @@ import {
   type Terminal,
   writeFileAtomically,
 } from '@pctodl/command-line'
-import { formatDeploymentMap, type MappedBoard } from '@pctodl/mig-deploy'
 import type { Command } from 'commander'
 import { type DaySchedule, type DayTotals, planDay } from '../day/plan-day.js'
 import { fleetOf, gpusOf } from '../fleet/one-board.js'
+import { formatDeploymentMap } from '../map/deployment-map.js'
+import type { MappedBoard } from '../map/fleet-map.js'
 import { stepFleetMaps } from '../replan/fleet-migration.js'
 import { addInputOptions, type InputOptions, loadRows, maxBoards } from './plan-options.js'
 import { tableOf } from './plan-report.js'

@@ -1,5 +1,4 @@
-import { geometryOf } from '@pctodl/mig-deploy'
-import { InvalidInputError, type MigGeometry } from '@pctodl/platform'
+import { geometryOf, InvalidInputError, type MigGeometry } from '@pctodl/platform'
 import type { ProfilePoint } from '../profile.js'
 import type { BoardGroup, Fleet } from './fleet.js'
 import { checkLanes, type Lane } from './lanes.js'

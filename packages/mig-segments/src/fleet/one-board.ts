@@ -1,11 +1,6 @@
-import {
-  DEFAULT_GPUS_PER_NODE,
-  findMigBoard,
-  isSegmentSize,
-  type MappedBoard,
-  type SegmentSize,
-} from '@pctodl/mig-deploy'
-import { InvalidInputError } from '@pctodl/platform'
+import { findMigBoard, InvalidInputError, isSegmentSize, type SegmentSize } from '@pctodl/platform'
+import { DEFAULT_GPUS_PER_NODE } from '../map/deployment-map.js'
+import type { MappedBoard } from '../map/fleet-map.js'
 import type { ServiceProfile } from '../profile.js'
 import type { BoardGroup, Fleet } from './fleet.js'
 

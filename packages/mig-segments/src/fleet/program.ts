@@ -1,5 +1,3 @@
-import type { MappedBoard } from '@pctodl/mig-deploy'
-import type { MigSlot } from '@pctodl/platform'
 import {
   type Answer,
   type LinearConstraint,
@@ -7,7 +5,9 @@ import {
   loadSolver,
   type Term,
   type Variable,
-} from '@pctodl/solver'
+} from '@pctodl/numerics/programs'
+import type { MigSlot } from '@pctodl/platform'
+import type { MappedBoard } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
 import { patternsOf } from './board-patterns.js'
 import { cheapestCover } from './cheapest-cover.js'

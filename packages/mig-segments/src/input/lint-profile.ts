@@ -1,4 +1,4 @@
-import { segmentSizes } from '@pctodl/mig-deploy'
+import { segmentSizes } from '@pctodl/platform'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
 /** Factor by which latency may rise with instance size before it is reported. */

@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { geometryOf } from '@pctodl/mig-deploy'
-import { PctodlError } from '@pctodl/platform'
+import { geometryOf, PctodlError } from '@pctodl/platform'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Fleet } from '../fleet/fleet.js'

@@ -1,5 +1,6 @@
-import { type CsvRow, csvRows, quoted, SegmentFileError, toNumber } from '@pctodl/mig-deploy'
 import { PctodlError } from '@pctodl/platform'
+import { type CsvRow, csvRows, quoted, toNumber } from '../map/csv-rows.js'
+import { SegmentFileError } from '../map/segment-file-error.js'
 import type { ServiceObjective } from '../profile.js'
 
 /** A file of objectives: its text, and its name for messages. */

@@ -1,13 +1,6 @@
-import {
-  type CsvRow,
-  csvRows,
-  isSegmentSize,
-  quoted,
-  SegmentFileError,
-  segmentSizes,
-  toNumber,
-} from '@pctodl/mig-deploy'
-import type { MigGeometry } from '@pctodl/platform'
+import { isSegmentSize, type MigGeometry, segmentSizes } from '@pctodl/platform'
+import { type CsvRow, csvRows, quoted, toNumber } from '../map/csv-rows.js'
+import { SegmentFileError } from '../map/segment-file-error.js'
 import type { ProfilePoint, ServiceProfile } from '../profile.js'
 
 /** Header of a profile file as published. Columns are read by position; their names are informative. */

@@ -1,4 +1,4 @@
-import { COMPUTE_SLICES, segmentSizes } from '@pctodl/mig-deploy'
+import { COMPUTE_SLICES, segmentSizes } from '@pctodl/platform'
 import type { ServedService } from '../fleet/fleet-plan.js'
 import { DEFAULT_LATENCY_SHARE, latencyGateMs } from '../latency-gate.js'
 import type { BoundedPlan } from '../plan-segments.js'

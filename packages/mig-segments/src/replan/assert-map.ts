@@ -1,6 +1,6 @@
-import { type MappedBoard, segmentConflict } from '@pctodl/mig-deploy'
 import { InvalidInputError } from '@pctodl/platform'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
+import { type MappedBoard, segmentConflict } from '../map/fleet-map.js'
 
 /**
  * @throws InvalidInputError for a map that this fleet cannot run: two boards at one place, overlapping instances, or a

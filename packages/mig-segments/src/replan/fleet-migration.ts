@@ -1,7 +1,7 @@
-import type { MappedBoard } from '@pctodl/mig-deploy'
 import type { MigSlot } from '@pctodl/platform'
 import type { CheckedFleet } from '../fleet/check-fleet.js'
 import type { FleetBoard, FleetSegment } from '../fleet/place-fleet.js'
+import type { MappedBoard } from '../map/fleet-map.js'
 
 /** An instance on a board of a fleet: one model, or several that share it. */
 export interface FleetInstance {

@@ -1,6 +1,6 @@
-import type { MappedBoard } from '@pctodl/mig-deploy'
 import type { CheckedFleet, CheckedGroup } from '../fleet/check-fleet.js'
 import type { FleetBoard } from '../fleet/place-fleet.js'
+import type { MappedBoard } from '../map/fleet-map.js'
 
 type Place = Pick<MappedBoard, 'node' | 'index'>
 

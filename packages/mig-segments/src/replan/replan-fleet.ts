@@ -1,4 +1,3 @@
-import type { MappedBoard } from '@pctodl/mig-deploy'
 import { PctodlError } from '@pctodl/platform'
 import { type CheckedFleet, checkFleet } from '../fleet/check-fleet.js'
 import { coolDown, type OpenBoard } from '../fleet/cool-down.js'
@@ -14,6 +13,7 @@ import {
   planOnce,
 } from '../fleet/plan-fleet.js'
 import { type ProgramCounts, type RunningBoard, solveProgram } from '../fleet/program.js'
+import type { MappedBoard } from '../map/fleet-map.js'
 import type { ServiceObjective } from '../profile.js'
 import { assertMap } from './assert-map.js'
 import {

@@ -1,9 +1,3 @@
 // The simulator of the Synergy study (Mohan et al., OSDI '22), job by job.
 
-export {
-  type PublishedJobResult,
-  type PublishedOptions,
-  type PublishedResult,
-  type PublishedRound,
-  simulatePublished,
-} from './simulate-published.js'
+export { type PublishedOptions, type PublishedRound, simulatePublished } from './simulate-published.js'

@@ -1,4 +1,4 @@
-import { type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
+import { type SegmentSize, segmentSizes } from '@pctodl/platform'
 import type { Configured, PublishedPoint } from './configurator.js'
 import { GpuTable } from './gpu-table.js'
 

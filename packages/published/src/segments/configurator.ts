@@ -1,4 +1,4 @@
-import { type SegmentSize, segmentSizes } from '@pctodl/mig-deploy'
+import { type SegmentSize, segmentSizes } from '@pctodl/platform'
 
 /** A profile of the same form as in `@pctodl/mig-segments`: items/s of one process, times in ms. */
 export interface SegmentProfile {

@@ -1,5 +1,5 @@
-import { COMPUTE_SLICES, type SegmentSize } from '@pctodl/mig-deploy'
 import { IndexedHeap } from '@pctodl/numerics'
+import { COMPUTE_SLICES, type SegmentSize } from '@pctodl/platform'
 
 /** A segment in the published code's table. Only its start slot contains it. */
 export interface TableSegment {

@@ -1,1 +1,1 @@
-export { type PublishedPlan, planAsPublished } from './published-plan.js'
+export { planAsPublished } from './published-plan.js'

@@ -1,5 +1,4 @@
-import { assignStarts, placementConflict } from '@pctodl/mig-deploy'
-import { InvalidInputError } from '@pctodl/platform'
+import { assignStarts, InvalidInputError, placementConflict } from '@pctodl/platform'
 import { allocate, pointOfSize } from './allocator.js'
 import {
   type Configured,
@@ -29,7 +28,7 @@ export interface PublishedSegment extends PublishedPoint {
 /** The published algorithm's plan for a demand, including its errors. */
 export interface PublishedPlan {
   /**
-   * GPUs in the form that `formatDeploymentMap` of `@pctodl/mig-deploy` takes. Their indices are the published ones,
+   * GPUs in the form that `formatDeploymentMap` of `@pctodl/mig-segments/deploy` takes. Their indices are the published ones,
    * which have gaps.
    */
   readonly gpus: readonly { readonly index: number; readonly segments: readonly PublishedSegment[] }[]

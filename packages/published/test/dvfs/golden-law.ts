@@ -1,4 +1,4 @@
-import type { PublishedPowerLaw } from '../../src/dvfs/index.js'
+import type { PublishedPowerLaw } from '../../src/dvfs/published-power-law.js'
 
 export const clocksMhz: readonly number[] = Array.from({ length: 81 }, (_, i) => 210 + 15 * i)
 

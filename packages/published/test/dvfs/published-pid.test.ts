@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { PublishedPid, type PublishedPidGains, publishedPidGains } from '../../src/dvfs/index.js'
+import { PublishedPid, publishedPidGains } from '../../src/dvfs/index.js'
+import type { PublishedPidGains } from '../../src/dvfs/published-pid.js'
 
 // Clocks so fine that every term of a step shows: the clock in MHz is its own index.
 const clocksMhz = Array.from({ length: 4_000_001 }, (_, i) => i)

@@ -1,6 +1,7 @@
 import { InvalidInputError } from '@pctodl/platform'
 import type { TopLevelSpec } from '../charts.js'
-import { ALARM_COLOR, chartConfig, FAINT_INK, INK } from '../charts.js'
+import { ALARM_COLOR, chartConfig, INK } from '../charts.js'
+import { FAINT_INK } from '../draw/chart-style.js'
 import { assertOneTask, bestHoldingRun, rankRuns } from '../verdict/ranking.js'
 import { merit, type RunSummary, taskKey } from '../verdict/run-summary.js'
 import { chartColors, chartOrder } from './algorithm-colors.js'

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { compileChart, vegaForBrowsers } from '../charts.js'
+import { compileChart, vegaForBrowsers } from '../draw/interactive-chart.js'
 import type { ReportTable } from '../table/report-table.js'
 import {
   headlineCaption,

@@ -1,4 +1,5 @@
-import { ALARM_COLOR, FAINT_INK, INK } from '../charts.js'
+import { ALARM_COLOR, INK } from '../charts.js'
+import { FAINT_INK } from '../draw/chart-style.js'
 
 /** Colours of charts for light and for dark backgrounds. The algorithms' colours suit both. */
 export const inTheDark: Readonly<Record<string, string>> = {

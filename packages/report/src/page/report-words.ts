@@ -1,4 +1,5 @@
-import { EXCESS_TOLERANCE, START_UP_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
+import { STEADY_TOLERANCE } from '../evaluate/index.js'
+import { EXCESS_TOLERANCE, START_UP_TOLERANCE } from '../evaluate/power-metrics.js'
 import { costFactors } from './cost.js'
 import type { BoardContent, ReportContent, TaskContent } from './report-content.js'
 

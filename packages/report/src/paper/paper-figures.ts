@@ -1,5 +1,6 @@
 import { chartColors, chartOrder } from '../chart/algorithm-colors.js'
-import { ALARM_COLOR, CHART_FONT, INK, palette, type TopLevelSpec } from '../charts.js'
+import { ALARM_COLOR, INK, palette, type TopLevelSpec } from '../charts.js'
+import { CHART_FONT } from '../draw/chart-style.js'
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
 import type { Standings } from '../verdict/standings.js'
 

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { writeFileAtomically } from '@pctodl/command-line'
-import { renderPdf, renderSvg, svgSize, type TopLevelSpec } from '../charts.js'
+import { renderPdf, renderSvg, type TopLevelSpec } from '../charts.js'
+import { svgSize } from '../draw/svg-size.js'
 import type { ReportContent } from '../page/report-content.js'
 import { algorithmTable, everyTaskTable } from '../page/report-tables.js'
 import { type ReportTable, tableAsCsv } from '../table/report-table.js'

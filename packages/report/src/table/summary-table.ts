@@ -1,4 +1,5 @@
-import { EXCESS_TOLERANCE, START_UP_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
+import { STEADY_TOLERANCE } from '../evaluate/index.js'
+import { EXCESS_TOLERANCE, START_UP_TOLERANCE } from '../evaluate/power-metrics.js'
 import { algorithmTable } from '../page/report-tables.js'
 import type { AlgorithmAggregate } from '../verdict/algorithm-aggregate.js'
 import { assertOneTask, rankRuns } from '../verdict/ranking.js'

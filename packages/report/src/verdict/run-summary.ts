@@ -1,11 +1,6 @@
-import {
-  bestPowerSource,
-  capPhases,
-  type PowerMetrics,
-  type PowerSource,
-  powerMetrics,
-  START_UP_TOLERANCE,
-} from '../evaluate/index.js'
+import { capPhases, type PowerMetrics, powerMetrics } from '../evaluate/index.js'
+import { START_UP_TOLERANCE } from '../evaluate/power-metrics.js'
+import { bestPowerSource, type PowerSource } from '../evaluate/power-signal.js'
 import type { NetworkLatency, RunRecord, ServedRequests } from '../record/run-record.js'
 import type { Spread } from './spread.js'
 import { capVerdict, type Verdict, verdict } from './verdict.js'

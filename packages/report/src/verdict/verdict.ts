@@ -1,4 +1,6 @@
-import { type CapFigures, EXCESS_TOLERANCE, STEADY_TOLERANCE } from '../evaluate/index.js'
+import type { CapFigures } from '../evaluate/cap-phases.js'
+import { STEADY_TOLERANCE } from '../evaluate/index.js'
+import { EXCESS_TOLERANCE } from '../evaluate/power-metrics.js'
 import type { NetworkLatency, ServiceOutcome } from '../record/run-record.js'
 
 /**

@@ -1,5 +1,11 @@
+import {
+  type LinearConstraint,
+  type LinearProgram,
+  loadSolver,
+  type Term,
+  type Variable,
+} from '@pctodl/numerics/programs'
 import { InvalidInputError, PctodlError } from '@pctodl/platform'
-import { type LinearConstraint, type LinearProgram, loadSolver, type Term, type Variable } from '@pctodl/solver'
 import type { AllocationOption } from './allocation-options.js'
 
 /** Identical jobs: same options, same number of GPUs. */

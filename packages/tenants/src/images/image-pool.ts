@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from '
 import path from 'node:path'
 import { InvalidInputError } from '@pctodl/platform'
 import { z } from 'zod'
-import { type ImageFile, imageFileSchema } from '../protocol/messages.js'
+import type { ImageFile } from '../protocol/messages.js'
 
 /** Side length of the images, pixels. The supported networks take 224 x 224. */
 export const IMAGE_SIZE = 224
@@ -62,13 +62,4 @@ function writeWhole(file: string, content: string | Uint8Array): void {
   const unfinished = `${file}.${randomBytes(8).toString('hex')}.${process.pid}.unfinished`
   writeFileSync(unfinished, content, { flag: 'wx' })
   renameSync(unfinished, file)
-}
-
-/** Reads the images of a pool; called by workers. */
-export function readImages(images: ImageFile): Float32Array {
-  const { file, count, channels, height, width } = imageFileSchema.parse(images)
-  const bytes = readFileSync(file)
-  const wanted = 4 * count * channels * height * width
-  if (bytes.byteLength !== wanted) throw new InvalidInputError(file, bytes.byteLength, `${wanted} bytes`)
-  return new Float32Array(bytes.buffer, bytes.byteOffset, bytes.byteLength / 4)
 }

@@ -35,7 +35,7 @@ export interface ImageFile {
   width: number
 }
 
-export const imageFileSchema: z.ZodType<ImageFile> = z.strictObject({
+const imageFileSchema: z.ZodType<ImageFile> = z.strictObject({
   file: z.string(),
   count: z.int().min(1),
   channels: z.int().min(1),

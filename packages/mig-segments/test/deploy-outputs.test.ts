@@ -1,18 +1,14 @@
+import { findMigBoard } from '@pctodl/platform'
 import { renderPng } from '@pctodl/report/charts'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
-import {
-  boardsOf,
-  drawMap,
-  findMigBoard,
-  formatDeploymentMap,
-  formatKubernetes,
-  formatMigParted,
-  type MappedGpu,
-  mapColumns,
-  parseDeploymentMap,
-  SegmentFileError,
-} from '../src/index.js'
+import { formatKubernetes } from '../src/kubernetes/kubernetes.js'
+import { formatMigParted } from '../src/kubernetes/mig-parted.js'
+import { boardsOf } from '../src/map/boards-of.js'
+import type { MappedGpu } from '../src/map/deployment-map.js'
+import { formatDeploymentMap, mapColumns, parseDeploymentMap } from '../src/map/deployment-map.js'
+import { drawMap } from '../src/map/picture.js'
+import { SegmentFileError } from '../src/map/segment-file-error.js'
 
 const board = findMigBoard('A100-80GB')
 const gpus: MappedGpu[] = [

@@ -1,4 +1,4 @@
-import { findMigBoard } from '../mig-geometry.js'
+import { findMigBoard } from '@pctodl/platform'
 import { DEFAULT_GPUS_PER_NODE, type MappedGpu } from './deployment-map.js'
 import type { MappedBoard } from './fleet-map.js'
 

@@ -1,4 +1,4 @@
-import type { PowerPhysics, WorkPhysics } from './board-physics.js'
+import type { PowerPhysics, WorkPhysics } from '../src/board-physics.js'
 
 /**
  * A combination of equations for board and host. The measurements cannot tell these combinations apart. Each was fitted

@@ -4,7 +4,10 @@ import { ConfigMap, Node, Service } from 'kubernetes-models/v1'
 import { describe, expect, it } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { z } from 'zod'
-import { boardsOf, formatKubernetes, formatMigParted, type MappedGpu } from '../src/index.js'
+import { formatKubernetes } from '../src/kubernetes/kubernetes.js'
+import { formatMigParted } from '../src/kubernetes/mig-parted.js'
+import { boardsOf } from '../src/map/boards-of.js'
+import type { MappedGpu } from '../src/map/deployment-map.js'
 
 const segment = { model: 'bert_base', batchSize: 8, processes: 2 }
 const gpus: MappedGpu[] = [

@@ -1,13 +1,6 @@
-import {
-  findGpuSpec,
-  findMigGeometry,
-  gpuSpecs,
-  type MigGeometry,
-  type MigSlot,
-  migGeometries,
-  PctodlError,
-  UnknownNameError,
-} from '@pctodl/platform'
+import { findGpuSpec, gpuSpecs } from './boards.js'
+import { PctodlError, UnknownNameError } from './errors.js'
+import { findMigGeometry, type MigGeometry, type MigSlot, migGeometries } from './mig-geometry.js'
 
 /** Possible sizes of a MIG instance in compute slices (GPCs). */
 export const segmentSizes = [1, 2, 3, 4, 7] as const
@@ -46,7 +39,7 @@ export const footprints: Readonly<Record<SegmentSize, Footprint>> = bySize((size
 
 /** A board that can be split into MIG instances. */
 export interface MigBoard {
-  /** Key of the board in `@pctodl/platform`. */
+  /** Key of the board in `gpuSpecs`. */
   readonly key: string
   readonly name: string
   /** Name of the GPU instance profile of each size, e.g. `3g.40gb`. */

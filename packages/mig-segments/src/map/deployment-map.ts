@@ -1,5 +1,11 @@
-import { InvalidInputError } from '@pctodl/platform'
-import { isSegmentSize, type Placement, placementConflict, type SegmentSize, segmentSizes } from '../mig-geometry.js'
+import {
+  InvalidInputError,
+  isSegmentSize,
+  type Placement,
+  placementConflict,
+  type SegmentSize,
+  segmentSizes,
+} from '@pctodl/platform'
 import { csvTable } from './csv-rows.js'
 
 /** Header of a deployment map as published. `Num instance` is the node. */

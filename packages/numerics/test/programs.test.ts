@@ -1,8 +1,8 @@
+import { type LinearProgram, loadSolver, type SolverError, type Term } from '@pctodl/numerics/programs'
 import { InvalidInputError } from '@pctodl/platform'
-import { type LinearProgram, loadSolver, type SolverError, type Term } from '@pctodl/solver'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { certify } from '../src/certify.js'
+import { certify } from '../src/programs/certify.js'
 
 const solver = await loadSolver()
 const whole = fc.integer({ min: 0, max: 9 })

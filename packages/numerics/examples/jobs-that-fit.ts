@@ -1,4 +1,4 @@
-import { loadSolver, type Term } from '@pctodl/solver'
+import { loadSolver, type Term } from '@pctodl/numerics/programs'
 
 export interface Job {
   readonly worth: number

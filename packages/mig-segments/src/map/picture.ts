@@ -1,5 +1,4 @@
-import { MEMORY_SLICES } from '@pctodl/platform'
-import { footprints, type MigBoard } from '../mig-geometry.js'
+import { footprints, MEMORY_SLICES, type MigBoard } from '@pctodl/platform'
 import { DEFAULT_GPUS_PER_NODE, type MappedGpu, type MappedSegment } from './deployment-map.js'
 
 /** Maximum number of GPUs drawn; further ones are counted. */
