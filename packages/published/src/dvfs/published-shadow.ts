@@ -1,8 +1,9 @@
 import type { Tenant } from '@pctodl/platform'
 
 /**
- * Lists of shares that the published shadow optimizer tries, in its order: the present list, then each share one step
- * up and one step down. The largest share takes or gives the difference to 100 %.
+ * Lists of shares that the published shadow optimizer tries, in its order. The first is the present list. Then each
+ * share is moved one step up and one step down, and the largest other share is changed so that the sum is 100 %. Moves
+ * that would leave a share below one step are omitted.
  */
 export function shareMoves(shares: readonly number[], step: number): number[][] {
   const moves: number[][] = [[...shares]]
@@ -23,7 +24,10 @@ export function shareMoves(shares: readonly number[], step: number): number[][] 
   return moves
 }
 
-/** Merges the two smallest tenants at the position of the smallest; undefined for a single tenant. */
+/**
+ * Merges the two tenants with the smallest shares, at the position of the smallest. Returns undefined for a single
+ * tenant.
+ */
 export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined {
   if (tenants.length < 2) return undefined
   const order = tenants.map((_, i) => i).sort((a, b) => tenants[a]!.mpsPercent - tenants[b]!.mpsPercent || a - b)
@@ -37,8 +41,8 @@ export function mergeSmallest(tenants: readonly Tenant[]): Tenant[] | undefined 
 }
 
 /**
- * Splits the largest tenant: the first half stays in place, the rest goes to the end. Undefined if its share is below
- * two steps.
+ * Splits the tenant with the largest share: one half stays in its place, the rest goes to the end of the list. Returns
+ * undefined if its share is below two steps.
  */
 export function splitLargest(tenants: readonly Tenant[], step: number): Tenant[] | undefined {
   const largest = tenants.reduce((best, tenant, i) => (tenant.mpsPercent > tenants[best]!.mpsPercent ? i : best), 0)
@@ -52,7 +56,10 @@ export function splitLargest(tenants: readonly Tenant[], step: number): Tenant[]
 /** Batch sizes of the published optimizer: 1, 2, and every multiple of 4 up to 256. */
 export const batchPool: readonly number[] = [1, 2, ...Array.from({ length: 64 }, (_, i) => 4 * (i + 1))]
 
-/** Batch sizes of the pool within [max(4, 0.8 share), 6.4 share], plus the current size. */
+/**
+ * Batch sizes that the published optimizer allows for a share p, percent: those of the pool from max(4, 0.8 p) to 6.4
+ * p, plus the current batch size.
+ */
 export function allowedBatches(sharePercent: number, present?: number): number[] {
   const low = Math.max(4, Math.trunc(0.8 * sharePercent))
   const high = Math.trunc(6.4 * sharePercent)
@@ -62,8 +69,9 @@ export function allowedBatches(sharePercent: number, present?: number): number[]
 }
 
 /**
- * Lists of batch sizes to try: the current list, then each tenant's next allowed sizes, lower before higher, up to
- * `radius` places away.
+ * Lists of batch sizes to try. The first is the current list. Each other list changes one tenant's batch size to an
+ * allowed size at most `radius` places away in the list of allowed sizes: near sizes first, the smaller before the
+ * larger.
  */
 export function batchNeighbours(tenants: readonly Tenant[], radius: number): number[][] {
   const present = tenants.map(({ batchSize }) => batchSize)
@@ -81,8 +89,8 @@ export function batchNeighbours(tenants: readonly Tenant[], radius: number): num
 }
 
 /**
- * Adaptive threshold of the published shadow optimizer: the relative gain that a change must have after a number of
- * updates. It starts at -10 %, so predicted losses are accepted in the first 500 windows.
+ * The relative throughput gain that the published shadow optimizer requires of a change, after a number of updates. It
+ * starts at -10 %, so that changes with a predicted loss are accepted during the first 500 updates.
  */
 export function publishedThreshold(updates: number): number {
   const progress = Math.min(1, updates / 1500)

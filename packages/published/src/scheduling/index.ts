@@ -1,4 +1,4 @@
-// The simulator of the Synergy study (Mohan et al., OSDI '22), job by job.
+// The simulator of the Synergy study (Mohan et al., OSDI '22), reproduced job by job.
 
 export {
   type PublishedJobResult,
