@@ -76,7 +76,6 @@ export class PublishedLinearModel {
   /**
    * Fits the model.
    *
-   *
    * @param colocations of any sizes; the published runs fit to 80 % of their training rows
    * @throws InvalidInputError for fewer than 11 colocations or linearly dependent features
    */
@@ -164,7 +163,6 @@ const publishedSplits = z.record(
 /**
  * Reads the published train/test splits: lists of row numbers, by level (n_occur or train ratio) and by seed. Each
  * split needs `train`. `test` defaults to all other rows, and `train_inner80` is optional.
- *
  *
  * @returns splits by level, in the file's order
  * @throws TableError naming the problem

@@ -18,7 +18,6 @@ const CAP_CHANGE_W = 1e-3
  * dead band, so it alternates between the clock below the cap and the clock above it. To control a board use
  * `ClockController`.
  *
- *
  * - after the start and after a change of the cap: the clock that the power law gives for the cap; the measurement is
  *   ignored;
  * - power more than 7 W above or below the cap: a damped Newton step of 15 to 300 MHz;
@@ -29,10 +28,7 @@ export class PublishedController {
   #powerCapW: number
   #feedForward = true
 
-  /**
-   *
-   * @throws InvalidInputError if the law or the cap is invalid
-   */
+  /** @throws InvalidInputError if the law or the cap is invalid */
   constructor(law: PublishedPowerLaw, powerCapW: number) {
     assertPublishedPowerLaw(law)
     this.#law = law
@@ -46,7 +42,6 @@ export class PublishedController {
   }
 
   /**
-   *
    * @param smClockMhz the clock during the window, MHz
    * @param powerW maximum power in the window, W
    * @returns the next clock, MHz: within the range of the law, but not yet rounded to a supported clock
@@ -74,7 +69,6 @@ export class PublishedController {
  * The check that the Python code makes after each step of its controllers. If power is above the cap and the next clock
  * rounds to the clock just used, the next lower clock is used instead. The check does nothing if the controller raised
  * the clock although power was above the cap.
- *
  *
  * @param smClocksMhz supported clocks, ascending
  */

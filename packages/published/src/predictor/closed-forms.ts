@@ -25,7 +25,6 @@ export function memBase(parameters: ClosedFormParameters['mem_base'], p: number,
  * SM utilisation of several tenants, percent. The published parameters are fitted with this formula. The published
  * predictor never uses it, because the file that would enable it does not exist.
  *
- *
  * @param own SM utilisation of each tenant alone, percent
  * @param reference SM utilisation of a tenant with a share of 40 % and the first tenant's batch size, percent
  */

@@ -16,7 +16,6 @@ const featureCounts = { sm: 13, mem: 11, throughput: 14, power: 8 } as const
  * `params/*.json` contain the closed forms and `gbr/*.json.gz` the tree ensembles. Each file is validated when it is
  * read; an ensemble is read on first use.
  *
- *
  * @throws ParameterFileError naming the file, and the field if its content is invalid
  */
 export function loadPublishedParameters(folder: string): PublishedParameters {

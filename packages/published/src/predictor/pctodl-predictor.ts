@@ -74,7 +74,6 @@ export class PctoDLPredictor {
   /**
    * Predicts throughput, power and utilisation of the network's tenants.
    *
-   *
    * @param shares MPS percentages, one per tenant
    * @param batches batch sizes, one per tenant
    * @param smClockMhz SM clock, MHz

@@ -44,7 +44,6 @@ export class PublishedBoardPredictor implements Predictor {
   readonly #numbers = new Float64Array(publishedLayout.length)
 
   /**
-   *
    * @throws InvalidInputError if there is no memory clock at which every network has a parameter set
    * @throws UnknownNameError for an unknown platform
    */

@@ -61,7 +61,6 @@ export class PublishedParameters {
    * Returns a predictor of one network at one memory clock. It uses the first set that exists, in the Python code's
    * order: named after dataset and platform, after the platform only, after the dataset only, after neither.
    *
-   *
    * @throws UnknownNameError listing the sets of the network, unless `whenMissing` selects the Python code's constants
    */
   predictor(options: PublishedPredictorOptions): PublishedPredictor {

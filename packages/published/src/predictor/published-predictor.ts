@@ -74,7 +74,6 @@ export class PublishedPredictor {
   /**
    * Predicts throughput, power and utilisation.
    *
-   *
    * @param shares MPS percentages of the tenants, above 0 and at most 100; the Python code's throughput ensemble uses
    *   the first share and batch size as extra features
    * @param batches batch sizes, one per share, at least 1
@@ -127,7 +126,6 @@ export class PublishedPredictor {
   /**
    * Predicts the same tenants at many SM clocks. Utilisations and trees do not depend on the clock, so they are
    * evaluated only once.
-   *
    *
    * @returns four numbers per clock, in the order of `publishedLayout`
    */

@@ -92,7 +92,6 @@ const STORAGE_DEMAND_MBPS = 62.5
 /**
  * Converts the jobs of a trace to the published simulator's jobs.
  *
- *
  * @throws UnknownNameError for a model without a profile (the Python code substitutes alexnet)
  * @throws PctodlError `IMPOSSIBLE_JOB` for a job with more GPUs than the cluster has
  */

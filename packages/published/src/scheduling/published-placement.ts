@@ -143,7 +143,6 @@ export interface Progress {
  * The Python code's TUNE for one job. It tries to place the job with its demand, then with its fair share of resources.
  * If both fail, it takes back what other jobs have above their fair shares, and tries again.
  *
- *
  * @throws PctodlError `REFERENCE_ABORTED` if the job still cannot be placed; the Python code aborts the simulation then
  */
 export function tunePublishedJob(job: PublishedJob, placement: PublishedPlacement, progress: Progress): void {

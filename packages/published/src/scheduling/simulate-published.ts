@@ -71,7 +71,6 @@ export interface PublishedResult {
  * numbers, its progress in whole iterations, and its order of floating-point operations. It reproduces every result,
  * including wrong ones. For correct results use `simulate` of `@pctodl/resource-sensitivity`.
  *
- *
  * @throws UnknownNameError, InvalidInputError
  * @throws PctodlError `HETEROGENEOUS_CLUSTER`, `IMPOSSIBLE_JOB`, `REFERENCE_ABORTED`
  */

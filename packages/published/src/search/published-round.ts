@@ -16,7 +16,6 @@ export interface PublishedRound {
  * suit each candidate best. The gain may be negative. Ties go to the higher memory clock, then the smaller share, then
  * the smaller batch size.
  *
- *
  * @param memClocksMhz the memory clocks to try, from high to low
  * @param clockOf returns the SM clock at which a candidate meets the cap, MHz; undefined if there is none
  */

@@ -54,7 +54,6 @@ export interface PublishedSearchResult extends PublishedState {
  * largest gain per percent of share, and finds the SM clock by bisection to 1 W. It never raises the memory clock, and
  * it distributes the remaining share without checking the cap. For plans to use, call `partition`.
  *
- *
  * @param modelAt returns the predictor of a memory clock; called once per clock
  * @throws InvalidInputError
  */

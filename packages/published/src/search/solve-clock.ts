@@ -15,7 +15,6 @@ export const PUBLISHED_TOLERANCE_W = 1
  * then bisects at most 12 times. A clock within 1 W of the cap is returned as it is, even if no board supports it; any
  * other result is rounded down to the table.
  *
- *
  * @param highMhz SM clock of the previous state, MHz
  * @param raise whether the result may be above `highMhz`
  */

@@ -11,7 +11,6 @@ const LIGHTLY_USED_GPCS = 4
  * The published Segment Allocator. Its defect is kept: a segment of a dissolved GPU is lost if its service has no
  * measured point for 1 or 2 GPCs.
  *
- *
  * @param optimize whether to run the second pass, which splits the segments of lightly used GPUs into segments of 1 and
  *   2 GPCs
  */

@@ -50,7 +50,6 @@ const f32 = Math.fround
  * Chooses the optimal triplet and the number of segments for a service, as the published code does. Every quantity is
  * rounded to binary32 if the published code stores it as a `float`.
  *
- *
  * @returns null if no point's latency is below 45 % of the objective
  */
 export function configure(profile: SegmentProfile, objective: SegmentObjective): Configured | null {

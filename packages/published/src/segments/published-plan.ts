@@ -50,7 +50,6 @@ export interface PublishedPlan {
  * Plans with ParvaGPU's published scheduler. It chooses segments for each service separately, places each on the GPU
  * with the fewest sufficient free GPCs, and dissolves lightly used GPUs in one further pass.
  *
- *
  * @throws InvalidInputError for two objectives of one model
  */
 export function planAsPublished(

@@ -35,7 +35,6 @@ export interface PublishedCurve {
  * Fits one pair of curves per power limit, in the order in which the limits first occur in the rows. The published
  * search breaks ties by this order. Rows with a locked clock are skipped.
  *
- *
  * @throws InvalidInputError for a limit with fewer than three batch sizes
  */
 export function fitPublishedCurves({ name, rows: all }: ProfiledGpu): PublishedCurve[] {
@@ -113,7 +112,6 @@ function publishedCost({ powerLimitW, timeS, powerW }: PublishedCurve, share: nu
  *
  * The cost is a sum of one term per GPU, so the best limit of each GPU is found separately for each split. For a batch
  * of B and two GPUs with m and n limits this takes B (m + n) evaluations instead of B m n.
- *
  *
  * @throws InvalidInputError for other than two GPUs, and for limits with fewer than three batch sizes
  */
