@@ -1,6 +1,6 @@
 import type { NvmlCallName, NvmlCalls } from './nvml-calls.js'
 
-/** A board or a MIG instance, as needed by functions that read lists. */
+/** A board or a MIG instance: what functions that read lists from NVML need. */
 export interface NvmlHandle {
   readonly calls: NvmlCalls
   /** NVML's own handle. */

@@ -14,7 +14,7 @@ import {
 import { latencyText } from './latency-text.js'
 import type { ReportTable } from './report-table.js'
 
-/** Names of sets of tasks in tables. */
+/** Names of the sets of tasks as tables show them. */
 const setWords: Readonly<Record<string, string>> = {
   paper: 'most throughput',
   latency: 'with a latency objective',
@@ -41,7 +41,8 @@ const withSpread = (ratio: Ratio | null) =>
     : ratioText(ratio)
 
 /**
- * Numbers of wins, ties and losses. Other outcomes, and caps that the algorithm itself breaks, are added if they occur.
+ * Text of the numbers of wins, ties and losses. Other outcomes, and the number of caps that the algorithm itself
+ * breaks, are added if they occur.
  */
 function outcomesText(tasks: readonly TaskStanding[], counted: Tally['outcomes']): string {
   const own = tasks.flatMap((task) => task.own ?? [])
@@ -64,7 +65,8 @@ export function headlineTable({ tasks, subject }: Standings): ReportTable {
       const [set, board] = JSON.parse(key) as [string, string]
       const { outcomes: counted, ratio, planning, control } = tallyOf(group)
       const boards = Math.max(...group.map((task) => task.boards.length))
-      // A plan that runs at the cap is no opponent in energy, because services need less than its full throughput.
+      // For services, plan-limit-step is no measure of planning: it runs at the cap, but services are compared by
+      // energy and need less than full throughput.
       const parts = set.startsWith('services') ? ['-', '-'] : [planning, control].map(withSpread)
       return [setWords[set] ?? set, board, `${boards}`, outcomesText(group, counted), withSpread(ratio), ...parts]
     }),
@@ -122,12 +124,12 @@ export function standingsTable({ subject, tasks }: Standings): ReportTable {
   }
 }
 
-/** Names the constraint that a run violates. */
+/** Names the constraint that a run breaks. */
 export function brokenWords({ breaks = 'cap' }: RunSummary['verdict']): string {
   return { cap: 'breaks the cap', latency: 'misses its latency', 'cap and latency': 'breaks cap and latency' }[breaks]
 }
 
-/** The figure by which algorithms are compared in the task: samples/s, load factor, or joules per request. */
+/** Text of the figure by which algorithms are compared in the task: samples/s, load factor, or joules per request. */
 function meritText(run: RunSummary): string {
   if (run.requests?.maxLoad !== undefined) return `${run.requests.maxLoad.toFixed(2)} x load`
   if (run.requests) return run.energyPerSampleJ === null ? '-' : `${run.energyPerSampleJ.toFixed(4)} J`
