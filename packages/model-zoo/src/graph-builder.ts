@@ -155,8 +155,7 @@ export class GraphBuilder {
   }
 
   /**
-   * Adds a flatten. `positions` is the number of pixels that remain; the number of features is channels times
-   * `positions`.
+   * Adds a flatten. `positions` is the number of pixels that remain; the number of features is channels times pixels.
    */
   flatten(id: string, x: Activation, positions = 1): Activation {
     return this.#node(id, 'flatten', [x], x.channels * positions, { startAxis: 1 })

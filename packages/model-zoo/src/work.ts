@@ -40,7 +40,7 @@ export interface OperatorWork {
   readonly outputElements: number
   /**
    * Elements that are read once per batch, whatever its size: weights, biases, norm statistics, and the
-   * relative-position bias after its lookup.
+   * relative-position bias. For the lookup of this bias in its table, they are the elements that it writes.
    */
   readonly weightElements: number
 }

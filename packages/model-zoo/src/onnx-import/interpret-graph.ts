@@ -138,7 +138,10 @@ class Interpreter {
     }
   }
 
-  /** Whether this branch is taken. If the condition is known in advance, only one branch is. */
+  /**
+   * If the condition of an If is known in advance, replaces the node by the operators of the branch that is taken, and
+   * returns true.
+   */
   #takenBranch(reading: NodeReading): boolean {
     const { node, operator } = reading
     const condition = reading.inputs[0]?.values?.[0]
