@@ -6,7 +6,7 @@ type FaultOf<Kind extends FaultKind> = Extract<Fault, { readonly kind: Kind }>
 /** A fault that has occurred. */
 export interface StruckFault {
   readonly kind: FaultKind
-  /** Time at which it occurred on the board's clock, ms. */
+  /** Time at which the fault occurred, on the board's clock, ms. */
   readonly timeMs: number
   /** Id of the affected process; null if the fault affects no process, or if none was alive. */
   readonly processId: number | null

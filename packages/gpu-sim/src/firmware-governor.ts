@@ -33,7 +33,7 @@ export class FirmwareGovernor {
   readonly #spec: GpuSpec
   readonly #physics: FirmwarePhysics
   #states: readonly number[]
-  /** Index of the present clock. */
+  /** Index of the present clock in the clock table. */
   #index: number
   /** Fractional clock index that the integral law wants as the mean over time. */
   #level: number

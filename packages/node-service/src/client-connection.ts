@@ -15,7 +15,7 @@ import type { Holder } from './held-lease.js'
 import type { Peer } from './peer-credentials.js'
 import type { Policy } from './policy.js'
 
-/** The parts of the service that a connection uses. */
+/** What a client connection needs from the service. */
 export interface ConnectionHost {
   readonly boards: () => readonly BoardKeeper[]
   /** Checks all boards again, so that their status is up to date. */

@@ -25,7 +25,7 @@ export type TimesLate = ReadonlyMap<string, number>
 export interface Room {
   /** Fraction of its requests that the estimate may allow to be late. */
   readonly maxLate: number
-  /** Factor by which its rate is raised for planning. */
+  /** Factor by which the service's rate is raised for planning. */
   readonly margin: number
 }
 
