@@ -15,7 +15,7 @@ export interface Gpu {
   info(): Promise<GpuInfo>
   sample(): Promise<Telemetry>
   /**
-   * Acquire the exclusive right to change the board's state.
+   * Acquires the exclusive right to change the board's state.
    *
    * @throws PctodlError with code `LEASE_HELD` while another process holds it
    */

@@ -17,7 +17,7 @@ import { renderAction } from './render-actions.js'
 
 /** Options for deploying maps on a node. */
 export interface DeployOptions {
-  /** This machine's number in the maps. */
+  /** Number of this machine as a node in the maps, from 0. */
   readonly node: number
   readonly gpusPerNode: number
   /** Name of the board. Default: what `nvidia-smi` reports. */

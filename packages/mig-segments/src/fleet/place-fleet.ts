@@ -30,7 +30,7 @@ export interface FleetSegment {
 }
 
 export interface FleetBoard {
-  /** Index of its group in the fleet. */
+  /** Index of the board's group in the fleet. */
   readonly group: number
   /** Key of the board. */
   readonly gpu: string

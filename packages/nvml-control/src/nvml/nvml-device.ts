@@ -190,7 +190,7 @@ export class NvmlDevice implements NvmlHandle {
     return readMigState(this)
   }
 
-  /** Wrap another handle of the same library, such as a MIG instance of this board. */
+  /** Wraps another handle of the same library, such as a MIG instance of this board. */
   at(handle: unknown, subject: string): NvmlDevice {
     return new NvmlDevice(this.calls, handle, subject)
   }

@@ -11,6 +11,6 @@ export interface NvmlHandle {
   readonly uuid: string
   /** @throws NvmlError */
   check(name: NvmlCallName, ...args: unknown[]): void
-  /** Wrap another handle of the same library. */
+  /** Wraps another handle of the same library. */
   at(handle: unknown, subject: string): NvmlHandle
 }
